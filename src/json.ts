@@ -1,0 +1,7 @@
+/** A JSON value as `JSON.parse` returns it. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  [member: string]: JsonValue;
+}

@@ -1,0 +1,141 @@
+/**
+ * What the HTTP side and the workspace side say to each other: the name and the input of every
+ * operation, and the reply. Plain data only, since it crosses a thread boundary.
+ */
+import type { JsonObject } from "../json.ts";
+
+/** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
+export interface TimeWindow {
+  startMs?: number;
+  endMs?: number;
+}
+
+/** One page of a list. `after` is a decoded cursor position; it is never sent together with `offset`. */
+export interface Page {
+  limit: number;
+  offset: number;
+  after?: string | number;
+}
+
+/** `If-Match` as parsed: `*`, or the strong tags (weak ones never match and are left out). */
+export type IfMatch = "*" | readonly string[];
+
+/** Whose audit trail: one agent's, the workspace's own events, or (verify, export) everything. */
+export type AuditScope = { agentId: string } | { scope: "workspace" };
+
+/** The formats of `POST /v1/audit/export`. */
+export type ExportFormat = "json" | "ndjson" | "csv";
+
+/** The input of every operation that a client can ask for, after validation. */
+export interface OperationInputs {
+  "config.read": { agentId: string };
+  "config.update": { agentId: string; config: JsonObject; ifMatch?: IfMatch };
+  "config.list_versions": { agentId: string; page: Page };
+  "config.read_version": { agentId: string; version: string };
+  "config.rollback": { agentId: string; version: string; ifMatch?: IfMatch };
+  "checkpoint.create": { agentId: string; label: string | null; metadata: JsonObject };
+  "checkpoint.list": { agentId: string; page: Page };
+  "checkpoint.read": { checkpointId: string };
+  "checkpoint.restore": { checkpointId: string; restoreConfig: boolean; restoreData: boolean };
+  "checkpoint.delete": { checkpointId: string };
+  "data.write": { agentId: string; key: string; value: string; metadata: JsonObject };
+  "data.read": { agentId: string; key: string };
+  "data.read_full": { agentId: string; key: string };
+  "data.list": { agentId: string; prefix: string; page: Page; includeValues: boolean };
+  "data.search": {
+    agentId: string;
+    query: string;
+    limit: number;
+    prefix: string;
+    minSimilarity: number;
+  };
+  "data.delete": { agentId: string; key: string };
+  "data.delete_prefix": { agentId: string; prefix: string };
+  "audit.query": {
+    scope: AuditScope;
+    operations?: readonly string[];
+    result?: string;
+    window: TimeWindow;
+    page: Page;
+  };
+  "audit.read": { eventId: string };
+  "audit.verify": { scope: AuditScope };
+  "audit.export": { scope: AuditScope; format: ExportFormat; window: TimeWindow };
+}
+
+/** The name of an operation that a client can ask for. */
+export type OperationName = keyof OperationInputs;
+
+/** Who asks: the audit actor, and what the credentials allow. */
+export interface Principal {
+  /** `key_…` or `usr_…`: the `actor` of the audit event. */
+  actor: string;
+  workspaceId: string;
+  scope: "full" | "agent" | "auditor";
+  /** The agents that the key is limited to; null means every agent. */
+  agents: readonly string[] | null;
+}
+
+/** One operation on its way to the workspace that owns it. */
+export interface OperationRequest<N extends OperationName = OperationName> {
+  name: N;
+  input: OperationInputs[N];
+  principal: Principal;
+}
+
+/** Error codes that an operation itself can answer with; `http` turns them into problem documents. */
+export type OperationProblem =
+  | "forbidden"
+  | "agent_not_found"
+  | "config_not_found"
+  | "version_not_found"
+  | "checkpoint_not_found"
+  | "entry_not_found"
+  | "audit_event_not_found"
+  | "restore_blocked"
+  | "version_conflict"
+  | "unavailable"
+  | "internal";
+
+/** An operation that ended well: a JSON body ready to send. */
+export interface JsonReply {
+  kind: "json";
+  status: number;
+  /** The serialised body. */
+  body: string;
+  auditId: string;
+  /** The strong entity tag without quotes (a config version), when there is one. */
+  etag?: string;
+}
+
+/** An operation that came to nothing. `auditId` is absent only when nothing was recorded. */
+export interface ProblemReply {
+  kind: "problem";
+  code: OperationProblem;
+  detail: string;
+  auditId?: string;
+  /** Extra members of the problem document (`blocked_by`, `findings` of a blocked restore). */
+  extra?: JsonObject;
+  retryAfterSeconds?: number;
+}
+
+/** An operation whose body is streamed: an export, a checkpoint with its state. */
+export interface StreamReply {
+  kind: "stream";
+  status: number;
+  contentType: string;
+  /** File name for `Content-Disposition: attachment`, when the body is a download. */
+  filename?: string;
+  auditId: string;
+  body: ReadableStream<Uint8Array>;
+}
+
+export type OperationReply = JsonReply | ProblemReply | StreamReply;
+
+/**
+ * The workspace side as the routes see it. A reply means that the operation and its audit event are
+ * on disk. Overload answers with a `problem` of code `unavailable`; nothing was written then.
+ */
+export interface WorkspaceClient {
+  perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply>;
+}
