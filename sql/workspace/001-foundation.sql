@@ -1,0 +1,93 @@
+-- One workspace: its audit log, and the data of its agents.
+--
+-- Positions in the log (`…_seq`) are the workspace's own count of events, 0, 1, 2 …
+-- An agent is named here by the position of its first event, which never changes.
+-- JSON texts are canonical (RFC 8785). Times are milliseconds since the Unix epoch, and repeat
+-- what the event says: they are here to be indexed.
+
+-- The head of the log: one row. It moves in the same transaction as every event.
+CREATE TABLE head (
+  one           INTEGER PRIMARY KEY CHECK (one = 1),
+  workspace_id  TEXT    NOT NULL,  -- ws_…
+  format        TEXT    NOT NULL,  -- of the events: governd.audit/1
+  seq           INTEGER NOT NULL,  -- position of the newest event
+  hash          TEXT    NOT NULL   -- its hash, hex
+) STRICT;
+
+-- The audit log. `body` is the record, in canonical bytes; the columns after `hash` are read out of
+-- it and stored nowhere, so nothing that is shown is outside the hash.
+CREATE TABLE events (
+  seq           INTEGER PRIMARY KEY,  -- also the lock: two writers cannot both append one position
+  body          TEXT    NOT NULL,
+  hash          TEXT    NOT NULL,     -- hex SHA-256(0x00 || body)
+  details       TEXT,                 -- what could be personal, bound by details_commitment; NULL once erased
+  details_salt  TEXT,                 -- hex, 16 bytes; NULL once erased
+  id            TEXT    GENERATED ALWAYS AS (body ->> '$.id') VIRTUAL,
+  agent_id      TEXT    GENERATED ALWAYS AS (body ->> '$.agent_id') VIRTUAL,
+  agent_seq     INTEGER GENERATED ALWAYS AS (body ->> '$.agent_seq') VIRTUAL,
+  operation     TEXT    GENERATED ALWAYS AS (body ->> '$.operation') VIRTUAL,
+  result        TEXT    GENERATED ALWAYS AS (body ->> '$.result') VIRTUAL,
+  timestamp     TEXT    GENERATED ALWAYS AS (body ->> '$.timestamp') VIRTUAL
+) STRICT;
+CREATE UNIQUE INDEX events_by_id ON events (id);
+-- Filters of a query are answered from this index; the workspace's own events have agent_id NULL.
+CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, timestamp);
+
+-- One row for each agent that began, and one for the workspace's own chain (agent_id NULL).
+CREATE TABLE agents (
+  first_seq    INTEGER PRIMARY KEY,  -- position of its first event; names the agent in this file
+  agent_id     TEXT    UNIQUE,
+  head_seq     INTEGER NOT NULL,     -- agent_seq of its newest event
+  head_hash    TEXT    NOT NULL,     -- hash of its newest event, hex
+  live_entries INTEGER NOT NULL      -- rows of entries with live_to NULL
+) STRICT;
+
+-- Every version of an agent's configuration. Never changed, never deleted.
+CREATE TABLE configs (
+  agent             INTEGER NOT NULL,  -- agents.first_seq
+  version           INTEGER NOT NULL,  -- 1, 2, 3 …, shown as v1, v2, v3 …
+  config            TEXT    NOT NULL,  -- JSON
+  created_seq       INTEGER NOT NULL,  -- the event that made it
+  rolled_back_from  INTEGER,           -- the version whose content this is, after a rollback or a restore
+  PRIMARY KEY (agent, version)
+) STRICT;
+
+-- An agent's data, in versions. A version is visible at position S of the log when
+-- live_from <= S and (live_to IS NULL or live_to > S); live_to NULL is the present.
+-- An overwritten or deleted version stays only while a checkpoint sees it.
+CREATE TABLE entries (
+  id           INTEGER PRIMARY KEY,  -- names the row for the search index; means nothing else
+  agent        INTEGER NOT NULL,     -- agents.first_seq
+  key          TEXT    NOT NULL,
+  value        TEXT    NOT NULL,     -- as a JSON string, since SQL text ends at U+0000
+  metadata     TEXT    NOT NULL,     -- JSON object
+  written_seq  INTEGER NOT NULL,     -- the event that holds the digest of key, value and metadata
+  created_seq  INTEGER NOT NULL,     -- the event that first wrote this key
+  live_from    INTEGER NOT NULL,     -- the write, or the restore that brought it back
+  live_to      INTEGER,              -- the write, delete or restore that ended it
+  created_at   INTEGER NOT NULL,     -- time of created_seq
+  updated_at   INTEGER NOT NULL      -- time of written_seq: what retention counts from
+) STRICT;
+CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
+CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;
+CREATE INDEX entries_by_age ON entries (agent, updated_at);
+
+-- A checkpoint is a position in the log: making one copies nothing.
+CREATE TABLE checkpoints (
+  id              TEXT    PRIMARY KEY,  -- cp_…
+  agent           INTEGER NOT NULL,     -- agents.first_seq
+  as_of_seq       INTEGER NOT NULL,     -- the state is what was visible at this position
+  event_seq       INTEGER NOT NULL,     -- the event that made it: as_of_seq, or the restore right after it
+  config_version  INTEGER,              -- in force then; NULL when there was none
+  entry_count     INTEGER NOT NULL,     -- unexpired entries then
+  label           TEXT,
+  metadata        TEXT    NOT NULL      -- JSON object
+) STRICT;
+CREATE INDEX checkpoints_by_agent ON checkpoints (agent, as_of_seq);
+
+-- Full-text index of the live entries; rowid is entries.id. Derived, and no part of the record.
+CREATE VIRTUAL TABLE entry_words USING fts5 (
+  key, value, metadata,
+  content = '', contentless_delete = 1,
+  tokenize = 'unicode61 remove_diacritics 2'
+);

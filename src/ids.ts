@@ -1,0 +1,112 @@
+/**
+ * Identifiers in TypeID form: a prefix, `_`, and a UUIDv7 (RFC 9562, section 5.7) in Crockford's
+ * base32, 26 characters. Ids made by one source in one millisecond still sort in the order made.
+ */
+
+export type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud";
+
+/** Milliseconds since the Unix epoch. */
+export type Clock = () => number;
+
+/** Fills the bytes with randomness fit for secrets. */
+export type FillRandom = (bytes: Uint8Array) => void;
+
+export const systemClock: Clock = () => Date.now();
+export const systemRandom: FillRandom = (bytes) => {
+  crypto.getRandomValues(bytes);
+};
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const SUFFIX_LENGTH = 26;
+const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const POOL_BYTES = 4_096;
+/** Room that the 12-bit counter of a fresh millisecond is left with. */
+const COUNTER_START_MASK = 0x7ff;
+const COUNTER_LIMIT = 0xfff;
+
+/** Randomness drawn in large pieces: one call to the system for hundreds of small requests. */
+export class RandomPool {
+  readonly #fill: FillRandom;
+  readonly #pool = new Uint8Array(POOL_BYTES);
+  #used = POOL_BYTES;
+
+  constructor(fill: FillRandom = systemRandom) {
+    this.#fill = fill;
+  }
+
+  /** A copy of the next `count` random bytes (at most 4,096). */
+  take(count: number): Uint8Array {
+    if (this.#used + count > POOL_BYTES) {
+      this.#fill(this.#pool);
+      this.#used = 0;
+    }
+    const taken = this.#pool.slice(this.#used, this.#used + count);
+    this.#pool.fill(0, this.#used, this.#used + count);
+    this.#used += count;
+    return taken;
+  }
+}
+
+function base32(bytes: Uint8Array): string {
+  // 128 bits in 26 characters of 5 bits: two zero bits in front.
+  let text = "";
+  let buffer = 0;
+  let bits = 2;
+  for (const byte of bytes) {
+    buffer = ((buffer << 8) | byte) & 0xffff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET[(buffer >> bits) & 31];
+    }
+  }
+  return text;
+}
+
+/** Makes identifiers from a clock and a source of randomness. */
+export class IdSource {
+  readonly #clock: Clock;
+  readonly #random: RandomPool;
+  #lastMs = -1;
+  #counter = 0;
+
+  constructor(clock: Clock = systemClock, random = new RandomPool()) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** A new identifier. When the clock stands still or steps back, order is kept by counting on. */
+  next(prefix: IdPrefix): string {
+    const bytes = this.#random.take(16);
+    const now = Math.max(this.#clock(), this.#lastMs);
+    if (now > this.#lastMs) {
+      this.#lastMs = now;
+      this.#counter = (((bytes[6] as number) << 8) | (bytes[7] as number)) & COUNTER_START_MASK;
+    } else if (++this.#counter > COUNTER_LIMIT) {
+      this.#lastMs++;
+      this.#counter = 0;
+    }
+    writeTimestamp(bytes, this.#lastMs);
+    bytes[6] = 0x70 | (this.#counter >> 8);
+    bytes[7] = this.#counter & 0xff;
+    bytes[8] = 0x80 | ((bytes[8] as number) & 0x3f);
+    return `${prefix}_${base32(bytes)}`;
+  }
+}
+
+function writeTimestamp(bytes: Uint8Array, ms: number): void {
+  let rest = ms;
+  for (let i = 5; i >= 0; i--) {
+    bytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+}
+
+/** True for a well-formed identifier of that kind. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return (
+    text.length === prefix.length + 1 + SUFFIX_LENGTH &&
+    text.startsWith(`${prefix}_`) &&
+    SUFFIX.test(text.slice(prefix.length + 1))
+  );
+}

@@ -1,0 +1,97 @@
+/**
+ * A connection to one libSQL file, with its prepared statements.
+ *
+ * Statements are prepared once and kept for the life of the connection: preparing costs more than
+ * running, and the driver's statement objects must never be left to the garbage collector while the
+ * connection lives. Not safe to share between threads.
+ */
+import Database from "libsql";
+import type { Row, Transaction } from "./transaction.ts";
+import { bindable, type SqlValue } from "./values.ts";
+
+/** Distinct statements that one connection may hold; the SQL is all ours, so more is a mistake. */
+const MAX_STATEMENTS = 256;
+/** How long a statement waits for another process's transaction. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+const NO_PARAMETERS: readonly SqlValue[] = [];
+
+export interface OpenOptions {
+  /** Refuse every write; the file must exist. */
+  readOnly?: boolean;
+}
+
+type Driver = InstanceType<typeof Database>;
+type Statement = ReturnType<Driver["prepare"]>;
+
+/** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
+export function fileUri(path: string, query: string): string {
+  const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
+  return `file:${escaped}?${query}`;
+}
+
+export class Connection implements Transaction {
+  readonly #driver: Driver;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(driver: Driver) {
+    this.#driver = driver;
+  }
+
+  get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
+    const row = this.#statement(sql).get(bindable(parameters));
+    return row === null ? undefined : (row as R | undefined);
+  }
+
+  all<R extends Row>(sql: string, parameters = NO_PARAMETERS): R[] {
+    return this.#statement(sql).all(bindable(parameters)) as R[];
+  }
+
+  run(sql: string, parameters = NO_PARAMETERS): number {
+    return this.#statement(sql).run(bindable(parameters)).changes;
+  }
+
+  /** Runs statements without parameters and without a result: schema changes, transaction control. */
+  exec(sql: string): void {
+    this.#driver.exec(sql);
+  }
+
+  get inTransaction(): boolean {
+    return this.#driver.inTransaction;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#driver.close();
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    if (this.#statements.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
+    const statement = this.#driver.prepare(sql);
+    // Tuples: the driver adds a timing object to every row that has names.
+    if (statement.reader) statement.raw();
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/**
+ * Opens a database file. A writable one is created when absent and set to WAL with
+ * `synchronous=FULL`: when COMMIT returns, the transaction is on disk.
+ * @throws the driver's error when the file cannot be opened or is no database.
+ */
+export function openConnection(path: string, options: OpenOptions = {}): Connection {
+  const driver = new Database(options.readOnly ? fileUri(path, "mode=ro") : path);
+  const connection = new Connection(driver);
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    if (!options.readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    connection.exec("PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4000");
+  } catch (error) {
+    driver.close();
+    throw error;
+  }
+  return connection;
+}

@@ -1,0 +1,48 @@
+/**
+ * Binding values to statements, in one place.
+ *
+ * The native driver aborts the whole process when a boolean or an array is bound, or when a single
+ * object is the only argument; and it cuts a string at its first NUL without a word. So every
+ * parameter list passes here: an array of strings, numbers, bigints, bytes and nulls, or an error.
+ */
+
+/** What a column can hold. */
+export type SqlValue = string | number | bigint | Uint8Array | null;
+
+/** Raised for a parameter that must not reach the driver. The message never holds the value. */
+export class UnbindableValue extends TypeError {
+  constructor(position: number, what: string) {
+    super(`SQL parameter ${position + 1} is ${what}, which cannot be bound`);
+    this.name = "UnbindableValue";
+  }
+}
+
+const NUL = "\u0000";
+
+function refusalOf(value: unknown): string | null {
+  switch (typeof value) {
+    case "string":
+      return value.includes(NUL) ? "a string with U+0000" : null;
+    case "number":
+      return Number.isFinite(value) ? null : "a number that is not finite";
+    case "bigint":
+      return null;
+    case "object":
+      return value === null || value instanceof Uint8Array ? null : "an object";
+    default:
+      return `of type ${typeof value}`;
+  }
+}
+
+/**
+ * Checks a parameter list and returns it.
+ * @throws {UnbindableValue} for anything but strings without U+0000, finite numbers, bigints, bytes, null.
+ */
+export function bindable(parameters: readonly SqlValue[]): readonly SqlValue[] {
+  if (!Array.isArray(parameters)) throw new UnbindableValue(0, "not in an array");
+  for (let i = 0; i < parameters.length; i++) {
+    const refusal = refusalOf(parameters[i]);
+    if (refusal !== null) throw new UnbindableValue(i, refusal);
+  }
+  return parameters;
+}
