@@ -1,0 +1,136 @@
+/**
+ * What is known of each agent between operations: its chain head, the policies in force, how far
+ * its checkpoints reach. A cache in front of the workspace file, owned by one writer.
+ *
+ * A state object never changes: an operation that succeeds replaces it, one that fails leaves it.
+ */
+import type { Reader, Transaction } from "../store/transaction.ts";
+import { type EnforcedPolicies, loadConfigInForce, NO_POLICIES } from "./configs.ts";
+
+export interface AgentState {
+  /** Position of the agent's first event: its name in the file. */
+  readonly firstSeq: number;
+  /** Null for the workspace itself. */
+  readonly agentId: string | null;
+  /** `agent_seq` and hash of its newest event; 0 and zeros before the first. */
+  readonly headSeq: number;
+  readonly headHash: string;
+  /** Rows of entries that are the present, expired ones that no sweep has met yet included. */
+  readonly liveEntries: number;
+  /** The config in force; null when there is none. */
+  readonly configVersion: number | null;
+  readonly policies: EnforcedPolicies;
+  /** The highest position that a checkpoint of this agent sees; -1 without checkpoints. */
+  readonly newestCheckpoint: number;
+}
+
+/** What an operation may change about its agent; the chain head is not its business. */
+export type AgentChange = Partial<
+  Pick<AgentState, "liveEntries" | "configVersion" | "policies" | "newestCheckpoint">
+>;
+
+/** Previous hash of an agent's first event. */
+export const ZERO_HASH = "0".repeat(64);
+/** Agents whose state one workspace keeps in memory. */
+const MAX_CACHED_AGENTS = 4_096;
+
+type StateRow = [firstSeq: number, headSeq: number, headHash: string, liveEntries: number];
+
+async function loadAgent(reader: Reader, agentId: string | null): Promise<AgentState | null> {
+  const row = await reader.get<StateRow>(
+    "SELECT first_seq, head_seq, head_hash, live_entries FROM agents WHERE agent_id IS ?",
+    [agentId],
+  );
+  if (row === undefined) return null;
+  const [firstSeq, headSeq, headHash, liveEntries] = row;
+  const config = await loadConfigInForce(reader, firstSeq);
+  const newest = await reader.get<[number | null]>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [
+    firstSeq,
+  ]);
+  return {
+    firstSeq,
+    agentId,
+    headSeq,
+    headHash,
+    liveEntries,
+    configVersion: config?.version ?? null,
+    policies: config?.policies ?? NO_POLICIES,
+    newestCheckpoint: newest?.[0] ?? -1,
+  };
+}
+
+/** The agent's state read from the file, for readers that keep no cache; null if it never began. */
+export const readAgent = (reader: Reader, agentId: string): Promise<AgentState | null> =>
+  loadAgent(reader, agentId);
+
+/** The agents of one workspace, cached, with the heads that wait to be written. */
+export class AgentDirectory {
+  readonly #cache = new Map<string | null, AgentState>();
+  readonly #dirty = new Set<string | null>();
+
+  /** The agent's state, or null when it never began. */
+  async find(reader: Reader, agentId: string | null): Promise<AgentState | null> {
+    const cached = this.#cache.get(agentId);
+    if (cached !== undefined) return cached;
+    const loaded = await loadAgent(reader, agentId);
+    if (loaded !== null) this.#cache.set(agentId, loaded);
+    return loaded;
+  }
+
+  /** By its name in the file. */
+  async findByFirstSeq(reader: Reader, firstSeq: number): Promise<AgentState> {
+    const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
+    const agent = row === undefined ? null : await this.find(reader, row[0]);
+    if (agent === null) throw new Error(`no agent begins at position ${firstSeq}`);
+    return agent;
+  }
+
+  /** A state for an agent whose first event will take position `seq`; kept only once `update`d. */
+  static fresh(agentId: string | null, seq: number): AgentState {
+    return {
+      firstSeq: seq,
+      agentId,
+      headSeq: 0,
+      headHash: ZERO_HASH,
+      liveEntries: 0,
+      configVersion: null,
+      policies: NO_POLICIES,
+      newestCheckpoint: -1,
+    };
+  }
+
+  /** Takes the state after an event; it reaches the file with `flush`. */
+  update(state: AgentState): void {
+    this.#cache.delete(state.agentId);
+    this.#cache.set(state.agentId, state);
+    this.#dirty.add(state.agentId);
+  }
+
+  /** Writes the heads that moved. Part of the transaction that appended their events. */
+  async flush(tx: Transaction): Promise<void> {
+    for (const agentId of this.#dirty) {
+      const state = this.#cache.get(agentId) as AgentState;
+      await tx.run(
+        `INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (first_seq) DO UPDATE SET head_seq = excluded.head_seq,
+           head_hash = excluded.head_hash, live_entries = excluded.live_entries`,
+        [state.firstSeq, state.agentId, state.headSeq, state.headHash, state.liveEntries],
+      );
+    }
+    this.#dirty.clear();
+  }
+
+  /** Drops the oldest states past the bound. Only between transactions, when nothing is dirty. */
+  trim(): void {
+    for (const agentId of this.#cache.keys()) {
+      if (this.#cache.size <= MAX_CACHED_AGENTS) return;
+      this.#cache.delete(agentId);
+    }
+  }
+
+  /** Forgets everything: after a failed transaction, or when another process wrote to the file. */
+  clear(): void {
+    this.#cache.clear();
+    this.#dirty.clear();
+  }
+}

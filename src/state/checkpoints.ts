@@ -1,0 +1,116 @@
+/** Checkpoints: positions in the log, and the state visible there. */
+import type { Reader, Transaction } from "../store/transaction.ts";
+import type { AgentState } from "./agents.ts";
+import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
+
+export interface Checkpoint {
+  id: string;
+  agent: number;
+  asOfSeq: number;
+  configVersion: number | null;
+  entryCount: number;
+  label: string | null;
+  /** A JSON object. */
+  metadata: string;
+  createdAt: string;
+  createdBy: string;
+}
+
+export interface NewCheckpoint {
+  id: string;
+  asOfSeq: number;
+  eventSeq: number;
+  entryCount: number;
+  label: string | null;
+  metadata: string;
+}
+
+const COLUMNS = `c.id, c.agent, c.as_of_seq, c.config_version, c.entry_count, c.label, c.metadata,
+  e.timestamp, e.body ->> '$.actor'`;
+type Tuple = [string, number, number, number | null, number, string | null, string, string, string];
+
+function toCheckpoint(row: Tuple): Checkpoint {
+  const [id, agent, asOfSeq, configVersion, entryCount, label, metadata, createdAt, createdBy] = row;
+  return { id, agent, asOfSeq, configVersion, entryCount, label, metadata, createdAt, createdBy };
+}
+
+/** Adds a checkpoint. Constant time, whatever the agent holds. */
+export async function insertCheckpoint(tx: Transaction, agent: AgentState, row: NewCheckpoint): Promise<void> {
+  await tx.run(
+    `INSERT INTO checkpoints (id, agent, as_of_seq, event_seq, config_version, entry_count, label, metadata)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      row.id,
+      agent.firstSeq,
+      row.asOfSeq,
+      row.eventSeq,
+      agent.configVersion,
+      row.entryCount,
+      row.label,
+      row.metadata,
+    ],
+  );
+}
+
+export async function findCheckpoint(reader: Reader, id: string): Promise<Checkpoint | undefined> {
+  const row = await reader.get<Tuple>(
+    `SELECT ${COLUMNS} FROM checkpoints c JOIN events e ON e.seq = c.event_seq WHERE c.id = ?`,
+    [id],
+  );
+  return row === undefined ? undefined : toCheckpoint(row);
+}
+
+/** Newest first; those made before the event `before` (none: all), skipping `offset`. */
+export async function listCheckpoints(
+  reader: Reader,
+  agent: number,
+  page: { before: number | null; offset: number; limit: number },
+): Promise<{ checkpoint: Checkpoint; eventSeq: number }[]> {
+  const rows = await reader.all<[...Tuple, number]>(
+    `SELECT ${COLUMNS}, c.event_seq FROM checkpoints c JOIN events e ON e.seq = c.event_seq
+     WHERE c.agent = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ? OFFSET ?`,
+    [agent, page.before ?? Number.MAX_SAFE_INTEGER, page.limit, page.offset],
+  );
+  return rows.map((row) => ({
+    checkpoint: toCheckpoint(row.slice(0, -1) as unknown as Tuple),
+    eventSeq: row[row.length - 1] as number,
+  }));
+}
+
+/**
+ * Deletes a checkpoint and the history that only it saw. Answers the highest position that a
+ * remaining checkpoint of the agent sees, -1 for none.
+ */
+export async function deleteCheckpoint(tx: Transaction, checkpoint: Checkpoint): Promise<number> {
+  await tx.run("DELETE FROM checkpoints WHERE id = ?", [checkpoint.id]);
+  await tx.run(
+    `DELETE FROM entries WHERE agent = ? AND live_to IS NOT NULL AND live_to > ? AND live_from <= ?
+       AND NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.agent = entries.agent
+                       AND c.as_of_seq >= entries.live_from AND c.as_of_seq < entries.live_to)`,
+    [checkpoint.agent, checkpoint.asOfSeq, checkpoint.asOfSeq],
+  );
+  const newest = await tx.get<[number | null]>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [
+    checkpoint.agent,
+  ]);
+  return newest?.[0] ?? -1;
+}
+
+/** Entries of a checkpoint's state in key order, behind the key `after`; expired ones are left out. */
+export async function listStateEntries(
+  reader: Reader,
+  checkpoint: Pick<Checkpoint, "agent" | "asOfSeq">,
+  range: { after: string | null; cutoffMs: number; limit: number },
+): Promise<EntryRow[]> {
+  const rows = await reader.all<EntryTuple>(
+    `SELECT ${ENTRY_COLUMNS} FROM (
+       SELECT ${ENTRY_COLUMNS} FROM entries
+         WHERE agent = ?1 AND live_to IS NULL AND key > ?3 AND live_from <= ?2 AND updated_at >= ?4
+       UNION ALL
+       SELECT ${ENTRY_COLUMNS} FROM entries
+         WHERE agent = ?1 AND live_to > ?2 AND key > ?3 AND live_from <= ?2 AND updated_at >= ?4
+     ) ORDER BY key LIMIT ?5`,
+    [checkpoint.agent, checkpoint.asOfSeq, range.after ?? "", range.cutoffMs, range.limit],
+  );
+  return rows.map(toEntryRow);
+}
+

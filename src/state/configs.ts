@@ -1,0 +1,112 @@
+/** Versions of an agent's configuration, and the policies in them. */
+import type { JsonObject } from "../json.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+
+/** The enforced part of a configuration. */
+export interface EnforcedPolicies {
+  readonly blockPii: boolean;
+  readonly blockSecrets: boolean;
+  /** Days that an entry lives after its last write; null keeps it for ever. */
+  readonly retentionDays: number | null;
+}
+
+export const NO_POLICIES: EnforcedPolicies = { blockPii: false, blockSecrets: false, retentionDays: null };
+
+const DAY_MS = 86_400_000;
+
+/** The policies that a configuration asks for; what it does not name is off. */
+export function policiesOf(config: JsonObject): EnforcedPolicies {
+  const policies = (config.policies ?? {}) as JsonObject;
+  return {
+    blockPii: policies.block_pii === true,
+    blockSecrets: policies.block_secrets === true,
+    retentionDays: typeof policies.retention_days === "number" ? policies.retention_days : null,
+  };
+}
+
+/** Entries last written before this moment (ms) are gone; -1 when nothing expires. */
+export function retentionCutoff(policies: EnforcedPolicies, nowMs: number): number {
+  return policies.retentionDays === null ? -1 : Math.max(-1, nowMs - policies.retentionDays * DAY_MS);
+}
+
+/** How a version is shown, and back: `v1`, `v2` …; null for anything else. */
+export const showVersion = (version: number | null): string | null => (version === null ? null : `v${version}`);
+
+export function parseVersion(text: string): number | null {
+  return /^v[1-9][0-9]{0,14}$/.test(text) ? Number(text.slice(1)) : null;
+}
+
+export interface ConfigVersion {
+  version: number;
+  /** Canonical JSON. */
+  config: string;
+  createdAt: string;
+  createdBy: string;
+  rolledBackFrom: number | null;
+}
+
+type ConfigRow = [
+  version: number,
+  config: string,
+  createdAt: string,
+  createdBy: string,
+  rolledBackFrom: number | null,
+];
+
+const CONFIG_COLUMNS = "c.version, c.config, e.timestamp, e.body ->> '$.actor', c.rolled_back_from";
+
+function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]: ConfigRow): ConfigVersion {
+  return { version, config, createdAt, createdBy, rolledBackFrom };
+}
+
+/** One version of an agent's configuration. */
+export async function findConfig(
+  reader: Reader,
+  agent: number,
+  version: number,
+): Promise<ConfigVersion | undefined> {
+  const row = await reader.get<ConfigRow>(
+    `SELECT ${CONFIG_COLUMNS} FROM configs c JOIN events e ON e.seq = c.created_seq
+     WHERE c.agent = ? AND c.version = ?`,
+    [agent, version],
+  );
+  return row === undefined ? undefined : toConfigVersion(row);
+}
+
+/** Versions newest first, those before `before` (0 for all), skipping `offset`, at most `limit`. */
+export async function listConfigs(
+  reader: Reader,
+  agent: number,
+  page: { before: number; offset: number; limit: number },
+): Promise<ConfigVersion[]> {
+  const rows = await reader.all<ConfigRow>(
+    `SELECT ${CONFIG_COLUMNS} FROM configs c JOIN events e ON e.seq = c.created_seq
+     WHERE c.agent = ? AND (? = 0 OR c.version < ?) ORDER BY c.version DESC LIMIT ? OFFSET ?`,
+    [agent, page.before, page.before, page.limit, page.offset],
+  );
+  return rows.map(toConfigVersion);
+}
+
+/** The newest version's number and policies. */
+export async function loadConfigInForce(
+  reader: Reader,
+  agent: number,
+): Promise<{ version: number; policies: EnforcedPolicies } | null> {
+  const row = await reader.get<[number, string]>(
+    "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1",
+    [agent],
+  );
+  if (row === undefined) return null;
+  return { version: row[0], policies: policiesOf(JSON.parse(row[1]) as JsonObject) };
+}
+
+/** Adds a version. `config` is canonical JSON, `createdSeq` the event that makes it. */
+export async function insertConfig(
+  tx: Transaction,
+  row: { agent: number; version: number; config: string; createdSeq: number; rolledBackFrom: number | null },
+): Promise<void> {
+  await tx.run(
+    "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)",
+    [row.agent, row.version, row.config, row.createdSeq, row.rolledBackFrom],
+  );
+}

@@ -1,0 +1,286 @@
+/**
+ * An agent's data, in versions. A version is visible at position S of the log when
+ * `live_from <= S` and (`live_to` is null or `live_to > S`). What an operation ends is kept only if
+ * a checkpoint sees it; otherwise it is overwritten or deleted on the spot.
+ */
+import type { Reader, Transaction } from "../store/transaction.ts";
+import type { AgentState } from "./agents.ts";
+import { retentionCutoff } from "./configs.ts";
+
+/** Longest key, in code points; see `endOfPrefix`. */
+const MAX_KEY_LENGTH = 512;
+/** Sorts behind every key, in UTF-8 order. */
+const BEHIND_ALL_KEYS = "\u{10FFFF}".repeat(MAX_KEY_LENGTH + 1);
+const SURROGATES_START = 0xd800;
+const SURROGATES_END = 0xdfff;
+const LAST_CODE_POINT = 0x10ffff;
+
+/** The least string behind all that begin with `prefix`, in UTF-8 byte order. */
+export function endOfPrefix(prefix: string): string {
+  const points = Array.from(prefix);
+  while (points.length > 0) {
+    const last = (points.pop() as string).codePointAt(0) as number;
+    if (last === LAST_CODE_POINT) continue;
+    const next = last + 1 === SURROGATES_START ? SURROGATES_END + 1 : last + 1;
+    return points.join("") + String.fromCodePoint(next);
+  }
+  return BEHIND_ALL_KEYS;
+}
+
+/** Metadata of an entry as lists and checkpoints show it. */
+export interface EntryRow {
+  id: number;
+  key: string;
+  /** A JSON string. */
+  value: string;
+  /** A JSON object. */
+  metadata: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A new content for a key. `value` and `metadata` are JSON texts. */
+export interface NewContent {
+  key: string;
+  value: string;
+  metadata: string;
+}
+
+/** When and by which event something happens. */
+export interface Moment {
+  seq: number;
+  nowMs: number;
+}
+
+export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
+export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
+
+export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: EntryTuple): EntryRow {
+  return { id, key, value, metadata, createdAt, updatedAt };
+}
+
+/** The present content of a key, unless it is past its retention. */
+export async function findEntry(
+  reader: Reader,
+  agent: AgentState,
+  key: string,
+  nowMs: number,
+): Promise<EntryRow | undefined> {
+  const row = await reader.get<EntryTuple>(
+    `SELECT ${ENTRY_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`,
+    [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)],
+  );
+  return row === undefined ? undefined : toEntryRow(row);
+}
+
+/** The event that wrote an entry's content: id, actor, and the config version in force then. */
+export async function findEntryOrigin(
+  reader: Reader,
+  id: number,
+): Promise<{ auditId: string; writtenBy: string; configVersion: string | null }> {
+  const row = await reader.get<[string, string, string | null]>(
+    `SELECT v.id, v.body ->> '$.actor', v.body ->> '$.config_version'
+     FROM entries e JOIN events v ON v.seq = e.written_seq WHERE e.id = ?`,
+    [id],
+  );
+  if (row === undefined) throw new Error("an entry names an event that is not there");
+  return { auditId: row[0], writtenBy: row[1], configVersion: row[2] };
+}
+
+/** A stretch of the present entries in key order: keys behind `after`, with that prefix. */
+export interface EntryRange {
+  prefix: string;
+  after: string | null;
+  offset: number;
+  limit: number;
+}
+
+export async function listEntries(
+  reader: Reader,
+  agent: AgentState,
+  range: EntryRange,
+  nowMs: number,
+): Promise<EntryRow[]> {
+  const from = range.after === null ? "key >= ?" : "key > ?";
+  const rows = await reader.all<EntryTuple>(
+    `SELECT ${ENTRY_COLUMNS} FROM entries
+     WHERE agent = ? AND live_to IS NULL AND ${from} AND key < ? AND updated_at >= ?
+     ORDER BY key LIMIT ? OFFSET ?`,
+    [
+      agent.firstSeq,
+      range.after ?? range.prefix,
+      endOfPrefix(range.prefix),
+      retentionCutoff(agent.policies, nowMs),
+      range.limit,
+      range.offset,
+    ],
+  );
+  return rows.map(toEntryRow);
+}
+
+/** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
+const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= agent.newestCheckpoint;
+
+type LiveTuple = [id: number, liveFrom: number, createdSeq: number, createdAt: number, updatedAt: number];
+
+/** Writes a content as the present one. Answers how the number of live entries changed: 1 or 0. */
+export async function putEntry(
+  tx: Transaction,
+  agent: AgentState,
+  content: NewContent,
+  moment: Moment,
+): Promise<number> {
+  const live = await tx.get<LiveTuple>(
+    `SELECT id, live_from, created_seq, created_at, updated_at FROM entries
+     WHERE agent = ? AND key = ? AND live_to IS NULL`,
+    [agent.firstSeq, content.key],
+  );
+  if (live === undefined) {
+    await insertLive(tx, agent, content, { createdSeq: moment.seq, createdAt: moment.nowMs }, moment);
+    return 1;
+  }
+  const [id, liveFrom, createdSeq, createdAt, updatedAt] = live;
+  // An expired entry is gone already: what follows it under the same key is a new one.
+  const expired = updatedAt < retentionCutoff(agent.policies, moment.nowMs);
+  const origin = expired
+    ? { createdSeq: moment.seq, createdAt: moment.nowMs }
+    : { createdSeq, createdAt };
+  await removeWords(tx, id);
+  if (isSeen(agent, liveFrom)) {
+    await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
+    await insertLive(tx, agent, content, origin, moment);
+  } else {
+    await tx.run(
+      `UPDATE entries SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?,
+         created_seq = ?, created_at = ? WHERE id = ?`,
+      [
+        content.value,
+        content.metadata,
+        moment.seq,
+        moment.seq,
+        moment.nowMs,
+        origin.createdSeq,
+        origin.createdAt,
+        id,
+      ],
+    );
+    await addWords(tx, id, content);
+  }
+  return 0;
+}
+
+async function insertLive(
+  tx: Transaction,
+  agent: AgentState,
+  content: NewContent,
+  origin: { createdSeq: number; createdAt: number },
+  moment: Moment,
+): Promise<void> {
+  const row = await tx.get<[number]>(
+    `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    [
+      agent.firstSeq,
+      content.key,
+      content.value,
+      content.metadata,
+      moment.seq,
+      origin.createdSeq,
+      moment.seq,
+      origin.createdAt,
+      moment.nowMs,
+    ],
+  );
+  await addWords(tx, (row as [number])[0], content);
+}
+
+/** Full-text words of an entry. NUL, which SQL text cannot hold, separates words like a space. */
+export async function addWords(tx: Transaction, id: number, content: NewContent): Promise<void> {
+  await tx.run("INSERT INTO entry_words (rowid, key, value, metadata) VALUES (?, ?, ?, ?)", [
+    id,
+    content.key,
+    (JSON.parse(content.value) as string).replaceAll("\u0000", " "),
+    content.metadata,
+  ]);
+}
+
+export async function removeWords(tx: Transaction, id: number): Promise<void> {
+  await tx.run("DELETE FROM entry_words WHERE rowid = ?", [id]);
+}
+
+/**
+ * Ends the present entries that a condition names: what a checkpoint may see is kept as history, the
+ * rest is deleted. Answers how many ended.
+ */
+async function endWhere(
+  tx: Transaction,
+  agent: AgentState,
+  seq: number,
+  condition: string,
+  parameters: readonly (string | number)[],
+): Promise<number> {
+  const named = `agent = ? AND live_to IS NULL AND ${condition}`;
+  const bound = [agent.firstSeq, ...parameters];
+  await tx.run(`DELETE FROM entry_words WHERE rowid IN (SELECT id FROM entries WHERE ${named})`, bound);
+  const kept = await tx.run(`UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`, [
+    seq,
+    ...bound,
+    agent.newestCheckpoint,
+  ]);
+  const deleted = await tx.run(`DELETE FROM entries WHERE ${named}`, bound);
+  return kept + deleted;
+}
+
+/** Ends one key's present entry unless it is past its retention. Answers 1 or 0. */
+export function endEntry(tx: Transaction, agent: AgentState, key: string, moment: Moment): Promise<number> {
+  return endWhere(tx, agent, moment.seq, "key = ? AND updated_at >= ?", [
+    key,
+    retentionCutoff(agent.policies, moment.nowMs),
+  ]);
+}
+
+/** Ends every present entry whose key begins with `prefix`. Answers how many. */
+export function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
+  return endWhere(tx, agent, moment.seq, "key >= ? AND key < ? AND updated_at >= ?", [
+    prefix,
+    endOfPrefix(prefix),
+    retentionCutoff(agent.policies, moment.nowMs),
+  ]);
+}
+
+/** Present entries last written before `cutoffMs`, which no sweep has removed yet. */
+export async function countExpired(reader: Reader, agent: AgentState, cutoffMs: number): Promise<number> {
+  if (cutoffMs < 0) return 0;
+  const row = await reader.get<[number]>(
+    "SELECT count(*) FROM entries WHERE agent = ? AND updated_at < ? AND live_to IS NULL",
+    [agent.firstSeq, cutoffMs],
+  );
+  return row?.[0] ?? 0;
+}
+
+/**
+ * Removes what is past its retention, from history (and so from every checkpoint) too, at most
+ * `limit` versions. Answers the versions removed and how many of them were live.
+ */
+export async function removeExpired(
+  tx: Transaction,
+  agent: AgentState,
+  nowMs: number,
+  limit: number,
+): Promise<{ removed: number; live: number }> {
+  const cutoff = retentionCutoff(agent.policies, nowMs);
+  if (cutoff < 0) return { removed: 0, live: 0 };
+  const rows = await tx.all<[id: number, live: number]>(
+    "SELECT id, live_to IS NULL FROM entries WHERE agent = ? AND updated_at < ? ORDER BY updated_at LIMIT ?",
+    [agent.firstSeq, cutoff, limit],
+  );
+  let live = 0;
+  for (const [id, isLive] of rows) {
+    if (isLive === 1) {
+      live++;
+      await removeWords(tx, id);
+    }
+    await tx.run("DELETE FROM entries WHERE id = ?", [id]);
+  }
+  return { removed: rows.length, live };
+}

@@ -1,0 +1,121 @@
+/**
+ * An operation: a plain function of a transaction, its circumstances and its input that returns what
+ * happened. Only `perform` calls one, and `perform` records what it returns, so an operation that is
+ * not audited cannot be written.
+ */
+import type { IdSource } from "../ids.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { AuditResult } from "../log/event.ts";
+import type { AgentChange, AgentDirectory, AgentState } from "../state/agents.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+import type { OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
+import type { StreamPlan } from "./streams.ts";
+
+/** The circumstances of one operation. */
+export interface Context {
+  readonly workspaceId: string;
+  readonly principal: Principal;
+  readonly nowMs: number;
+  /** The same moment as the event will show it. */
+  readonly timestamp: string;
+  /** The position that this operation's event will take in the log. */
+  readonly seq: number;
+  /** The id that this operation's event will have. */
+  readonly auditId: string;
+  readonly ids: IdSource;
+  readonly agents: AgentDirectory;
+}
+
+/** What the caller is told. */
+export type Answer =
+  | { kind: "json"; status: number; body: string; etag?: string }
+  | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
+  | { kind: "stream"; plan: StreamPlan };
+
+/** What happened, as the audit trail will hold it, and the answer. */
+export interface Outcome {
+  /** The agent in whose chain the event stands; null for the workspace's own events. */
+  agent: AgentState | null;
+  result: AuditResult;
+  details: JsonObject;
+  blockedBy?: string;
+  /** What the operation changed about its agent. */
+  change?: AgentChange;
+  answer: Answer;
+}
+
+export type Operation<N extends OperationName> = (
+  tx: Transaction,
+  context: Context,
+  input: OperationInputs[N],
+) => Promise<Outcome>;
+
+/** Circumstances of a query on a reader thread. */
+export interface QueryContext {
+  readonly workspaceId: string;
+  readonly principal: Principal;
+  readonly nowMs: number;
+}
+
+/**
+ * The reading part of an operation that may take long: it runs on a reader thread, and what it found
+ * is handed to the operation that records it and answers.
+ */
+export interface Inquiry<N extends OperationName, Found extends JsonValue> {
+  query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
+  record(tx: Transaction, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome>;
+}
+
+/**
+ * Raised by an operation that turns out not to be allowed or not to make sense: nothing is changed
+ * and nothing recorded, as if it had been refused at the door.
+ */
+export class Refusal extends Error {
+  constructor(
+    readonly code: OperationProblem,
+    readonly detail: string,
+  ) {
+    super(code);
+    this.name = "Refusal";
+  }
+}
+
+/** The agent's state, for operations that never begin an agent. */
+export function knownAgent(tx: Reader, context: Context, agentId: string): Promise<AgentState | null> {
+  return context.agents.find(tx, agentId);
+}
+
+/** Refuses when the key is limited to agents and this is none of them. */
+export function requireAgentAllowed(principal: Principal, agentId: string | null): void {
+  if (principal.agents === null) return;
+  if (agentId !== null && principal.agents.includes(agentId)) return;
+  throw new Refusal("forbidden", "This API key is limited to other agents. Use a key for this agent.");
+}
+
+/** An operation that found nothing: recorded with the agent, or with the workspace if it never began. */
+export function notFound(
+  agent: AgentState | null,
+  agentId: string | null,
+  code: OperationProblem,
+  detail: string,
+  details: JsonObject,
+): Outcome {
+  return {
+    agent,
+    result: "not_found",
+    details: agent === null && agentId !== null ? { agent_id: agentId, ...details } : details,
+    answer: { kind: "problem", code, detail },
+  };
+}
+
+/** A finished operation with a JSON body. */
+export function answered(
+  agent: AgentState | null,
+  details: JsonObject,
+  body: string,
+  extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
+): Outcome {
+  const { status = 200, etag, ...rest } = extra;
+  const answer: Answer = { kind: "json", status, body, ...(etag === undefined ? {} : { etag }) };
+  return { agent, result: "ok", details, ...rest, answer };
+}

@@ -1,0 +1,21 @@
+/** What a reader thread streams once the operation that asked for it is recorded. Plain data. */
+import type { AuditScope, ExportFormat, TimeWindow } from "./contract.ts";
+
+export type StreamPlan =
+  | {
+      kind: "export";
+      scope: AuditScope;
+      format: ExportFormat;
+      window: TimeWindow;
+      /** Events before this position only: the trail as it was when the export began. */
+      beforeSeq: number;
+      exportedAt: string;
+    }
+  | {
+      kind: "checkpoint";
+      checkpointId: string;
+      /** The members of the answer before `state`, as JSON text without the closing brace. */
+      head: string;
+      /** Entries written before this moment are past their retention, ms. */
+      cutoffMs: number;
+    };
