@@ -1,0 +1,88 @@
+/**
+ * Canonical JSON after RFC 8785 (JCS): one text for one value, so that a hash over it means the value.
+ *
+ * Strings and numbers are written as ECMAScript writes them (RFC 8785, 3.2.2), members are sorted by
+ * the UTF-16 code units of their names (3.2.3), and nothing stands between the tokens. What I-JSON
+ * (RFC 7493) leaves out has no canonical form and is refused: lone surrogates, NaN and the infinities.
+ */
+import type { JsonObject, JsonValue } from "../json.ts";
+
+/** The deepest nesting that is accepted; far above what the API lets in, far below the stack's end. */
+export const MAX_JSON_DEPTH = 128;
+
+/** A value that has no canonical form, or a text that is not canonical. Never repeats the value. */
+export class CanonicalJsonError extends Error {
+  override readonly name = "CanonicalJsonError";
+}
+
+/**
+ * The canonical text of a JSON value (RFC 8785).
+ *
+ * @throws CanonicalJsonError for lone surrogates, non-finite numbers, nesting beyond
+ *   {@link MAX_JSON_DEPTH}, and whatever is not JSON at all (undefined, functions, bigint).
+ */
+export function canonicalJson(value: JsonValue): string {
+  return write(value, 1);
+}
+
+/**
+ * Reads a text that must already be canonical, as it is stored and hashed.
+ *
+ * @throws CanonicalJsonError when the text is not JSON, or is not the canonical text of its value
+ *   (white space, order, escapes, number forms and duplicate members all show up here).
+ */
+export function parseCanonicalJson(text: string): JsonValue {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    throw new CanonicalJsonError("not JSON");
+  }
+  if (canonicalJson(value) !== text) throw new CanonicalJsonError("not in canonical form (RFC 8785)");
+  return value;
+}
+
+/** The canonical text of one string (RFC 8785, 3.2.2.2). */
+export function canonicalString(text: string): string {
+  // ECMAScript would write a lone surrogate as an escape; JCS has no form for it.
+  if (!text.isWellFormed()) throw new CanonicalJsonError("a string holds a lone surrogate");
+  return JSON.stringify(text);
+}
+
+function write(value: JsonValue, depth: number): string {
+  if (value === null) return "null";
+  switch (typeof value) {
+    case "string":
+      return canonicalString(value);
+    case "boolean":
+      return value ? "true" : "false";
+    case "number":
+      if (!Number.isFinite(value)) throw new CanonicalJsonError("a number is not finite");
+      return String(value); // -0 becomes 0, as ECMAScript and RFC 8785 have it
+    case "object":
+      if (depth > MAX_JSON_DEPTH) throw new CanonicalJsonError(`nested deeper than ${MAX_JSON_DEPTH} levels`);
+      return Array.isArray(value) ? writeArray(value, depth) : writeObject(value, depth);
+    default:
+      throw new CanonicalJsonError(`a ${typeof value} is not a JSON value`);
+  }
+}
+
+function writeArray(values: readonly JsonValue[], depth: number): string {
+  let text = "[";
+  for (let index = 0; index < values.length; index++) {
+    if (index > 0) text += ",";
+    text += write(values[index] as JsonValue, depth + 1);
+  }
+  return `${text}]`;
+}
+
+function writeObject(object: JsonObject, depth: number): string {
+  const names = Object.keys(object).sort(); // the default order is that of UTF-16 code units
+  let text = "{";
+  let separator = "";
+  for (const name of names) {
+    text += `${separator}${canonicalString(name)}:${write(object[name] as JsonValue, depth + 1)}`;
+    separator = ",";
+  }
+  return `${text}}`;
+}

@@ -1,0 +1,122 @@
+/** An event as the API and the exports show it, and the way back to the stored form. */
+import type { JsonObject, JsonValue } from "../json.ts";
+import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent, EventFormatError, parseEvent } from "./event.ts";
+import { eventHash, SALT_BYTES } from "./hash.ts";
+import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
+import type { StoredEvent } from "./rows.ts";
+
+/** An event as shown. `details` and `details_salt` are null once erased. */
+export interface PresentedEvent extends AuditEventBody {
+  details: JsonObject | null;
+  details_salt: string | null;
+  hash: string;
+}
+
+/** The members of a shown event, in the order in which they are shown. */
+export const PRESENTED_MEMBERS = [
+  "id",
+  "seq",
+  "workspace_id",
+  "agent_id",
+  "agent_seq",
+  "operation",
+  "result",
+  "blocked_by",
+  "actor",
+  "config_version",
+  "timestamp",
+  "details",
+  "details_salt",
+  "details_commitment",
+  "previous_hash",
+  "hash",
+  "format",
+] as const satisfies readonly (keyof PresentedEvent)[];
+
+/**
+ * The JSON text of an event as shown, from its stored form. The hash is computed, never copied.
+ *
+ * @throws EventFormatError when the stored bytes are no event
+ */
+export function presentEventJson(stored: StoredEvent): string {
+  const text = typeof stored.canonical === "string" ? stored.canonical : latin1(stored.canonical);
+  const event = parseEvent(text);
+  const salt = stored.salt === null ? "null" : `"${hexOf(stored.salt)}"`;
+  return (
+    `{"id":"${event.id}","seq":${event.seq},"workspace_id":"${event.workspace_id}"` +
+    `,"agent_id":${quoted(event.agent_id)},"agent_seq":${event.agent_seq}` +
+    `,"operation":"${event.operation}","result":"${event.result}","blocked_by":${quoted(event.blocked_by)}` +
+    `,"actor":"${event.actor}","config_version":${quoted(event.config_version)}` +
+    `,"timestamp":"${event.timestamp}","details":${stored.details ?? "null"},"details_salt":${salt}` +
+    `,"details_commitment":"${event.details_commitment}","previous_hash":"${event.previous_hash}"` +
+    `,"hash":"${eventHash(text)}","format":"${AUDIT_FORMAT}"}`
+  );
+}
+
+/** {@link presentEventJson} as an object. */
+export function presentEvent(stored: StoredEvent): PresentedEvent {
+  return JSON.parse(presentEventJson(stored)) as PresentedEvent;
+}
+
+/**
+ * Turns a shown event back into the stored form, canonical bytes included.
+ *
+ * @param shown what JSON.parse made of it; further members than the known ones are refused
+ * @throws EventFormatError when a member is missing, unknown, of a wrong type or out of form
+ */
+export function storedFromPresented(shown: JsonValue): StoredEvent {
+  if (shown === null || typeof shown !== "object" || Array.isArray(shown)) {
+    throw new EventFormatError("an event is not a JSON object");
+  }
+  for (const member of PRESENTED_MEMBERS) {
+    if (!Object.hasOwn(shown, member)) throw new EventFormatError(`${member} is missing`);
+  }
+  if (Object.keys(shown).length !== PRESENTED_MEMBERS.length) {
+    throw new EventFormatError("an event has members that the format does not know");
+  }
+  const { details, details_salt: salt, hash, ...body } = shown;
+  if (typeof hash !== "string") throw new EventFormatError("hash has the wrong type or form");
+  // canonicalEvent checks the members' text; their types are what it cannot see.
+  for (const [member, value] of Object.entries(body)) {
+    const isNumber = member === "seq" || member === "agent_seq";
+    const typed = isNumber ? typeof value === "number" : typeof value === "string" || value === null;
+    if (!typed) throw new EventFormatError(`${member} has the wrong type or form`);
+  }
+  const canonical = canonicalEvent(body as unknown as AuditEventBody);
+  return { canonical, details: detailsText(details as JsonValue), salt: saltText(salt as JsonValue), hash };
+}
+
+function detailsText(details: JsonValue): string | null {
+  if (details === null) return null;
+  if (typeof details !== "object" || Array.isArray(details)) {
+    throw new EventFormatError("details has the wrong type or form");
+  }
+  try {
+    return canonicalJson(details);
+  } catch (error) {
+    if (error instanceof CanonicalJsonError) throw new EventFormatError(`details: ${error.message}`);
+    throw error;
+  }
+}
+
+const SALT = new RegExp(`^[0-9a-f]{${2 * SALT_BYTES}}$`);
+
+function saltText(salt: JsonValue): string | null {
+  if (salt === null) return null;
+  if (typeof salt !== "string" || !SALT.test(salt)) {
+    throw new EventFormatError("details_salt has the wrong type or form");
+  }
+  return salt;
+}
+
+function quoted(value: string | null): string {
+  return value === null ? "null" : `"${value}"`;
+}
+
+function hexOf(salt: string | Uint8Array): string {
+  return typeof salt === "string" ? salt : Buffer.from(salt).toString("hex");
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}

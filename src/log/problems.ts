@@ -1,0 +1,79 @@
+/** What a verification can find wrong, with codes that stay the same across releases. */
+
+/**
+ * Stable problem codes. Beside each one what it means for an auditor.
+ */
+export const PROBLEM_MEANINGS = {
+  event_malformed: "the stored bytes are not an event in canonical form: they were changed or damaged",
+  seq_gap: "events are missing: the workspace's numbers have a gap",
+  seq_repeated: "an event is out of order or there twice: the workspace's numbers go back",
+  agent_seq_gap: "events of this agent are missing, repeated or out of order",
+  link_broken: "the event before this one is not the one that this event was chained to",
+  hash_mismatch:
+    "the event was changed after it was written: its bytes do not have the hash that stands beside it",
+  row_mismatch: "a column beside the event says something else than the event",
+  wrong_workspace: "the event belongs to another workspace",
+  wrong_agent: "the event belongs to another agent",
+  genesis_invalid: "the log does not begin as a workspace's log does",
+  details_mismatch: "the details were changed after they were written: they do not fit their commitment",
+  details_malformed: "the details are not canonical JSON or lack what this operation must carry",
+  content_orphan: "stored data names an event that did not write it",
+  content_mismatch: "stored data is not what the event says was written",
+  content_unprovable: "the details that would prove this stored data are gone",
+  content_missing: "a stored record is gone although nothing in the log removed it",
+  export_malformed: "the export is not of the form it claims",
+  export_window: "the events are not the ones that the export's header announces",
+  export_count: "the export does not hold as many events as it says",
+  export_head: "the export does not end with the event that it says it ends with",
+  root_mismatch: "the events are not the ones that were sealed",
+  seal_invalid: "a seal is damaged, not in order, or not of this workspace",
+  seal_signature: "a seal was not signed by the expected key",
+  seal_beyond_log: "a seal covers more events than the log holds: the end of the log is missing",
+  anchor_mismatch: "the log is not a continuation of the log that the given seal was made of",
+  proof_invalid: "the proof does not lead from the event to the seal",
+} as const;
+
+export type ProblemCode = keyof typeof PROBLEM_MEANINGS;
+
+/** One thing that is wrong. `seq` and `id` are null where no single event is meant. */
+export interface Problem {
+  code: ProblemCode;
+  seq: number | null;
+  id: string | null;
+  message: string;
+}
+
+/** The first bad event of a chain or log. */
+export interface FirstInvalid {
+  seq: number;
+  id: string | null;
+  reason: string;
+}
+
+/** How many problems a report names; all are counted. */
+export const MAX_REPORTED_PROBLEMS = 1000;
+
+/** Collects problems in bounded memory. */
+export class ProblemList {
+  readonly reported: Problem[] = [];
+  #count = 0;
+  #first: FirstInvalid | null = null;
+
+  /** How many were found, reported or not. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The problem with the lowest seq; null when no problem has one. */
+  get first(): FirstInvalid | null {
+    return this.#first;
+  }
+
+  add(problem: Problem): void {
+    this.#count += 1;
+    if (this.reported.length < MAX_REPORTED_PROBLEMS) this.reported.push(problem);
+    if (problem.seq !== null && (this.#first === null || problem.seq < this.#first.seq)) {
+      this.#first = { seq: problem.seq, id: problem.id, reason: problem.message };
+    }
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * The verifier of the audit log, shared by the daemon and the offline command. It is pure: it is
+ * fed events in seq order, batch by batch, with the stored things that these events wrote, and at
+ * the end says what holds. Its memory does not grow with the log, except for one head per agent.
+ */
+import type { JsonObject } from "../json.ts";
+import { type AgentReport, type ChainState, chainReport, type EventReference, newChain } from "./chains.ts";
+import { contentProblem, describe, mustHaveConfig } from "./contents.ts";
+import { type AuditEventBody, EventFormatError, genesisProblem, parseEvent } from "./event.ts";
+import { commitmentOfText, eventHash, SALT_BYTES, ZERO_HASH } from "./hash.ts";
+import { parseCanonicalJson } from "./jcs.ts";
+import { type FirstInvalid, type Problem, type ProblemCode, ProblemList } from "./problems.ts";
+import type { StoredContent, StoredEvent } from "./rows.ts";
+
+/** What the events that will be fed are. */
+export interface VerifierOptions {
+  /** `workspace`: every event, so that seq has no gaps. `agent`: the chain of one agent. */
+  scope: "workspace" | "agent";
+  /** Whether the first event is the first there is. A window of time begins anywhere. */
+  start: "beginning" | "anywhere";
+  /** Whether stored entries, configs and checkpoints are fed too, so that a missing one counts. */
+  contents: boolean;
+}
+
+/** What the evidence says about itself; compared at the end, since a file may say it last. */
+export interface Expectations {
+  workspaceId?: string;
+  /** The agent whose chain this is; `null` says that it is the whole workspace. */
+  agentId?: string | null;
+  /** The event before the first one of an agent's chain; `null` says that there is none. */
+  startsAfter?: { agent_seq: number; hash: string } | null;
+  eventCount?: number;
+  /** The hash of the last event; null when there are none. */
+  head?: string | null;
+}
+
+/** What a verification found. */
+export interface VerificationReport {
+  workspaceId: string | null;
+  eventsChecked: number;
+  /** Every link and number follows. */
+  chainIntact: boolean;
+  /** {@link chainIntact}, and every hash, commitment and stored thing agrees. */
+  valid: boolean;
+  chainStart: EventReference | null;
+  chainEnd: EventReference | null;
+  firstInvalid: FirstInvalid | null;
+  /** In order of first appearance; `agent_id` null is the workspace's own chain. */
+  agents: AgentReport[];
+  /** Events whose details are erased. */
+  erasedDetails: number;
+  /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */
+  problems: Problem[];
+  problemCount: number;
+}
+
+/** Problems that break links or numbers; all others leave the chain intact. */
+const CHAIN_CODES: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "event_malformed",
+  "seq_gap",
+  "seq_repeated",
+  "agent_seq_gap",
+  "link_broken",
+  "wrong_workspace",
+  "wrong_agent",
+  "genesis_invalid",
+  "export_window",
+  "export_count",
+  "export_head",
+]);
+
+/** Feed with {@link add} in seq order, then {@link finish} once. */
+export class LogVerifier {
+  readonly #options: VerifierOptions;
+  readonly #problems = new ProblemList();
+  readonly #chains = new Map<string | null, ChainState>();
+  #workspaceId: string | null = null;
+  #nextSeq: number | null;
+  #events = 0;
+  #erased = 0;
+  #intact = true;
+  #first: ChainState["first"] | null = null;
+  #last: ChainState["first"] | null = null;
+
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+    this.#nextSeq = options.start === "beginning" ? 0 : null;
+  }
+
+  /** How many events were fed; for progress. */
+  get eventsChecked(): number {
+    return this.#events;
+  }
+
+  /**
+   * Checks the next events, and the stored things whose seq lies among them (in seq order).
+   * What names a seq beyond the last event is fed with an empty list of events.
+   */
+  add(events: readonly StoredEvent[], contents: readonly StoredContent[] = []): void {
+    let at = 0;
+    for (const stored of events) {
+      this.#events += 1;
+      const event = this.#checkEvent(stored);
+      if (event === null) continue;
+      const details = this.#checkDetails(stored, event);
+      let configs = 0;
+      for (; at < contents.length && (contents[at] as StoredContent).seq <= event.seq; at++) {
+        const content = contents[at] as StoredContent;
+        if (content.kind === "config" && content.seq === event.seq) configs += 1;
+        this.#checkContent(content, event, details);
+      }
+      if (this.#options.contents && configs === 0 && mustHaveConfig(event)) {
+        this.#problem("content_missing", event, "the config version that this event made is not stored");
+      }
+    }
+    for (; at < contents.length; at++) this.#orphan(contents[at] as StoredContent);
+  }
+
+  /** Says what was found. Nothing can be fed afterwards. */
+  finish(expected: Expectations = {}): VerificationReport {
+    this.#compare(expected);
+    const chainIntact = this.#intact;
+    return {
+      workspaceId: this.#workspaceId,
+      eventsChecked: this.#events,
+      chainIntact,
+      valid: chainIntact && this.#problems.count === 0,
+      chainStart: this.#first && reference(this.#first),
+      chainEnd: this.#last && reference(this.#last),
+      firstInvalid: this.#problems.first,
+      agents: [...this.#chains.values()].map(chainReport),
+      erasedDetails: this.#erased,
+      problems: this.#problems.reported,
+      problemCount: this.#problems.count,
+    };
+  }
+
+  #checkEvent(stored: StoredEvent): AuditEventBody | null {
+    const text = typeof stored.canonical === "string" ? stored.canonical : latin1(stored.canonical);
+    let event: AuditEventBody;
+    try {
+      event = parseEvent(text);
+    } catch (error) {
+      if (!(error instanceof EventFormatError)) throw error;
+      this.#malformed(stored, error.message);
+      return null;
+    }
+    const hash = eventHash(text);
+    this.#checkPlace(event);
+    this.#checkChain(event, hash);
+    if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
+      this.#problem("hash_mismatch", event, "the event's bytes do not have the hash stored beside them");
+    }
+    if (stored.seq !== undefined && stored.seq !== event.seq) {
+      this.#problem("row_mismatch", event, "the row's number is not the event's seq");
+    }
+    const genesis = genesisProblem(event);
+    if (genesis !== null) this.#problem("genesis_invalid", event, genesis);
+    return event;
+  }
+
+  /** The workspace's numbers, and that every event is of one workspace (and one agent, if so asked). */
+  #checkPlace(event: AuditEventBody): void {
+    this.#workspaceId ??= event.workspace_id;
+    if (event.workspace_id !== this.#workspaceId) {
+      this.#problem("wrong_workspace", event, "the event belongs to another workspace");
+    }
+    const expected = this.#nextSeq;
+    if (expected !== null && event.seq !== expected) {
+      if (event.seq < expected) {
+        this.#problem("seq_repeated", event, `seq ${event.seq} where ${expected} was expected`);
+      } else if (this.#options.scope === "workspace") {
+        this.#problem("seq_gap", event, `events ${expected} to ${event.seq - 1} are missing`);
+      }
+    }
+    this.#nextSeq = Math.max(expected ?? 0, event.seq + 1);
+  }
+
+  /** The agent's numbers and links. */
+  #checkChain(event: AuditEventBody, hash: string): void {
+    const here = { event, hash };
+    this.#first ??= here;
+    this.#last = here;
+    let chain = this.#chains.get(event.agent_id);
+    if (chain === undefined) {
+      chain = newChain(event, hash);
+      this.#chains.set(event.agent_id, chain);
+      if (this.#options.scope === "agent" && this.#chains.size > 1) {
+        this.#problem("wrong_agent", event, "the event belongs to another agent");
+      }
+      if (this.#options.start === "beginning" && event.agent_seq !== 1) {
+        this.#problem("agent_seq_gap", event, `agent_seq ${event.agent_seq} where 1 was expected`);
+      } else if ((event.agent_seq === 1) !== (event.previous_hash === ZERO_HASH)) {
+        this.#problem("link_broken", event, "64 zeros stand before an agent's first event and nowhere else");
+      }
+      return;
+    }
+    const { event: before, hash: previous } = chain.last;
+    chain.last = here;
+    chain.events += 1;
+    if (event.agent_seq !== before.agent_seq + 1) {
+      const message = `agent_seq ${event.agent_seq} where ${before.agent_seq + 1} was expected`;
+      this.#problem("agent_seq_gap", event, message);
+    } else if (event.previous_hash !== previous) {
+      this.#problem("link_broken", event, "previous_hash is not the hash of the agent's event before");
+    }
+  }
+
+  /** The commitment; returns the details when they are there and right. */
+  #checkDetails(stored: StoredEvent, event: AuditEventBody): JsonObject | null {
+    if (stored.details === null && stored.salt === null) {
+      this.#erased += 1;
+      return null;
+    }
+    if (stored.details === null || stored.salt === null) {
+      this.#problem("details_mismatch", event, "details and salt are not both there or both erased");
+      return null;
+    }
+    const salt = bytesOf(stored.salt);
+    if (salt.length !== SALT_BYTES || commitmentOfText(salt, stored.details) !== event.details_commitment) {
+      this.#problem("details_mismatch", event, "details and salt do not fit their commitment");
+      return null;
+    }
+    return this.#readDetails(stored.details, event);
+  }
+
+  #readDetails(text: string, event: AuditEventBody): JsonObject | null {
+    try {
+      const details = parseCanonicalJson(text);
+      if (details !== null && typeof details === "object" && !Array.isArray(details)) return details;
+    } catch {
+      // said below: the reason could quote what the details hold
+    }
+    this.#problem("details_malformed", event, "details are not a JSON object in canonical form");
+    return null;
+  }
+
+  #checkContent(content: StoredContent, event: AuditEventBody, details: JsonObject | null): void {
+    if (content.seq !== event.seq) {
+      this.#orphan(content);
+      return;
+    }
+    const found = contentProblem(content, event, details);
+    if (found !== null) this.#problem(found.code, event, found.message);
+  }
+
+  #orphan(content: StoredContent): void {
+    const message = `${describe(content)} names an event that is not in the log`;
+    this.#problems.add({ code: "content_orphan", seq: content.seq, id: null, message });
+    this.#blame(content.agentId, content.seq, null, message, false);
+  }
+
+  #malformed(stored: StoredEvent, reason: string): void {
+    const seq = stored.seq ?? this.#nextSeq ?? 0;
+    this.#problems.add({ code: "event_malformed", seq, id: null, message: `not an event: ${reason}` });
+    this.#intact = false;
+    // It keeps its place in the count, so that the event after it is not blamed for a gap.
+    if (this.#nextSeq !== null && this.#options.scope === "workspace") this.#nextSeq += 1;
+  }
+
+  #problem(code: ProblemCode, event: AuditEventBody, message: string): void {
+    this.#problems.add({ code, seq: event.seq, id: event.id, message });
+    const breaks = CHAIN_CODES.has(code);
+    if (breaks) this.#intact = false;
+    this.#blame(event.agent_id, event.seq, event.id, message, breaks && !code.startsWith("seq_"));
+  }
+
+  #blame(agentId: string | null, seq: number, id: string | null, reason: string, breaks: boolean): void {
+    const chain = this.#chains.get(agentId);
+    if (chain === undefined) return;
+    if (breaks) chain.intact = false;
+    if (chain.firstInvalid === null || seq < chain.firstInvalid.seq) chain.firstInvalid = { seq, id, reason };
+  }
+
+  /** The evidence against what it says about itself. */
+  #compare(expected: Expectations): void {
+    const fail = (code: ProblemCode, message: string): void => {
+      const seq = this.#first?.event.seq ?? null;
+      this.#problems.add({ code, seq, id: this.#first?.event.id ?? null, message });
+      if (CHAIN_CODES.has(code)) this.#intact = false;
+    };
+    const { workspaceId, agentId, startsAfter, eventCount, head } = expected;
+    const first = this.#first?.event;
+    if (first && workspaceId !== undefined && first.workspace_id !== workspaceId) {
+      fail("wrong_workspace", "the events belong to another workspace than is stated");
+    }
+    if (first && agentId !== undefined && agentId !== null && first.agent_id !== agentId) {
+      fail("wrong_agent", "the events belong to another agent than is stated");
+    }
+    if (first && startsAfter !== undefined) {
+      const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
+      if (first.agent_seq !== before.agent_seq + 1 || first.previous_hash !== before.hash) {
+        fail("export_window", "the first event does not follow the one that is stated to stand before it");
+      }
+    }
+    if (eventCount !== undefined && eventCount !== this.#events) {
+      fail("export_count", `${this.#events} events where ${eventCount} are stated`);
+    }
+    if (head !== undefined && head !== (this.#last?.hash ?? null)) {
+      fail("export_head", "the last event is not the one that is stated to be the last");
+    }
+  }
+}
+
+function reference({ event, hash }: ChainState["first"]): EventReference {
+  const { seq, agent_seq, id, timestamp } = event;
+  return { seq, agent_seq, id, hash, timestamp };
+}
+
+// Canonical events are ASCII, so that any other byte shows up as a character out of form.
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+function hexOf(value: string | Uint8Array): string {
+  return typeof value === "string" ? value : Buffer.from(value).toString("hex");
+}
+
+function bytesOf(value: string | Uint8Array): Uint8Array {
+  // Node's decoder stops at what is not hex; the length check that follows refuses the rest.
+  return typeof value === "string" ? Buffer.from(value, "hex") : value;
+}
