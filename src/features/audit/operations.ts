@@ -1,0 +1,136 @@
+/** Operations on the audit trail itself. */
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { encodeCursor, listFilters } from "../../lists.ts";
+import { readAgent } from "../../state/agents.ts";
+import { listEvents, readEvent } from "../../state/events.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { AuditScope, OperationInputs } from "../../workspace/contract.ts";
+import {
+  answered,
+  type Context,
+  type Inquiry,
+  knownAgent,
+  notFound,
+  type Operation,
+  type QueryContext,
+  requireAgentAllowed,
+} from "../../workspace/operation.ts";
+import { type VerificationAnswer, verifyTrail } from "./verification.ts";
+
+const NO_EVENT = "There is no audit event with this id. GET /v1/audit lists the events of an agent.";
+const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
+
+/** The chain that an audit operation on a scope is recorded in. */
+async function scopeAgent(tx: Reader, context: Context, scope: AuditScope) {
+  return "agentId" in scope ? knownAgent(tx, context, scope.agentId) : null;
+}
+
+const askedScope = (scope: AuditScope): JsonObject =>
+  "agentId" in scope ? { agent_id: scope.agentId } : { scope: scope.scope };
+
+export const readAuditEvent: Operation<"audit.read"> = async (tx, context, { eventId }) => {
+  const event = await readEvent(tx, eventId);
+  if (event === undefined) {
+    return notFound(null, null, "audit_event_not_found", NO_EVENT, { event_id: eventId });
+  }
+  requireAgentAllowed(context.principal, event.agentId);
+  const agent = event.agentId === null ? null : await knownAgent(tx, context, event.agentId);
+  return answered(agent, { event_id: eventId }, event.json);
+};
+
+/** A page of events, each as JSON text. */
+interface FoundEvents extends JsonObject {
+  events: string[];
+  hasMore: boolean;
+  lastSeq: number;
+}
+
+type QueryInput = OperationInputs["audit.query"];
+
+async function queryEvents(reader: Reader, _context: QueryContext, input: QueryInput): Promise<FoundEvents> {
+  const agentId = "agentId" in input.scope ? input.scope.agentId : null;
+  const { limit, offset, after } = input.page;
+  const rows = await listEvents(reader, {
+    agentId,
+    operations: input.operations ?? null,
+    result: input.result ?? null,
+    window: input.window,
+    before: after === undefined ? null : Number(after),
+    offset,
+    limit: limit + 1,
+  });
+  const page = rows.slice(0, limit);
+  return {
+    events: page.map((row) => row.json),
+    hasMore: rows.length > limit,
+    lastSeq: page.at(-1)?.agentSeq ?? 0,
+  };
+}
+
+export const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
+  query: queryEvents,
+  async record(tx, context, input, found) {
+    const agent = await scopeAgent(tx, context, input.scope);
+    const cursor = found.hasMore ? encodeCursor(listFilters("audit.query", input), found.lastSeq) : null;
+    const asked = agent === null ? askedScope(input.scope) : {};
+    return answered(
+      agent,
+      { ...asked, ...askedFilters(input), count: found.events.length },
+      `{"data":[${found.events.join(",")}],"has_more":${found.hasMore},"next_cursor":${JSON.stringify(cursor)}}`,
+    );
+  },
+};
+
+function askedFilters(input: QueryInput): JsonObject {
+  const asked: JsonObject = {};
+  if (input.operations !== undefined) asked.operations = [...input.operations];
+  if (input.result !== undefined) asked.result = input.result;
+  if (input.window.startMs !== undefined) asked.start_time = new Date(input.window.startMs).toISOString();
+  if (input.window.endMs !== undefined) asked.end_time = new Date(input.window.endMs).toISOString();
+  return asked;
+}
+
+/** Null when the agent never began. */
+type FoundVerification = VerificationAnswer | null;
+
+export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue> = {
+  async query(reader, _context, { scope }) {
+    if ("agentId" in scope && (await readAgent(reader, scope.agentId)) === null) return null as never;
+    return (await verifyTrail(reader, "agentId" in scope ? scope.agentId : null)) as never;
+  },
+  async record(tx, context, input, found: FoundVerification) {
+    if (found === null) {
+      const agentId = "agentId" in input.scope ? input.scope.agentId : null;
+      return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
+    }
+    const agent = await scopeAgent(tx, context, input.scope);
+    const details = { valid: found.valid, chain_intact: found.chain_intact, events_checked: found.events_checked };
+    const asked = agent === null ? askedScope(input.scope) : {};
+    const body = JSON.stringify({ ...found, verified_at: context.timestamp });
+    return answered(agent, { ...asked, ...details }, body);
+  },
+};
+
+export const exportAudit: Operation<"audit.export"> = async (tx, context, { scope, format, window }) => {
+  const agent = await scopeAgent(tx, context, scope);
+  if ("agentId" in scope && agent === null) {
+    return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
+  }
+  const asked = agent === null ? askedScope(scope) : {};
+  return {
+    agent,
+    result: "ok",
+    details: { ...asked, ...askedFilters({ scope, window } as QueryInput), format },
+    answer: {
+      kind: "stream",
+      plan: {
+        kind: "export",
+        scope,
+        format,
+        window,
+        beforeSeq: context.seq,
+        exportedAt: context.timestamp,
+      },
+    },
+  };
+};

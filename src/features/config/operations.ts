@@ -1,0 +1,180 @@
+/** Operations on an agent's configuration. They run on the workspace's thread. */
+import type { JsonObject } from "../../json.ts";
+import { encodeCursor, listFilters } from "../../lists.ts";
+import { sha256Hex } from "../../log/hash.ts";
+import { canonicalJson } from "../../log/jcs.ts";
+import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+import {
+  type ConfigVersion,
+  findConfig,
+  insertConfig,
+  listConfigs,
+  parseVersion,
+  policiesOf,
+  showVersion,
+} from "../../state/configs.ts";
+import type { Reader, Transaction } from "../../store/transaction.ts";
+import type { IfMatch } from "../../workspace/contract.ts";
+import {
+  answered,
+  type Context,
+  knownAgent,
+  notFound,
+  type Operation,
+  type Outcome,
+} from "../../workspace/operation.ts";
+
+const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
+const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
+const CHANGED_SINCE =
+  "The configuration is not the one that If-Match names. Read it again, and decide on what is there now.";
+
+function showConfig(agentId: string, version: ConfigVersion): string {
+  return (
+    `{"agent_id":${JSON.stringify(agentId)},"version":"v${version.version}","config":${version.config},` +
+    `"created_at":"${version.createdAt}","created_by":"${version.createdBy}",` +
+    `"rolled_back_from":${JSON.stringify(showVersion(version.rolledBackFrom))}}`
+  );
+}
+
+export const readConfig: Operation<"config.read"> = async (tx, context, { agentId }) => {
+  const agent = await knownAgent(tx, context, agentId);
+  const version = agent?.configVersion ?? null;
+  if (agent === null || version === null) {
+    return notFound(agent, agentId, "config_not_found", NO_CONFIG, {});
+  }
+  return answerVersion(tx, agent, agentId, version);
+};
+
+export const readConfigVersion: Operation<"config.read_version"> = async (tx, context, input) => {
+  const agent = await knownAgent(tx, context, input.agentId);
+  const version = parseVersion(input.version);
+  const missing = missingVersion(agent, version);
+  if (missing !== null || agent === null || version === null) {
+    return notFound(agent, input.agentId, missing ?? "version_not_found", NO_VERSION, askedVersion(version));
+  }
+  return answerVersion(tx, agent, input.agentId, version);
+};
+
+async function answerVersion(
+  tx: Reader,
+  agent: AgentState,
+  agentId: string,
+  version: number,
+): Promise<Outcome> {
+  const config = await findConfig(tx, agent.firstSeq, version);
+  if (config === undefined) throw new Error("a configuration version in force is not stored");
+  return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
+}
+
+/** Why a version cannot be had; null when it can. Versions have no gaps. */
+function missingVersion(
+  agent: AgentState | null,
+  version: number | null,
+): "config_not_found" | "version_not_found" | null {
+  if (agent === null || agent.configVersion === null) return "config_not_found";
+  return version === null || version > agent.configVersion ? "version_not_found" : null;
+}
+
+/** A version as details hold it; what has not even the form of one may be anything, and is left out. */
+const askedVersion = (version: number | null): JsonObject =>
+  version === null ? {} : { version: `v${version}` };
+
+export const listConfigVersions: Operation<"config.list_versions"> = async (tx, context, input) => {
+  const agent = await knownAgent(tx, context, input.agentId);
+  const { limit, offset, after } = input.page;
+  const found =
+    agent === null
+      ? []
+      : await listConfigs(tx, agent.firstSeq, { before: Number(after ?? 0), offset, limit: limit + 1 });
+  const page = found.slice(0, limit);
+  const hasMore = found.length > limit;
+  const last = page.at(-1);
+  const data = page.map((version) => showListed(input.agentId, version));
+  const cursor =
+    hasMore && last ? encodeCursor(listFilters("config.list_versions", input), last.version) : null;
+  return answered(
+    agent,
+    agent === null ? { agent_id: input.agentId, count: 0 } : { count: page.length },
+    JSON.stringify({ data, has_more: hasMore, next_cursor: cursor }),
+  );
+};
+
+function showListed(agentId: string, version: ConfigVersion): JsonObject {
+  const config = JSON.parse(version.config) as JsonObject;
+  return {
+    agent_id: agentId,
+    version: `v${version.version}`,
+    policies: config.policies ?? {},
+    created_at: version.createdAt,
+    created_by: version.createdBy,
+    rolled_back_from: showVersion(version.rolledBackFrom),
+  };
+}
+
+export const updateConfig: Operation<"config.update"> = async (tx, context, input) => {
+  const known = await knownAgent(tx, context, input.agentId);
+  if (!matches(input.ifMatch, known)) return conflict(known, input.agentId);
+  const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
+  return addVersion(tx, context, agent, canonicalJson(input.config), null);
+};
+
+export const rollbackConfig: Operation<"config.rollback"> = async (tx, context, input) => {
+  const agent = await knownAgent(tx, context, input.agentId);
+  const version = parseVersion(input.version);
+  const missing = missingVersion(agent, version);
+  if (missing !== null || agent === null || version === null) {
+    const detail = missing === "config_not_found" ? NO_CONFIG : NO_VERSION;
+    return notFound(agent, input.agentId, missing ?? "version_not_found", detail, askedVersion(version));
+  }
+  if (!matches(input.ifMatch, agent)) return conflict(agent, input.agentId);
+  const old = await findConfig(tx, agent.firstSeq, version);
+  if (old === undefined) throw new Error("a configuration version is not stored");
+  return addVersion(tx, context, agent, old.config, version);
+};
+
+/** `If-Match` (RFC 9110, section 13.1.1): no header always matches, `*` whatever exists. */
+function matches(ifMatch: IfMatch | undefined, agent: AgentState | null): boolean {
+  if (ifMatch === undefined) return true;
+  const current = showVersion(agent?.configVersion ?? null);
+  return current !== null && (ifMatch === "*" || ifMatch.includes(current));
+}
+
+function conflict(agent: AgentState | null, agentId: string): Outcome {
+  return {
+    agent,
+    result: "conflict",
+    details: agent === null ? { agent_id: agentId } : {},
+    answer: { kind: "problem", code: "version_conflict", detail: CHANGED_SINCE },
+  };
+}
+
+async function addVersion(
+  tx: Transaction,
+  context: Context,
+  agent: AgentState,
+  config: string,
+  rolledBackFrom: number | null,
+): Promise<Outcome> {
+  const version = (agent.configVersion ?? 0) + 1;
+  await insertConfig(tx, {
+    agent: agent.firstSeq,
+    version,
+    config,
+    createdSeq: context.seq,
+    rolledBackFrom,
+  });
+  const made: ConfigVersion = {
+    version,
+    config,
+    createdAt: context.timestamp,
+    createdBy: context.principal.actor,
+    rolledBackFrom,
+  };
+  const details: JsonObject = { version: `v${version}`, config_digest: sha256Hex(config) };
+  if (rolledBackFrom !== null) details.rolled_back_from = `v${rolledBackFrom}`;
+  return answered(agent, details, showConfig(agent.agentId as string, made), {
+    etag: `v${version}`,
+    change: { configVersion: version, policies: policiesOf(JSON.parse(config) as JsonObject) },
+  });
+}

@@ -1,0 +1,61 @@
+/** Appending one event: its canonical bytes, its salted details, and the head of its chain. */
+import type { JsonObject } from "../json.ts";
+import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";
+import { commitmentOfText, eventHash, SALT_BYTES } from "../log/hash.ts";
+import { canonicalJson } from "../log/jcs.ts";
+import type { RandomPool } from "../ids.ts";
+import type { AgentState } from "../state/agents.ts";
+import { showVersion } from "../state/configs.ts";
+import type { Transaction } from "../store/transaction.ts";
+
+/** What one event says, apart from its place in the log. */
+export interface NewEvent {
+  id: string;
+  seq: number;
+  workspaceId: string;
+  timestamp: string;
+  actor: string;
+  operation: string;
+  result: AuditEventBody["result"];
+  blockedBy: string | null;
+  details: JsonObject;
+}
+
+/**
+ * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its
+ * fresh state). Answers the agent's state with the moved head, and the event's hash.
+ */
+export async function appendEvent(
+  tx: Transaction,
+  random: RandomPool,
+  agent: AgentState,
+  event: NewEvent,
+): Promise<{ agent: AgentState; hash: string }> {
+  const salt = random.take(SALT_BYTES);
+  const details = canonicalJson(event.details);
+  const body = canonicalEvent({
+    actor: event.actor,
+    agent_id: agent.agentId,
+    agent_seq: agent.headSeq + 1,
+    blocked_by: event.blockedBy,
+    config_version: showVersion(agent.configVersion),
+    details_commitment: commitmentOfText(salt, details),
+    format: AUDIT_FORMAT,
+    id: event.id,
+    operation: event.operation,
+    previous_hash: agent.headHash,
+    result: event.result,
+    seq: event.seq,
+    timestamp: event.timestamp,
+    workspace_id: event.workspaceId,
+  });
+  const hash = eventHash(body);
+  await tx.run("INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)", [
+    event.seq,
+    body,
+    hash,
+    details,
+    Buffer.from(salt).toString("hex"),
+  ]);
+  return { agent: { ...agent, headSeq: agent.headSeq + 1, headHash: hash }, hash };
+}

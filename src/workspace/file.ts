@@ -1,0 +1,82 @@
+/** A workspace's file: made with its genesis event, opened with its schema brought up to date. */
+import { closeSync, fsyncSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
+import { IdSource, RandomPool, systemClock } from "../ids.ts";
+import { AUDIT_FORMAT } from "../log/event.ts";
+import { AgentDirectory } from "../state/agents.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import { migrate } from "../store/migrate.ts";
+import { appendEvent } from "./append.ts";
+
+/** In order; a released one never changes. */
+export const WORKSPACE_MIGRATIONS: readonly string[] = [firstSchema];
+
+/** What the genesis event binds. */
+export interface Genesis {
+  workspaceId: string;
+  name: string;
+  actor: string;
+  /** Hex SHA-256 of the raw Ed25519 public key that seals this workspace. */
+  signingKey: string;
+}
+
+/** Opens a workspace for writing. The file must exist and hold a workspace. */
+export function openWorkspaceFile(path: string): Connection {
+  const connection = openConnection(path);
+  try {
+    migrate(connection, WORKSPACE_MIGRATIONS);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Makes a workspace file with its genesis event, durably. Fails when the file holds a workspace. */
+export async function createWorkspaceFile(path: string, genesis: Genesis, clock = systemClock): Promise<void> {
+  const connection = openWorkspaceFile(path);
+  try {
+    connection.exec("BEGIN IMMEDIATE");
+    const random = new RandomPool();
+    const { agent, hash } = await appendEvent(connection, random, AgentDirectory.fresh(null, 0), {
+      id: new IdSource(clock, random).next("aud"),
+      seq: 0,
+      workspaceId: genesis.workspaceId,
+      timestamp: new Date(clock()).toISOString(),
+      actor: genesis.actor,
+      operation: "workspace.create",
+      result: "ok",
+      blockedBy: null,
+      details: {
+        format: AUDIT_FORMAT,
+        name: genesis.name,
+        signing_key: genesis.signingKey,
+        workspace_id: genesis.workspaceId,
+      },
+    });
+    connection.run("INSERT INTO head (one, workspace_id, format, seq, hash) VALUES (1, ?, ?, 0, ?)", [
+      genesis.workspaceId,
+      AUDIT_FORMAT,
+      hash,
+    ]);
+    connection.run(
+      "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)",
+      [agent.headSeq, agent.headHash],
+    );
+    connection.exec("COMMIT");
+  } finally {
+    connection.close();
+  }
+  syncDirectory(dirname(path));
+}
+
+/** A new file is durable only when its directory is. */
+function syncDirectory(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * One open workspace and its only writer. `perform` runs a group of operations in one durable
+ * transaction, appends the event of each, and lets no reply out before the commit.
+ */
+import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
+import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import type { Connection } from "../store/connection.ts";
+import { appendEvent } from "./append.ts";
+import type { OperationProblem, Principal } from "./contract.ts";
+import { type Answer, type Context, type Outcome, Refusal } from "./operation.ts";
+
+/** One operation that waits for its turn. `run` is called once, inside the transaction. */
+export interface Job {
+  /** The name that the event will carry. */
+  operation: string;
+  principal: Principal;
+  run(tx: Connection, context: Context): Promise<Outcome | null>;
+}
+
+/** What became of a job. `auditId` is null when nothing was recorded. */
+export interface Settled {
+  answer: Answer;
+  auditId: string | null;
+}
+
+/** The head of the log. */
+interface Head {
+  seq: number;
+  hash: string;
+}
+
+/** Raised when the file's own state contradicts itself; the workspace must not be written then. */
+export class DamagedWorkspace extends Error {
+  override readonly name = "DamagedWorkspace";
+}
+
+export interface WriterOptions {
+  clock?: Clock;
+  random?: RandomPool;
+  /** Told of an unexpected failure, so that it reaches the log; the caller only learns `internal`. */
+  onFailure?: (operation: string, error: unknown) => void;
+}
+
+const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
+const INTERNAL = "An unexpected failure; nothing was changed. The log of the server has it by request id.";
+
+const problem = (code: OperationProblem, detail: string): Settled => ({
+  answer: { kind: "problem", code, detail },
+  auditId: null,
+});
+
+export class WorkspaceWriter {
+  readonly #connection: Connection;
+  readonly #agents = new AgentDirectory();
+  readonly #clock: Clock;
+  readonly #random: RandomPool;
+  readonly #ids: IdSource;
+  readonly #onFailure: (operation: string, error: unknown) => void;
+  readonly workspaceId: string;
+  #head: Head;
+  #dataVersion = -1;
+
+  constructor(connection: Connection, options: WriterOptions = {}) {
+    this.#connection = connection;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? new RandomPool();
+    this.#ids = new IdSource(this.#clock, this.#random);
+    this.#onFailure = options.onFailure ?? (() => {});
+    const { workspaceId, ...head } = readHead(connection);
+    this.workspaceId = workspaceId;
+    this.#head = head;
+  }
+
+  /** Position of the newest event. */
+  get headSeq(): number {
+    return this.#head.seq;
+  }
+
+  /**
+   * Runs the jobs one after another in one transaction and commits. A job that fails costs only
+   * itself; when the commit fails, all of them answer `unavailable` and nothing was written.
+   */
+  async perform(jobs: readonly Job[]): Promise<Settled[]> {
+    try {
+      this.#connection.exec("BEGIN IMMEDIATE");
+    } catch (error) {
+      return this.#allUnavailable(jobs, error);
+    }
+    const before = this.#head;
+    try {
+      this.#catchUp();
+      const settled: Settled[] = [];
+      for (const job of jobs) settled.push(await this.#performOne(job));
+      await this.#writeHeads(before);
+      this.#connection.exec("COMMIT");
+      this.#agents.trim();
+      return settled;
+    } catch (error) {
+      this.#abandon(before);
+      return this.#allUnavailable(jobs, error);
+    }
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Reloads what is cached when another process has written to the file since. */
+  #catchUp(): void {
+    const version = this.#connection.get<[number]>("PRAGMA data_version")?.[0] ?? 0;
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    this.#agents.clear();
+    const { seq, hash } = readHead(this.#connection);
+    this.#head = { seq, hash };
+  }
+
+  async #performOne(job: Job): Promise<Settled> {
+    const context = this.#newContext(job.principal);
+    this.#connection.exec("SAVEPOINT operation");
+    try {
+      const outcome = await job.run(this.#connection, context);
+      const settled = outcome === null ? NOTHING_HAPPENED : await this.#record(job, context, outcome);
+      this.#connection.exec("RELEASE operation");
+      return settled;
+    } catch (error) {
+      this.#connection.exec("ROLLBACK TO operation; RELEASE operation");
+      if (error instanceof Refusal) return problem(error.code, error.detail);
+      if (isStorageFailure(error)) throw error;
+      this.#onFailure(job.operation, error);
+      return problem("internal", INTERNAL);
+    }
+  }
+
+  #newContext(principal: Principal): Context {
+    const nowMs = this.#clock();
+    return {
+      workspaceId: this.workspaceId,
+      principal,
+      nowMs,
+      timestamp: new Date(nowMs).toISOString(),
+      seq: this.#head.seq + 1,
+      auditId: this.#ids.next("aud"),
+      ids: this.#ids,
+      agents: this.#agents,
+    };
+  }
+
+  async #record(job: Job, context: Context, outcome: Outcome): Promise<Settled> {
+    const chain = outcome.agent ?? (await this.#ownChain());
+    const appended = await appendEvent(this.#connection, this.#random, chain, {
+      id: context.auditId,
+      seq: context.seq,
+      workspaceId: this.workspaceId,
+      timestamp: context.timestamp,
+      actor: context.principal.actor,
+      operation: job.operation,
+      result: outcome.result,
+      blockedBy: outcome.blockedBy ?? null,
+      details: outcome.details,
+    });
+    // Only now, when nothing of this operation can fail any more, does memory follow the file.
+    this.#agents.update({ ...appended.agent, ...outcome.change });
+    this.#head = { seq: context.seq, hash: appended.hash };
+    return { answer: outcome.answer, auditId: context.auditId };
+  }
+
+  async #ownChain(): Promise<AgentState> {
+    const chain = await this.#agents.find(this.#connection, null);
+    if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
+    return chain;
+  }
+
+  async #writeHeads(before: Head): Promise<void> {
+    if (this.#head.seq === before.seq && this.#head.hash === before.hash) return;
+    await this.#agents.flush(this.#connection);
+    this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [this.#head.seq, this.#head.hash]);
+    const last = this.#connection.get<[string]>("SELECT hash FROM events WHERE seq = ?", [this.#head.seq]);
+    if (last?.[0] !== this.#head.hash) throw new DamagedWorkspace("the head read back is not the one written");
+  }
+
+  /** Back to before the transaction, in the file and in memory. */
+  #abandon(before: Head): void {
+    if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+    this.#agents.clear();
+    this.#head = before;
+    this.#dataVersion = -1;
+  }
+
+  #allUnavailable(jobs: readonly Job[], error: unknown): Settled[] {
+    this.#onFailure("commit", error);
+    return jobs.map(() => problem("unavailable", UNAVAILABLE));
+  }
+}
+
+const NOTHING_HAPPENED: Settled = { answer: { kind: "json", status: 200, body: "{}" }, auditId: null };
+
+/** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
+function isStorageFailure(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return (
+    error instanceof DamagedWorkspace ||
+    (typeof code === "string" &&
+      /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code))
+  );
+}
+
+function readHead(connection: Connection): Head & { workspaceId: string } {
+  const row = connection.get<[string, number, string]>("SELECT workspace_id, seq, hash FROM head WHERE one = 1");
+  if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
+  return { workspaceId: row[0], seq: row[1], hash: row[2] };
+}
