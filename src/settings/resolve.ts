@@ -1,0 +1,148 @@
+/**
+ * Flag, then environment, then file, then default: one pure function from everything that was said to one
+ * typed object, or to every mistake at once.
+ */
+import { parse, TomlError } from "smol-toml";
+import { Value } from "typebox/value";
+import {
+  CONFIG_VARIABLE,
+  DEFINITIONS,
+  type Definition,
+  flagOf,
+  VARIABLE_PREFIX,
+  variableOf,
+  type World,
+} from "./definitions.ts";
+import { type SettingName, type Settings, SettingsSchema } from "./schema.ts";
+import { formatDuration, Mistaken } from "./values.ts";
+
+/** Everything that was said, as it was said. */
+export interface Spoken {
+  /** Flags by the name of the setting, only those that were given. */
+  flags: Readonly<Partial<Record<SettingName, string>>>;
+  /** The environment; only `GOVERND_…` is looked at. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** The settings file, when there is one. */
+  file: { path: string; directory: string; text: string } | null;
+  world: World;
+}
+
+/** Where a value came from, in words for a message. */
+export type Origins = Readonly<Record<SettingName, string>>;
+
+export type Resolution =
+  | { ok: true; settings: Settings; origins: Origins }
+  | { ok: false; mistakes: readonly string[] };
+
+interface Candidate {
+  raw: unknown;
+  origin: string;
+  /** What a relative path is relative to. */
+  base: string;
+}
+
+/** Turns what was said into settings. Pure: the same words give the same answer. */
+export function resolveSettings(spoken: Spoken): Resolution {
+  const mistakes: string[] = [];
+  const table = readTable(spoken, mistakes);
+  findUnknown(spoken, table, mistakes);
+  const settings: Record<string, unknown> = {};
+  const origins: Record<string, string> = {};
+  for (const definition of DEFINITIONS) {
+    const candidate = choose(definition, spoken, table);
+    origins[definition.name] = candidate?.origin ?? "default";
+    try {
+      settings[definition.name] = candidate
+        ? readValue(definition, candidate)
+        : definition.fallback(spoken.world);
+    } catch (error) {
+      if (!(error instanceof Mistaken)) throw error;
+      mistakes.push(`${definition.name} (${origins[definition.name]}): ${error.message}`);
+    }
+  }
+  // Rules between settings are looked at only when each one is right by itself.
+  if (mistakes.length === 0) checkTogether(settings as Settings, origins as Origins, mistakes);
+  if (mistakes.length > 0) return { ok: false, mistakes };
+  return { ok: true, settings: settings as Settings, origins: origins as Origins };
+}
+
+function readTable(spoken: Spoken, mistakes: string[]): Record<string, unknown> {
+  if (!spoken.file) return {};
+  try {
+    return parse(spoken.file.text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // The library's message quotes the line, which may hold a secret: the place is enough.
+    mistakes.push(`${spoken.file.path} line ${error.line}, column ${error.column}: this is not valid TOML`);
+    return {};
+  }
+}
+
+function findUnknown(spoken: Spoken, table: Record<string, unknown>, mistakes: string[]): void {
+  const names = new Set<string>(DEFINITIONS.map(({ name }) => name));
+  for (const name of Object.keys(table)) {
+    if (!names.has(name)) mistakes.push(`${name} (${spoken.file?.path}): there is no such setting`);
+  }
+  const variables = new Set<string>([CONFIG_VARIABLE, ...DEFINITIONS.map(({ name }) => variableOf(name))]);
+  for (const variable of Object.keys(spoken.environment)) {
+    if (variable.startsWith(VARIABLE_PREFIX) && !variables.has(variable)) {
+      mistakes.push(`${variable} (environment): there is no such setting`);
+    }
+  }
+}
+
+function choose(
+  definition: Definition,
+  spoken: Spoken,
+  table: Record<string, unknown>,
+): Candidate | undefined {
+  const { name } = definition;
+  const base = spoken.world.cwd;
+  const flag = spoken.flags[name];
+  if (flag !== undefined) return { raw: flag, origin: flagOf(name), base };
+  const variable = spoken.environment[variableOf(name)];
+  if (variable !== undefined) return { raw: variable, origin: variableOf(name), base };
+  if (spoken.file && Object.hasOwn(table, name)) {
+    return { raw: table[name], origin: spoken.file.path, base: spoken.file.directory };
+  }
+  return undefined;
+}
+
+function readValue(definition: Definition, { raw, base }: Candidate): unknown {
+  const value = definition.kind.read(raw, base);
+  const schema = SettingsSchema.properties[definition.name];
+  if (Value.Check(schema, value)) return value;
+  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
+  if (minimum === undefined || maximum === undefined) throw new Mistaken("has a value that is not allowed");
+  const show = (limit: number) =>
+    definition.name === "seal_interval" ? formatDuration(limit) : definition.kind.show(limit as never);
+  throw new Mistaken(`must be from ${show(minimum)} to ${show(maximum)}`);
+}
+
+function checkTogether(settings: Settings, origins: Origins, mistakes: string[]): void {
+  const { tls } = settings;
+  for (const name of ["tls_cert", "tls_key"] as const) {
+    if (tls === "files" && settings[name] === null) {
+      mistakes.push(`${name}: is needed, since tls (${origins.tls}) is files`);
+    }
+    if (tls !== "files" && settings[name] !== null) {
+      mistakes.push(
+        `${name} (${origins[name]}): is only used with tls = files, but tls (${origins.tls}) is ${tls}`,
+      );
+    }
+  }
+  if (tls === "off" && settings.trusted_proxies.length === 0) {
+    mistakes.push(
+      `trusted_proxies: is needed, since tls (${origins.tls}) is off: name the proxies that end TLS`,
+    );
+  }
+  if (tls !== "off" && settings.trusted_proxies.length > 0) {
+    mistakes.push(
+      `trusted_proxies (${origins.trusted_proxies}): is only used with tls = off, but tls (${origins.tls}) is ${tls}`,
+    );
+  }
+  const { listen, metrics_listen: metrics } = settings;
+  if (metrics && metrics.port !== 0 && metrics.port === listen.port && metrics.host === listen.host) {
+    mistakes.push(`metrics_listen (${origins.metrics_listen}): is the address of listen (${origins.listen})`);
+  }
+}
