@@ -1,0 +1,159 @@
+/**
+ * Making and ending workspaces and API keys, for the command line and for the dashboard. The audit event
+ * comes first and then the effect: what is cut off in between is at worst recorded and did not happen,
+ * never the reverse.
+ */
+import { Failure } from "../failure.ts";
+import type { Clock, IdSource, RandomPool } from "../ids.ts";
+import { apiKeyDigest, generateApiKey } from "./api-key.ts";
+import type { ControlDatabase } from "./database.ts";
+import { findKey, insertKey, type KeyRecord, type KeyScope, markRevoked } from "./keys.ts";
+import type { WorkspaceRecorder } from "./recorder.ts";
+import { findWorkspace, insertWorkspace, nameProblem, type WorkspaceRecord } from "./workspaces.ts";
+
+/** The label of the key that a workspace is born with. */
+const FIRST_KEY_LABEL = "first key";
+/** An agent's id; see the API's documentation. */
+const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
+/** Most agents that one key can be limited to. */
+export const KEY_AGENTS_MAX = 1_000;
+/** The last moment that RFC 3339 can write with a four-digit year. */
+const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
+
+export interface AdministrationOptions {
+  control: ControlDatabase;
+  recorder: WorkspaceRecorder;
+  clock: Clock;
+  ids: IdSource;
+  random: RandomPool;
+  /** In whose name: `cli` or `usr_…`. */
+  actor: string;
+}
+
+/** What a new key is to be. */
+export interface KeyWish {
+  workspaceId: string;
+  label: string | null;
+  scope: KeyScope;
+  agents: readonly string[] | null;
+  /** Milliseconds from now, or null for a key that does not expire. */
+  expiresInMs: number | null;
+}
+
+/** A new key, the only time that it is seen. */
+export interface NewKey {
+  apiKey: string;
+  record: KeyRecord;
+}
+
+export class Administration {
+  readonly #options: AdministrationOptions;
+
+  constructor(options: AdministrationOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a workspace and its first key, which has full scope. */
+  async createWorkspace(name: string): Promise<NewKey & { workspace: WorkspaceRecord }> {
+    const problem = nameProblem(name);
+    if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
+    const { control, recorder, clock, ids, actor } = this.#options;
+    const workspace = { id: ids.next("ws"), name, createdAt: clock(), createdBy: actor };
+    const key = this.#newKey({
+      workspaceId: workspace.id,
+      label: FIRST_KEY_LABEL,
+      scope: "full",
+      agents: null,
+      expiresInMs: null,
+    });
+    await recorder.create(workspace.id, actor);
+    await recorder.record(workspace.id, { operation: "key.create", actor, details: keyDetails(key.record) });
+    control.change((connection) => {
+      insertWorkspace(connection, workspace);
+      insertKey(connection, key.record, apiKeyDigest(key.apiKey));
+    });
+    return { ...key, workspace };
+  }
+
+  /** Makes a key. */
+  async createKey(wish: KeyWish): Promise<NewKey> {
+    const { control, recorder, actor } = this.#options;
+    refuseBadWish(wish);
+    if (!findWorkspace(control.connection, wish.workspaceId)) {
+      throw new Failure("not_found", "There is no such workspace: governd workspace list shows all of them.");
+    }
+    const key = this.#newKey(wish);
+    await recorder.record(wish.workspaceId, {
+      operation: "key.create",
+      actor,
+      details: keyDetails(key.record),
+    });
+    control.change((connection) => insertKey(connection, key.record, apiKeyDigest(key.apiKey)));
+    return key;
+  }
+
+  /** Ends a key at once and for good. Revoking it again changes nothing. */
+  async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number }> {
+    const { control, recorder, clock, actor } = this.#options;
+    const key = findKey(control.connection, keyId);
+    if (!key) {
+      throw new Failure(
+        "not_found",
+        "There is no such key: governd key list --workspace W shows a workspace's keys.",
+      );
+    }
+    if (key.revokedAt !== null) return { ...key, revokedAt: key.revokedAt };
+    await recorder.record(key.workspaceId, { operation: "key.revoke", actor, details: { key_id: key.id } });
+    const revokedAt = clock();
+    control.change((connection) => markRevoked(connection, key.id, revokedAt, actor));
+    // Of two that revoke one key at the same time, the first one's moment stands.
+    return { ...key, revokedAt: findKey(control.connection, key.id)?.revokedAt ?? revokedAt };
+  }
+
+  #newKey(wish: KeyWish): NewKey {
+    const { clock, ids, random, actor } = this.#options;
+    const createdAt = clock();
+    const expiresAt = wish.expiresInMs === null ? null : createdAt + wish.expiresInMs;
+    if (expiresAt !== null && expiresAt > LAST_MOMENT_MS) {
+      throw new Failure("usage", "The key would expire after the year 9999: choose a shorter time, or none.");
+    }
+    const record: KeyRecord = {
+      id: ids.next("key"),
+      workspaceId: wish.workspaceId,
+      label: wish.label,
+      scope: wish.scope,
+      agents: wish.agents,
+      createdAt,
+      createdBy: actor,
+      expiresAt,
+      lastUsedAt: null,
+      revokedAt: null,
+    };
+    return { apiKey: generateApiKey(random), record };
+  }
+}
+
+function refuseBadWish({ label, agents, expiresInMs }: KeyWish): void {
+  const problem = label === null ? null : nameProblem(label);
+  if (problem) throw new Failure("usage", `The label of a key must ${problem}.`);
+  if (agents !== null && (agents.length === 0 || agents.length > KEY_AGENTS_MAX)) {
+    throw new Failure("usage", `A key can be limited to 1 to ${KEY_AGENTS_MAX} agents.`);
+  }
+  if (agents?.some((agent) => !AGENT_ID.test(agent))) {
+    throw new Failure("usage", "An agent's id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ ~ -");
+  }
+  if (expiresInMs !== null && expiresInMs <= 0) {
+    throw new Failure("usage", "A key must expire in the future: for example 90d.");
+  }
+}
+
+/** What the audit event says of a key: everything but the key. */
+function keyDetails(record: KeyRecord) {
+  return {
+    key_id: record.id,
+    label: record.label,
+    scope: record.scope,
+    agents: record.agents && [...record.agents],
+    expires_at: record.expiresAt === null ? null : new Date(record.expiresAt).toISOString(),
+  };
+}

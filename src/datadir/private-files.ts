@@ -1,0 +1,80 @@
+/** Files and directories that only the daemon's user may look at, and that are whole or absent. */
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { systemCode } from "../failure.ts";
+
+export const PRIVATE_FILE_MODE = 0o600;
+export const PRIVATE_DIRECTORY_MODE = 0o700;
+
+/** Makes a directory and those above it; answers false when it was there already. */
+export function makePrivateDirectory(path: string): boolean {
+  return mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE }) !== undefined;
+}
+
+/**
+ * Makes a file with this content unless there is one; answers whether it was made. When several
+ * processes try at once, one of them succeeds, and nobody ever sees half a file.
+ */
+export function createPrivateFile(path: string, content: string | Uint8Array): boolean {
+  const draft = writeDraft(path, content);
+  try {
+    // A link fails when the name is taken, which a rename does not.
+    linkSync(draft, path);
+    syncDirectory(dirname(path));
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Puts this content in place of the file's, at once and durably. */
+export function replaceFile(path: string, content: string | Uint8Array, mode = PRIVATE_FILE_MODE): void {
+  const draft = writeDraft(path, content, mode);
+  try {
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  syncDirectory(dirname(path));
+}
+
+function writeDraft(path: string, content: string | Uint8Array, mode = PRIVATE_FILE_MODE): string {
+  const draft = `${path}.${crypto.randomUUID()}.tmp`;
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
+  const file = openSync(draft, "wx", mode);
+  try {
+    fchmodSync(file, mode);
+    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+    fsyncSync(file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+  return draft;
+}
+
+/** Makes a new or renamed file's name durable. */
+function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
