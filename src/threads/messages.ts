@@ -1,0 +1,87 @@
+/**
+ * What the main thread and the others say to each other. Groups of operations and of replies travel
+ * as one JSON text each: one message per burst, and cheaper to pass between threads than objects.
+ */
+import type { JsonValue } from "../json.ts";
+import type { OperationInputs, OperationName, Principal } from "../workspace/contract.ts";
+import type { Answer } from "../workspace/operation.ts";
+import type { StreamPlan } from "../workspace/streams.ts";
+
+/** How a thread is set up; passed as its worker data. */
+export interface ThreadOptions {
+  /** Directory of the workspace files. */
+  workspacesDir: string;
+  /** Added to the system clock, ms: tests move time with it. */
+  clockOffsetMs: number;
+}
+
+/** One operation on its way to the thread that owns its workspace. */
+export interface OperationMessage {
+  id: number;
+  workspaceId: string;
+  name: OperationName;
+  input: OperationInputs[OperationName];
+  principal: Principal;
+  /** What the reader thread found, for an inquiry. */
+  found?: JsonValue;
+}
+
+/** To a workspace thread. */
+export type ToWriter =
+  | { kind: "operations"; operations: OperationMessage[] }
+  | { kind: "sweep"; workspaceIds: string[] }
+  | { kind: "close" };
+
+/** An unexpected failure, without any text that could hold a value. */
+export interface FailureReport {
+  where: string;
+  /** The error's class and code. */
+  name: string;
+  /** Its stack frames, without the message. */
+  frames: string[];
+}
+
+/** From a workspace thread. */
+export type FromWriter =
+  | { kind: "ready" }
+  | { kind: "replies"; replies: ReplyMessage[] }
+  | { kind: "failure"; failure: FailureReport }
+  | { kind: "closed" };
+
+export interface ReplyMessage {
+  id: number;
+  answer: Answer;
+  auditId: string | null;
+}
+
+/** To a reader thread. */
+export type ToReader =
+  | { kind: "query"; query: Omit<OperationMessage, "found"> }
+  | { kind: "open"; id: number; workspaceId: string; plan: StreamPlan }
+  | { kind: "pull"; id: number }
+  | { kind: "cancel"; id: number }
+  | { kind: "close" };
+
+/** From a reader thread. A chunk of a stream travels as bytes beside its id. */
+export type FromReader =
+  | { kind: "ready" }
+  | { kind: "found"; id: number; found: JsonValue }
+  | { kind: "refused"; id: number; answer: Answer }
+  | { kind: "chunk"; id: number; bytes: Uint8Array }
+  | { kind: "end"; id: number }
+  | { kind: "broken"; id: number }
+  | { kind: "failure"; failure: FailureReport }
+  | { kind: "closed" };
+
+const MAX_FRAMES = 12;
+
+/** An error for the log. Its message is left out: it may repeat what a client sent. */
+export function reportFailure(where: string, error: unknown): FailureReport {
+  const { name, code, stack } = error as { name?: unknown; code?: unknown; stack?: unknown };
+  const frames = typeof stack === "string" ? stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
+  return {
+    where,
+    name: [name, code].filter((part) => typeof part === "string").join(" ") || typeof error,
+    frames: frames.slice(0, MAX_FRAMES).map((frame) => frame.trim()),
+  };
+}

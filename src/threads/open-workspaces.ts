@@ -1,0 +1,65 @@
+/** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
+
+/** Something open on behalf of one workspace. */
+export interface Closable {
+  close(): void;
+}
+
+interface Held<T> {
+  resource: T;
+  usedAtMs: number;
+}
+
+export class OpenWorkspaces<T extends Closable> {
+  /** In order of last use, the oldest first. */
+  readonly #held = new Map<string, Held<T>>();
+
+  constructor(
+    readonly open: (workspaceId: string) => T,
+    readonly limits: { maxOpen: number; idleMs: number },
+  ) {}
+
+  /**
+   * The open workspace; opened if need be.
+   * @throws whatever opening throws
+   */
+  use(workspaceId: string, nowMs: number): T {
+    const held = this.#held.get(workspaceId);
+    if (held !== undefined) {
+      this.#held.delete(workspaceId);
+      this.#held.set(workspaceId, held);
+      held.usedAtMs = nowMs;
+      return held.resource;
+    }
+    const resource = this.open(workspaceId);
+    this.#held.set(workspaceId, { resource, usedAtMs: nowMs });
+    this.#closeOldest((count) => count > this.limits.maxOpen);
+    return resource;
+  }
+
+  /** Forgets one that failed, so that the next use opens it anew. */
+  drop(workspaceId: string): void {
+    this.#held.get(workspaceId)?.resource.close();
+    this.#held.delete(workspaceId);
+  }
+
+  closeIdle(nowMs: number): void {
+    this.#closeOldest((_count, usedAtMs) => usedAtMs + this.limits.idleMs < nowMs);
+  }
+
+  closeAll(): void {
+    this.#closeOldest(() => true);
+  }
+
+  ids(): string[] {
+    return [...this.#held.keys()];
+  }
+
+  #closeOldest(tooMany: (count: number, usedAtMs: number) => boolean): void {
+    for (const [workspaceId, { resource, usedAtMs }] of this.#held) {
+      if (!tooMany(this.#held.size, usedAtMs)) return;
+      this.#held.delete(workspaceId);
+      resource.close();
+    }
+  }
+}

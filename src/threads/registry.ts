@@ -1,0 +1,79 @@
+/** Every operation by its name: the one place where the features meet the threads that run them. */
+import {
+  exportAudit,
+  queryAudit,
+  readAuditEvent,
+  verifyAudit,
+} from "../features/audit/operations.ts";
+import {
+  createCheckpoint,
+  listAgentCheckpoints,
+  readCheckpoint,
+  removeCheckpoint,
+} from "../features/checkpoints/operations.ts";
+import { restoreCheckpoint } from "../features/checkpoints/restore.ts";
+import {
+  listConfigVersions,
+  readConfig,
+  readConfigVersion,
+  rollbackConfig,
+  updateConfig,
+} from "../features/config/operations.ts";
+import { listData } from "../features/data/lists.ts";
+import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
+import { searchData } from "../features/data/search.ts";
+import type { JsonValue } from "../json.ts";
+import type { OperationInputs, OperationName } from "../workspace/contract.ts";
+import type { Inquiry, Operation } from "../workspace/operation.ts";
+
+/** Operations that read first, on a reader thread, and are recorded with what was found. */
+export type InquiryName = "data.search" | "audit.query" | "audit.verify";
+
+type Operations = { [N in Exclude<OperationName, InquiryName>]: Operation<N> };
+type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
+
+/** Operations that run wholly on the workspace's own thread. */
+export const OPERATIONS: Operations = {
+  "config.read": readConfig,
+  "config.update": updateConfig,
+  "config.list_versions": listConfigVersions,
+  "config.read_version": readConfigVersion,
+  "config.rollback": rollbackConfig,
+  "checkpoint.create": createCheckpoint,
+  "checkpoint.list": listAgentCheckpoints,
+  "checkpoint.read": readCheckpoint,
+  "checkpoint.restore": restoreCheckpoint,
+  "checkpoint.delete": removeCheckpoint,
+  "data.write": writeData,
+  "data.read": readData,
+  "data.read_full": readFullData,
+  "data.list": listData,
+  "data.delete": deleteData,
+  "data.delete_prefix": deletePrefix,
+  "audit.read": readAuditEvent,
+  "audit.export": exportAudit,
+};
+
+export const INQUIRIES = {
+  "data.search": searchData,
+  "audit.query": queryAudit,
+  "audit.verify": verifyAudit,
+} as unknown as Inquiries;
+
+export const isInquiry = (name: OperationName): name is InquiryName => name in INQUIRIES;
+
+/** An operation with the types of its input worn off: the name was checked when it was called. */
+export function operationOf(
+  name: OperationName,
+  found: JsonValue | undefined,
+): Operation<OperationName> {
+  if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
+  const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
+  return (tx, context, input: OperationInputs[OperationName]) =>
+    inquiry.record(tx, context, input, found as JsonValue);
+}
+
+export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {
+  if (!isInquiry(name)) throw new Error("not an inquiry");
+  return INQUIRIES[name] as unknown as Inquiry<OperationName, JsonValue>;
+}
