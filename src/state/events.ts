@@ -92,3 +92,80 @@ export async function scanChain(
   );
   return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
 }
+
+/** A stretch without gaps: of the whole log by `seq`, or of one chain by `agent_seq`. */
+export interface EventRange {
+  everything: boolean;
+  /** Whose chain; without meaning when `everything`. */
+  agentId: string | null;
+  /** First and last number, inclusive; `first` is greater when the stretch is empty. */
+  first: number;
+  last: number;
+  count: number;
+  /** The event of the chain right before the first one; null for the whole log or from the beginning. */
+  startsAfter: { agent_seq: number; hash: string } | null;
+}
+
+/** What a stretch is asked for by. */
+export interface WantedEvents {
+  everything: boolean;
+  agentId: string | null;
+  window: { startMs?: number; endMs?: number };
+  beforeSeq: number;
+}
+
+/**
+ * The stretch from the first event in a window of time to the last one in it. Order is the log's and
+ * not the clock's: where the clock stepped back, what lies between is in the stretch too, so that the
+ * stretch can always be verified.
+ */
+export async function resolveRange(reader: Reader, wanted: WantedEvents): Promise<EventRange> {
+  const number = wanted.everything ? "seq" : "agent_seq";
+  const scope = wanted.everything ? "seq < ?" : "agent_id IS ? AND seq < ?";
+  const bound: SqlValue[] = wanted.everything ? [wanted.beforeSeq] : [wanted.agentId, wanted.beforeSeq];
+  const { startMs, endMs } = wanted.window;
+  const limits = await reader.get<[number | null, number | null]>(
+    `SELECT min(${number}), max(${number}) FROM events WHERE ${scope}
+       AND timestamp >= ? AND timestamp < ?`,
+    [...bound, startMs === undefined ? "" : toTimestamp(startMs), endMs === undefined ? "~" : toTimestamp(endMs)],
+  );
+  const [first, last] = limits ?? [null, null];
+  const empty = first === null || last === null;
+  const { everything, agentId } = wanted;
+  if (empty) return { everything, agentId, first: 1, last: 0, count: 0, startsAfter: null };
+  const startsAfter = everything ? null : await eventBefore(reader, agentId, first);
+  return { everything, agentId, first, last, count: last - first + 1, startsAfter };
+}
+
+const toTimestamp = (ms: number): string => new Date(ms).toISOString();
+
+async function eventBefore(
+  reader: Reader,
+  agentId: string | null,
+  agentSeq: number,
+): Promise<{ agent_seq: number; hash: string } | null> {
+  if (agentSeq === 1) return null;
+  const row = await reader.get<[string]>("SELECT hash FROM events WHERE agent_id IS ? AND agent_seq = ?", [
+    agentId,
+    agentSeq - 1,
+  ]);
+  if (row === undefined) throw new Error("an event of the chain is missing");
+  return { agent_seq: agentSeq - 1, hash: row[0] };
+}
+
+/** The events of a range from number `from` to number `to`, inclusive, in order. */
+export async function scanRange(
+  reader: Reader,
+  range: Pick<EventRange, "everything" | "agentId">,
+  from: number,
+  to: number,
+): Promise<StoredEvent[]> {
+  const columns = "SELECT seq, body, hash, details, details_salt FROM events";
+  const rows = range.everything
+    ? await reader.all<[number, ...BodyRow]>(`${columns} WHERE seq BETWEEN ? AND ? ORDER BY seq`, [from, to])
+    : await reader.all<[number, ...BodyRow]>(
+        `${columns} WHERE agent_id IS ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq`,
+        [range.agentId, from, to],
+      );
+  return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
+}

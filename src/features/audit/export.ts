@@ -1,0 +1,55 @@
+/** Streams an export, page by page, as it was decided when its event was recorded. */
+import { EXPORT_CONTENT_TYPES, exportWriter } from "../../log/export-write.ts";
+import type { StoredEvent } from "../../log/rows.ts";
+import { type EventRange, resolveRange, scanRange } from "../../state/events.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { StreamPlan } from "../../workspace/streams.ts";
+
+type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
+
+/** Events read at once. */
+const EVENTS_AT_ONCE = 500;
+
+/** How the answer is labelled. */
+export function exportHeaders(plan: ExportPlan, workspaceId: string): { contentType: string; filename: string } {
+  const subject = "agentId" in plan.scope ? plan.scope.agentId : workspaceId;
+  const name = subject.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+  return {
+    contentType: EXPORT_CONTENT_TYPES[plan.format],
+    filename: `audit-${name}-${plan.exportedAt.slice(0, 10)}.${plan.format}`,
+  };
+}
+
+/** The export as pieces of text. Nothing is held but one page of events. */
+export async function* streamExport(
+  reader: Reader,
+  plan: ExportPlan,
+  workspaceId: string,
+): AsyncGenerator<string> {
+  const agentId = "agentId" in plan.scope ? plan.scope.agentId : null;
+  const wanted = { everything: !("agentId" in plan.scope), agentId, window: plan.window, beforeSeq: plan.beforeSeq };
+  const range = await resolveRange(reader, wanted);
+  const writer = exportWriter(plan.format, {
+    workspace_id: workspaceId,
+    agent_id: agentId,
+    start_time: showTime(plan.window.startMs),
+    end_time: showTime(plan.window.endMs),
+    exported_at: plan.exportedAt,
+    event_count: range.count,
+    starts_after: range.startsAfter,
+    seal: null,
+    public_key: null,
+  });
+  yield writer.begin();
+  for await (const page of pages(reader, range)) yield page.map((event) => writer.event(event)).join("");
+  yield writer.end();
+}
+
+async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {
+  for (let from = range.first; from <= range.last; from += EVENTS_AT_ONCE) {
+    yield await scanRange(reader, range, from, Math.min(from + EVENTS_AT_ONCE - 1, range.last));
+  }
+}
+
+const showTime = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString();

@@ -1,0 +1,55 @@
+/** Streams a checkpoint with its saved state. */
+import type { JsonObject } from "../../json.ts";
+import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/checkpoints.ts";
+import { findConfig, showVersion } from "../../state/configs.ts";
+import type { EntryRow } from "../../state/entries.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { StreamPlan } from "../../workspace/streams.ts";
+
+type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
+
+/** Entries read at once. */
+const ENTRIES_AT_ONCE = 64;
+
+/** The checkpoint was deleted while its state was being read; the answer breaks off. */
+export class CheckpointVanished extends Error {
+  override readonly name = "CheckpointVanished";
+}
+
+/** The answer as pieces of JSON text. Each page looks again whether the checkpoint still holds. */
+export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): AsyncGenerator<string> {
+  const checkpoint = await stillThere(reader, plan.checkpointId);
+  yield `${plan.head},"state":{"config":${await showConfig(reader, checkpoint)},"entries":[`;
+  let after: string | null = null;
+  for (;;) {
+    const range = { after, cutoffMs: plan.cutoffMs, limit: ENTRIES_AT_ONCE };
+    const rows: EntryRow[] = await listStateEntries(reader, checkpoint, range);
+    await stillThere(reader, plan.checkpointId);
+    if (rows.length > 0) yield (after === null ? "" : ",") + rows.map(showEntry).join(",");
+    if (rows.length < ENTRIES_AT_ONCE) break;
+    after = (rows.at(-1) as EntryRow).key;
+  }
+  yield "]}}";
+}
+
+async function stillThere(reader: Reader, id: string): Promise<Checkpoint> {
+  const checkpoint = await findCheckpoint(reader, id);
+  if (checkpoint === undefined) throw new CheckpointVanished("the checkpoint was deleted");
+  return checkpoint;
+}
+
+async function showConfig(reader: Reader, checkpoint: Checkpoint): Promise<string> {
+  if (checkpoint.configVersion === null) return "null";
+  const config = await findConfig(reader, checkpoint.agent, checkpoint.configVersion);
+  if (config === undefined) throw new Error("a configuration version is not stored");
+  const about: JsonObject = { created_at: config.createdAt, created_by: config.createdBy };
+  return `{"version":"${showVersion(config.version)}","config":${config.config},${JSON.stringify(about).slice(1)}`;
+}
+
+function showEntry(row: EntryRow): string {
+  return (
+    `{"key":${JSON.stringify(row.key)},"value":${row.value},"metadata":${row.metadata},` +
+    `"created_at":"${new Date(row.createdAt).toISOString()}",` +
+    `"updated_at":"${new Date(row.updatedAt).toISOString()}"}`
+  );
+}

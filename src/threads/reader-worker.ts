@@ -1,0 +1,136 @@
+/**
+ * A reader thread: queries that may take long, and streams, over read-only connections. Whatever
+ * takes long gives way between its pages, so a search never waits for the end of an export.
+ */
+import { join } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import { streamExport } from "../features/audit/export.ts";
+import { streamCheckpoint } from "../features/checkpoints/state.ts";
+import { systemClock } from "../ids.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import { Refusal } from "../workspace/operation.ts";
+import type { StreamPlan } from "../workspace/streams.ts";
+import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
+import { OpenWorkspaces } from "./open-workspaces.ts";
+import { inquiryOf } from "./registry.ts";
+
+const MAX_OPEN = 64;
+const IDLE_MS = 60_000;
+const UPKEEP_INTERVAL_MS = 30_000;
+/** Size of a chunk of a stream, UTF-16 units; larger pieces go as they are. */
+const CHUNK_CHARACTERS = 64 * 1024;
+
+const { workspacesDir, clockOffsetMs } = workerData as ThreadOptions;
+const clock = () => systemClock() + clockOffsetMs;
+const encoder = new TextEncoder();
+
+const post = (message: FromReader): void => parentPort?.postMessage(message);
+
+const openReader = (workspaceId: string): Connection =>
+  openConnection(join(workspacesDir, `${workspaceId}.db`), { readOnly: true });
+
+/** For queries; a stream has a connection of its own. */
+const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS });
+
+interface OpenStream {
+  pieces: AsyncGenerator<string>;
+  connection: Connection;
+}
+const streams = new Map<number, OpenStream>();
+
+parentPort?.on("message", (message: ToReader) => {
+  handle(message).catch((error) => post({ kind: "failure", failure: reportFailure(message.kind, error) }));
+});
+
+async function handle(message: ToReader): Promise<void> {
+  switch (message.kind) {
+    case "query":
+      return runQuery(message.query);
+    case "open":
+      return openStream(message.id, message.workspaceId, message.plan);
+    case "pull":
+      return pull(message.id);
+    case "cancel":
+      return closeStream(message.id);
+    case "close":
+      return shutDown();
+  }
+}
+
+type Query = Extract<ToReader, { kind: "query" }>["query"];
+
+async function runQuery(query: Query): Promise<void> {
+  const { id, workspaceId, name, input, principal } = query;
+  try {
+    const context = { workspaceId, principal, nowMs: clock() };
+    const reader = connections.use(workspaceId, context.nowMs);
+    post({ kind: "found", id, found: await inquiryOf(name).query(reader, context, input) });
+  } catch (error) {
+    const code = error instanceof Refusal ? error.code : "internal";
+    const detail = error instanceof Refusal ? error.detail : "An unexpected failure; nothing was changed.";
+    post({ kind: "refused", id, answer: { kind: "problem", code, detail } });
+    if (code === "internal") post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
+  }
+}
+
+function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
+  const connection = openReader(workspaceId);
+  streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), connection });
+}
+
+function piecesOf(connection: Connection, workspaceId: string, plan: StreamPlan): AsyncGenerator<string> {
+  switch (plan.kind) {
+    case "export":
+      return streamExport(connection, plan, workspaceId);
+    case "checkpoint":
+      return streamCheckpoint(connection, plan);
+  }
+}
+
+async function pull(id: number): Promise<void> {
+  const stream = streams.get(id);
+  if (stream === undefined) return;
+  try {
+    let text = "";
+    while (text.length < CHUNK_CHARACTERS) {
+      const piece = await stream.pieces.next();
+      if (piece.done) {
+        if (text !== "") sendChunk(id, text);
+        closeStream(id);
+        post({ kind: "end", id });
+        return;
+      }
+      text += piece.value;
+    }
+    sendChunk(id, text);
+  } catch (error) {
+    closeStream(id);
+    post({ kind: "broken", id });
+    post({ kind: "failure", failure: reportFailure("a stream", error) });
+  }
+}
+
+function sendChunk(id: number, text: string): void {
+  const bytes = encoder.encode(text);
+  parentPort?.postMessage({ kind: "chunk", id, bytes } satisfies FromReader, [bytes.buffer]);
+}
+
+function closeStream(id: number): void {
+  const stream = streams.get(id);
+  if (stream === undefined) return;
+  streams.delete(id);
+  stream.connection.close();
+}
+
+const upkeep = setInterval(() => connections.closeIdle(clock()), UPKEEP_INTERVAL_MS);
+
+function shutDown(): void {
+  clearInterval(upkeep);
+  for (const id of [...streams.keys()]) closeStream(id);
+  connections.closeAll();
+  post({ kind: "closed" });
+  parentPort?.close();
+}
+
+
+post({ kind: "ready" });
