@@ -203,7 +203,7 @@ function whatIsWrong(text: string): string {
   let rest = text;
   for (const [index, [name, form]] of MEMBERS.entries()) {
     const lead = index === 0 ? "{" : ",";
-    const match = new RegExp(`^\\${lead}"${name}":${form}`).exec(rest);
+    const match = new RegExp(`^\\${lead}"${name}":(?:${form})(?=[,}])`).exec(rest);
     if (match === null) {
       const present = rest.startsWith(`${lead}"${name}":`);
       return present ? `${name} has the wrong type or form` : `${name} is not where canonical form has it`;

@@ -12,6 +12,13 @@ export interface PresentedEvent extends AuditEventBody {
   hash: string;
 }
 
+/** The stored form of a shown event: text throughout, with the hash that was shown. */
+export interface ExportedEvent extends StoredEvent {
+  canonical: string;
+  salt: string | null;
+  hash: string;
+}
+
 /** The members of a shown event, in the order in which they are shown. */
 export const PRESENTED_MEMBERS = [
   "id",
@@ -40,6 +47,12 @@ export const PRESENTED_MEMBERS = [
  */
 export function presentEventJson(stored: StoredEvent): string {
   const text = typeof stored.canonical === "string" ? stored.canonical : latin1(stored.canonical);
+  return renderEvent({ ...stored, canonical: text }, eventHash(text));
+}
+
+/** {@link presentEventJson} with the hash given. */
+export function renderEvent(stored: StoredEvent & { canonical: string }, hash: string): string {
+  const text = stored.canonical;
   const event = parseEvent(text);
   const salt = stored.salt === null ? "null" : `"${hexOf(stored.salt)}"`;
   return (
@@ -49,7 +62,7 @@ export function presentEventJson(stored: StoredEvent): string {
     `,"actor":"${event.actor}","config_version":${quoted(event.config_version)}` +
     `,"timestamp":"${event.timestamp}","details":${stored.details ?? "null"},"details_salt":${salt}` +
     `,"details_commitment":"${event.details_commitment}","previous_hash":"${event.previous_hash}"` +
-    `,"hash":"${eventHash(text)}","format":"${AUDIT_FORMAT}"}`
+    `,"hash":"${hash}","format":"${AUDIT_FORMAT}"}`
   );
 }
 
@@ -64,7 +77,7 @@ export function presentEvent(stored: StoredEvent): PresentedEvent {
  * @param shown what JSON.parse made of it; further members than the known ones are refused
  * @throws EventFormatError when a member is missing, unknown, of a wrong type or out of form
  */
-export function storedFromPresented(shown: JsonValue): StoredEvent {
+export function storedFromPresented(shown: JsonValue): ExportedEvent {
   if (shown === null || typeof shown !== "object" || Array.isArray(shown)) {
     throw new EventFormatError("an event is not a JSON object");
   }

@@ -27,9 +27,12 @@ export interface Expectations {
   workspaceId?: string;
   /** The agent whose chain this is; `null` says that it is the whole workspace. */
   agentId?: string | null;
+  /** The seq of the first event. */
+  firstSeq?: number;
   /** The event before the first one of an agent's chain; `null` says that there is none. */
   startsAfter?: { agent_seq: number; hash: string } | null;
-  eventCount?: number;
+  /** How many events there are, each time that it is stated. */
+  eventCounts?: readonly number[];
   /** The hash of the last event; null when there are none. */
   head?: string | null;
 }
@@ -116,6 +119,12 @@ export class LogVerifier {
     for (; at < contents.length; at++) this.#orphan(contents[at] as StoredContent);
   }
 
+  /** Counts something that stands where an event should, and is none. */
+  addMalformed(reason: string, seq?: number): void {
+    this.#events += 1;
+    this.#malformed(seq, reason);
+  }
+
   /** Says what was found. Nothing can be fed afterwards. */
   finish(expected: Expectations = {}): VerificationReport {
     this.#compare(expected);
@@ -142,7 +151,7 @@ export class LogVerifier {
       event = parseEvent(text);
     } catch (error) {
       if (!(error instanceof EventFormatError)) throw error;
-      this.#malformed(stored, error.message);
+      this.#malformed(stored.seq, error.message);
       return null;
     }
     const hash = eventHash(text);
@@ -250,8 +259,8 @@ export class LogVerifier {
     this.#blame(content.agentId, content.seq, null, message, false);
   }
 
-  #malformed(stored: StoredEvent, reason: string): void {
-    const seq = stored.seq ?? this.#nextSeq ?? 0;
+  #malformed(given: number | undefined, reason: string): void {
+    const seq = given ?? this.#nextSeq ?? 0;
     this.#problems.add({ code: "event_malformed", seq, id: null, message: `not an event: ${reason}` });
     this.#intact = false;
     // It keeps its place in the count, so that the event after it is not blamed for a gap.
@@ -279,7 +288,7 @@ export class LogVerifier {
       this.#problems.add({ code, seq, id: this.#first?.event.id ?? null, message });
       if (CHAIN_CODES.has(code)) this.#intact = false;
     };
-    const { workspaceId, agentId, startsAfter, eventCount, head } = expected;
+    const { workspaceId, agentId, firstSeq, startsAfter, eventCounts, head } = expected;
     const first = this.#first?.event;
     if (first && workspaceId !== undefined && first.workspace_id !== workspaceId) {
       fail("wrong_workspace", "the events belong to another workspace than is stated");
@@ -287,14 +296,18 @@ export class LogVerifier {
     if (first && agentId !== undefined && agentId !== null && first.agent_id !== agentId) {
       fail("wrong_agent", "the events belong to another agent than is stated");
     }
+    if (first && firstSeq !== undefined && first.seq !== firstSeq) {
+      fail("seq_gap", `the first event is seq ${first.seq} where ${firstSeq} was expected`);
+    }
     if (first && startsAfter !== undefined) {
       const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
       if (first.agent_seq !== before.agent_seq + 1 || first.previous_hash !== before.hash) {
         fail("export_window", "the first event does not follow the one that is stated to stand before it");
       }
     }
-    if (eventCount !== undefined && eventCount !== this.#events) {
-      fail("export_count", `${this.#events} events where ${eventCount} are stated`);
+    const wrongCount = eventCounts?.find((count) => count !== this.#events);
+    if (wrongCount !== undefined) {
+      fail("export_count", `${this.#events} events where ${wrongCount} are stated`);
     }
     if (head !== undefined && head !== (this.#last?.hash ?? null)) {
       fail("export_head", "the last event is not the one that is stated to be the last");

@@ -1,0 +1,87 @@
+/**
+ * # Format governd.audit-export/1
+ *
+ * Events as the API shows them (present.ts), with what is needed to verify them away from the
+ * database. In `json` one object:
+ *
+ *   {"format": "governd.audit-export/1", "workspace_id", "agent_id"|null, "start_time"|null,
+ *    "end_time"|null, "exported_at", "event_count", "starts_after": {"agent_seq", "hash"}|null,
+ *    "events": [ … ], "seal": …|null, "public_key": …|null}
+ *
+ * In `ndjson` a line `{"type": "header", …}` with all of these but the events, a line
+ * `{"type": "event", …}` for each event, and a last line `{"type": "trailer", "event_count", "head"}`,
+ * in which `head` is the hash of the last event, or null when there is none.
+ *
+ * Events stand in seq order. `agent_id` null means the whole workspace, without gaps in seq;
+ * otherwise it is one agent's chain. `starts_after` names the agent's event before the first one
+ * here, when a window of time cut it off; it is null for the beginning of a chain and for a whole
+ * workspace, whose events name their predecessors themselves. An export without its end (the
+ * trailer, or the closing brace) is incomplete and proves nothing about what is missing.
+ */
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
+
+/** The format that every export names. */
+export const EXPORT_FORMAT = "governd.audit-export/1";
+
+/** The longest line or event that is read, bytes of UTF-8 or more: far beyond what a workspace can write. */
+export const MAX_RECORD_CHARS = 16 * 1024 * 1024;
+
+const NullableString = Type.Union([Type.String(), Type.Null()]);
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+
+const HeaderSchema = Type.Object(
+  {
+    format: Type.Literal(EXPORT_FORMAT),
+    workspace_id: Type.String(),
+    agent_id: NullableString,
+    start_time: NullableString,
+    end_time: NullableString,
+    exported_at: Type.String(),
+    event_count: Count,
+    starts_after: Type.Union([
+      Type.Object({ agent_seq: Count, hash: Hash }, { additionalProperties: false }),
+      Type.Null(),
+    ]),
+    seal: NullableString,
+    public_key: NullableString,
+  },
+  { additionalProperties: false },
+);
+
+const TrailerSchema = Type.Object(
+  { type: Type.Literal("trailer"), event_count: Count, head: Type.Union([Hash, Type.Null()]) },
+  { additionalProperties: false },
+);
+
+/** What an export says about itself; in `json` the members beside `events`. */
+export type ExportHeader = Static<typeof HeaderSchema>;
+
+/** The last line of an ndjson export. */
+export type ExportTrailer = Static<typeof TrailerSchema>;
+
+const header = Compile(HeaderSchema);
+const trailer = Compile(TrailerSchema);
+
+/** Something that is no export of this format, with a message for the person who has the file. */
+export class ExportFormatError extends Error {
+  override readonly name = "ExportFormatError";
+}
+
+/** Checks the members of a header. @throws ExportFormatError naming the first member that is wrong. */
+export function asHeader(value: unknown): ExportHeader {
+  if (header.Check(value)) return value;
+  throw new ExportFormatError(`the export's header is not in order (${wrongMember(header.Errors(value))})`);
+}
+
+/** Checks a trailer. @throws ExportFormatError naming the first member that is wrong. */
+export function asTrailer(value: unknown): ExportTrailer {
+  if (trailer.Check(value)) return value;
+  throw new ExportFormatError(`the export's trailer is not in order (${wrongMember(trailer.Errors(value))})`);
+}
+
+function wrongMember(errors: readonly { instancePath: string; message: string }[]): string {
+  const first = errors[0];
+  return first === undefined ? "unknown" : `${first.instancePath.slice(1) || "members"}: ${first.message}`;
+}

@@ -1,0 +1,150 @@
+/** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
+import { parseEvent } from "./event.ts";
+import { EXPORT_FORMAT, type ExportHeader } from "./export-format.ts";
+import { eventHash } from "./hash.ts";
+import { renderEvent } from "./present.ts";
+import type { StoredEvent } from "./rows.ts";
+
+/** Produces the pieces of one export, to be sent or written one after another. */
+export interface ExportWriter {
+  /** What comes before the first event. */
+  begin(): string;
+  /** One event. */
+  event(stored: StoredEvent): string;
+  /** What comes after the last event. @throws RangeError when events are missing or too many */
+  end(): string;
+}
+
+/** The content type of each format. */
+export const EXPORT_CONTENT_TYPES = {
+  json: "application/json",
+  ndjson: "application/x-ndjson",
+  csv: "text/csv; charset=utf-8; header=present",
+} as const;
+
+/** A writer for one export. `format` of the header is filled in. */
+export function exportWriter(
+  format: keyof typeof EXPORT_CONTENT_TYPES,
+  about: Omit<ExportHeader, "format">,
+): ExportWriter {
+  const header: ExportHeader = { format: EXPORT_FORMAT, ...about };
+  switch (format) {
+    case "json":
+      return new JsonWriter(header);
+    case "ndjson":
+      return new NdjsonWriter(header);
+    case "csv":
+      return new CsvWriter(header);
+  }
+}
+
+/** Counts the events, so that no export ends that does not hold what its header announces. */
+abstract class Counter {
+  #left: number;
+  protected head: string | null = null;
+
+  constructor(protected readonly header: ExportHeader) {
+    this.#left = header.event_count;
+  }
+
+  protected take(stored: StoredEvent): { text: string; hash: string; first: boolean } {
+    const text =
+      typeof stored.canonical === "string"
+        ? stored.canonical
+        : Buffer.from(stored.canonical).toString("latin1");
+    const first = this.head === null;
+    this.head = eventHash(text);
+    this.#left -= 1;
+    return { text, hash: this.head, first };
+  }
+
+  protected checkCount(): void {
+    if (this.#left !== 0) throw new RangeError(`${this.#left} events are missing from the export`);
+  }
+}
+
+class JsonWriter extends Counter implements ExportWriter {
+  begin(): string {
+    const { seal, public_key, ...members } = this.header;
+    return `${JSON.stringify(members).slice(0, -1)},"events":[`;
+  }
+
+  event(stored: StoredEvent): string {
+    const { text, hash, first } = this.take(stored);
+    return `${first ? "\n" : ",\n"}${renderEvent({ ...stored, canonical: text }, hash)}`;
+  }
+
+  end(): string {
+    this.checkCount();
+    const { seal, public_key } = this.header;
+    return `\n],"seal":${JSON.stringify(seal)},"public_key":${JSON.stringify(public_key)}}\n`;
+  }
+}
+
+class NdjsonWriter extends Counter implements ExportWriter {
+  begin(): string {
+    return `${JSON.stringify({ type: "header", ...this.header })}\n`;
+  }
+
+  event(stored: StoredEvent): string {
+    const { text, hash } = this.take(stored);
+    return `{"type":"event",${renderEvent({ ...stored, canonical: text }, hash).slice(1)}\n`;
+  }
+
+  end(): string {
+    this.checkCount();
+    return `${JSON.stringify({ type: "trailer", event_count: this.header.event_count, head: this.head })}\n`;
+  }
+}
+
+/** The columns of a csv export, in order; each is the member of that name of a shown event. */
+export const CSV_COLUMNS = [
+  "seq",
+  "id",
+  "timestamp",
+  "workspace_id",
+  "agent_id",
+  "agent_seq",
+  "operation",
+  "result",
+  "blocked_by",
+  "actor",
+  "config_version",
+  "details",
+  "details_salt",
+  "details_commitment",
+  "previous_hash",
+  "hash",
+  "format",
+] as const;
+
+/**
+ * RFC 4180 with a header line, for people and spreadsheets; it cannot be verified on its own. Null
+ * is an empty field. A field that a spreadsheet could take for a formula (it begins with = + - @,
+ * a tab or a carriage return) gets an apostrophe in front. `details` is JSON text.
+ */
+class CsvWriter extends Counter implements ExportWriter {
+  begin(): string {
+    return `${CSV_COLUMNS.join(",")}\r\n`;
+  }
+
+  event(stored: StoredEvent): string {
+    const { text, hash } = this.take(stored);
+    const salt = stored.salt instanceof Uint8Array ? Buffer.from(stored.salt).toString("hex") : stored.salt;
+    const shown = { ...parseEvent(text), details: stored.details, details_salt: salt, hash };
+    return `${CSV_COLUMNS.map((column) => csvField(shown[column])).join(",")}\r\n`;
+  }
+
+  end(): string {
+    this.checkCount();
+    return "";
+  }
+}
+
+/** One field of a csv file, safe to open in a spreadsheet. */
+export function csvField(value: string | number | null): string {
+  if (value === null) return "";
+  const text = String(value);
+  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}

@@ -1,0 +1,109 @@
+/** Makes small logs for the tests: what a daemon would have written, without one. */
+
+import type { JsonObject } from "../../src/json.ts";
+import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
+import { configDigest, detailsCommitment, eventHash, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
+import { canonicalJson } from "../../src/log/jcs.ts";
+import type { StoredContent, StoredEvent } from "../../src/log/rows.ts";
+
+export const WORKSPACE = "ws_01h455vb4pex5vsknk084sn02q";
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+
+export interface NewEvent {
+  agent: string | null;
+  operation: string;
+  result?: AuditResult;
+  details?: JsonObject;
+  blockedBy?: string;
+  configVersion?: string;
+  actor?: string;
+}
+
+/** A number as the 26 characters of a TypeID. */
+export function typeId(prefix: string, number: number): string {
+  let text = "";
+  for (let rest = number, place = 0; place < 26; place++, rest = Math.floor(rest / 32)) {
+    text = ALPHABET[rest % 32] + text;
+  }
+  return `${prefix}_${text}`;
+}
+
+/** A log that grows in memory. Everything in it is determined by what is appended. */
+export class SampleLog {
+  readonly events: (StoredEvent & { canonical: string; details: string; salt: string; hash: string })[] = [];
+  readonly contents: StoredContent[] = [];
+  readonly heads = new Map<string | null, { agent_seq: number; hash: string }>();
+
+  constructor(readonly workspaceId: string = WORKSPACE) {
+    this.append({
+      agent: null,
+      operation: "workspace.create",
+      actor: "cli",
+      details: { signing_key: "ab".repeat(32) },
+    });
+  }
+
+  append(event: NewEvent): number {
+    const seq = this.events.length;
+    const head = this.heads.get(event.agent) ?? { agent_seq: 0, hash: ZERO_HASH };
+    const details = event.details ?? {};
+    const salt = Buffer.alloc(16);
+    salt.writeUInt32BE(seq, 12);
+    const canonical = canonicalEvent({
+      actor: event.actor ?? typeId("key", 7),
+      agent_id: event.agent,
+      agent_seq: head.agent_seq + 1,
+      blocked_by: event.blockedBy ?? null,
+      config_version: event.configVersion ?? null,
+      details_commitment: detailsCommitment(salt, details),
+      format: AUDIT_FORMAT,
+      id: typeId("aud", seq + 1),
+      operation: event.operation,
+      previous_hash: head.hash,
+      result: event.result ?? "ok",
+      seq,
+      timestamp: new Date(Date.UTC(2026, 0, 1) + seq * 1000).toISOString(),
+      workspace_id: this.workspaceId,
+    });
+    const hash = eventHash(canonical);
+    this.heads.set(event.agent, { agent_seq: head.agent_seq + 1, hash });
+    this.events.push({ canonical, details: canonicalJson(details), salt: salt.toString("hex"), hash, seq });
+    return seq;
+  }
+
+  write(agent: string, key: string, value: string, metadata: JsonObject = {}): number {
+    const details = { key, value_digest: valueDigest(key, metadata, value) };
+    const seq = this.append({ agent, operation: "data.write", result: "allowed", details });
+    this.contents.push({ kind: "entry", seq, agentId: agent, key, metadata: canonicalJson(metadata), value });
+    return seq;
+  }
+
+  configure(agent: string, version: string, config: JsonObject): number {
+    const details = { version, config_digest: configDigest(config) };
+    const seq = this.append({ agent, operation: "config.update", details });
+    this.contents.push({ kind: "config", seq, agentId: agent, version, config: canonicalJson(config) });
+    return seq;
+  }
+}
+
+/** A log with `count` events of a few agents, of all the kinds that the verifier looks at. */
+export function sampleLog(count = 24, agents = ["alpha", "beta", "gamma"]): SampleLog {
+  const log = new SampleLog();
+  for (const agent of agents) log.configure(agent, "v1", { policies: { block_pii: true }, model: "m" });
+  while (log.events.length < count) {
+    const seq = log.events.length;
+    const agent = agents[seq % agents.length] as string;
+    if (seq % 7 === 3)
+      log.append({ agent, operation: "data.read", details: { key: `k${seq}` }, configVersion: "v1" });
+    else if (seq % 7 === 5) {
+      log.append({
+        agent,
+        operation: "data.write",
+        result: "blocked",
+        blockedBy: "policy:block_pii",
+        details: { findings: [] },
+      });
+    } else log.write(agent, `key/${seq}`, `value ${seq} é`, { source: "test", confidence: 0.5 });
+  }
+  return log;
+}
