@@ -33,12 +33,20 @@ export function fileUri(path: string, query: string): string {
 export class Connection implements Transaction {
   readonly #driver: Driver;
   readonly #statements = new Map<string, Statement>();
+  #writes = 0;
 
   constructor(driver: Driver) {
     this.#driver = driver;
   }
 
+  /** How many writing statements were run; unchanged means that nothing can have been written. */
+  get writes(): number {
+    return this.#writes;
+  }
+
   get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
+    // A statement that returns what it inserts reads and writes.
+    if (sql.startsWith("INSERT")) this.#writes++;
     const row = this.#statement(sql).get(bindable(parameters));
     return row === null ? undefined : (row as R | undefined);
   }
@@ -48,6 +56,7 @@ export class Connection implements Transaction {
   }
 
   run(sql: string, parameters = NO_PARAMETERS): number {
+    this.#writes++;
     return this.#statement(sql).run(bindable(parameters)).changes;
   }
 

@@ -23,11 +23,8 @@ import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
 import { searchData } from "../features/data/search.ts";
 import type { JsonValue } from "../json.ts";
-import type { OperationInputs, OperationName } from "../workspace/contract.ts";
+import { type InquiryName, isInquiry, type OperationInputs, type OperationName } from "../workspace/contract.ts";
 import type { Inquiry, Operation } from "../workspace/operation.ts";
-
-/** Operations that read first, on a reader thread, and are recorded with what was found. */
-export type InquiryName = "data.search" | "audit.query" | "audit.verify";
 
 type Operations = { [N in Exclude<OperationName, InquiryName>]: Operation<N> };
 type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
@@ -59,8 +56,6 @@ export const INQUIRIES = {
   "audit.query": queryAudit,
   "audit.verify": verifyAudit,
 } as unknown as Inquiries;
-
-export const isInquiry = (name: OperationName): name is InquiryName => name in INQUIRIES;
 
 /** An operation with the types of its input worn off: the name was checked when it was called. */
 export function operationOf(

@@ -66,6 +66,14 @@ export interface OperationInputs {
 /** The name of an operation that a client can ask for. */
 export type OperationName = keyof OperationInputs;
 
+const INQUIRY_NAMES = ["data.search", "audit.query", "audit.verify"] as const;
+
+/** Operations that read first, on a reader thread, and are recorded with what was found. */
+export type InquiryName = (typeof INQUIRY_NAMES)[number];
+
+export const isInquiry = (name: OperationName): name is InquiryName =>
+  (INQUIRY_NAMES as readonly string[]).includes(name);
+
 /** Who asks: the audit actor, and what the credentials allow. */
 export interface Principal {
   /** `key_…` or `usr_…`: the `actor` of the audit event. */

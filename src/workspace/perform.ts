@@ -34,6 +34,13 @@ export class DamagedWorkspace extends Error {
   override readonly name = "DamagedWorkspace";
 }
 
+/** A job failed after it had written; the transaction that it was in must not be committed. */
+class JobFailed extends Error {
+  constructor(readonly settled: Settled) {
+    super("a job failed");
+  }
+}
+
 export interface WriterOptions {
   clock?: Clock;
   random?: RandomPool;
@@ -82,22 +89,33 @@ export class WorkspaceWriter {
    */
   async perform(jobs: readonly Job[]): Promise<Settled[]> {
     try {
-      this.#connection.exec("BEGIN IMMEDIATE");
+      return await this.#performTogether(jobs);
     } catch (error) {
-      return this.#allUnavailable(jobs, error);
+      if (!(error instanceof JobFailed)) return this.#allUnavailable(jobs, error);
+      if (jobs.length === 1) return [error.settled];
     }
+    // A job failed with its work half done. That is an unexpected failure and rare, so instead of a
+    // savepoint around every job, the group is undone and each of its jobs runs on its own.
+    const settled: Settled[] = [];
+    for (const job of jobs) settled.push(...(await this.perform([job])));
+    return settled;
+  }
+
+  async #performTogether(jobs: readonly Job[]): Promise<Settled[]> {
+    this.#connection.exec("BEGIN IMMEDIATE");
     const before = this.#head;
     try {
       this.#catchUp();
+      const start = this.#head;
       const settled: Settled[] = [];
       for (const job of jobs) settled.push(await this.#performOne(job));
-      await this.#writeHeads(before);
+      await this.#writeHeads(start);
       this.#connection.exec("COMMIT");
       this.#agents.trim();
       return settled;
     } catch (error) {
       this.#abandon(before);
-      return this.#allUnavailable(jobs, error);
+      throw error;
     }
   }
 
@@ -117,19 +135,22 @@ export class WorkspaceWriter {
 
   async #performOne(job: Job): Promise<Settled> {
     const context = this.#newContext(job.principal);
-    this.#connection.exec("SAVEPOINT operation");
+    const writes = this.#connection.writes;
     try {
       const outcome = await job.run(this.#connection, context);
-      const settled = outcome === null ? NOTHING_HAPPENED : await this.#record(job, context, outcome);
-      this.#connection.exec("RELEASE operation");
-      return settled;
+      return outcome === null ? NOTHING_HAPPENED : await this.#record(job, context, outcome);
     } catch (error) {
-      this.#connection.exec("ROLLBACK TO operation; RELEASE operation");
-      if (error instanceof Refusal) return problem(error.code, error.detail);
       if (isStorageFailure(error)) throw error;
-      this.#onFailure(job.operation, error);
-      return problem("internal", INTERNAL);
+      const settled = this.#settleFailure(job, error);
+      if (this.#connection.writes === writes) return settled;
+      throw new JobFailed(settled);
     }
+  }
+
+  #settleFailure(job: Job, error: unknown): Settled {
+    if (error instanceof Refusal) return problem(error.code, error.detail);
+    this.#onFailure(job.operation, error);
+    return problem("internal", INTERNAL);
   }
 
   #newContext(principal: Principal): Context {

@@ -1,0 +1,169 @@
+/** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
+import { Worker } from "node:worker_threads";
+import type { JsonValue } from "../json.ts";
+import type { OperationRequest } from "../workspace/contract.ts";
+import type { Answer } from "../workspace/operation.ts";
+import type { StreamPlan } from "../workspace/streams.ts";
+import { workerEntry } from "../worker-entry.ts";
+import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
+import type { Rejection, ThreadEvents } from "./writer-thread.ts";
+
+/** Queries that may wait for one thread, and streams that may be open on it. */
+const MAX_QUERIES = 512;
+const MAX_STREAMS = 64;
+
+/** What a query came to. */
+export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
+
+interface StreamSink {
+  chunk(bytes: Uint8Array): void;
+  end(): void;
+  broken(): void;
+}
+
+export class ReaderThread {
+  readonly #options: ThreadOptions;
+  readonly #events: ThreadEvents;
+  #worker: Worker;
+  #nextId = 1;
+  readonly #queries = new Map<number, (result: QueryResult) => void>();
+  readonly #streams = new Map<number, StreamSink>();
+  #state: "running" | "closing" | "closed" = "running";
+  #closed: () => void = () => {};
+
+  constructor(options: ThreadOptions, events: ThreadEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#worker = this.#start();
+  }
+
+  /** Queries and streams under way. */
+  get depth(): number {
+    return this.#queries.size + this.#streams.size;
+  }
+
+  query(request: OperationRequest): Promise<QueryResult> {
+    if (this.#state !== "running") return Promise.resolve("stopped");
+    if (this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
+    const id = this.#nextId++;
+    const { name, input, principal } = request;
+    return new Promise((resolve) => {
+      this.#queries.set(id, resolve);
+      this.#post({ kind: "query", query: { id, workspaceId: principal.workspaceId, name, input, principal } });
+    });
+  }
+
+  /** True when no more streams may be opened just now. */
+  get streamsExhausted(): boolean {
+    return this.#state !== "running" || this.#streams.size >= MAX_STREAMS;
+  }
+
+  /** The bytes of a plan, read as the consumer asks for them. */
+  stream(workspaceId: string, plan: StreamPlan): ReadableStream<Uint8Array> {
+    const id = this.#nextId++;
+    let wake: () => void = () => {};
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#streams.set(id, {
+          chunk: (bytes) => {
+            controller.enqueue(bytes);
+            wake();
+          },
+          end: () => {
+            controller.close();
+            wake();
+          },
+          // The reader must see that the answer is not whole: the connection breaks off.
+          broken: () => {
+            controller.error(new Error("the stream broke off"));
+            wake();
+          },
+        });
+        this.#post({ kind: "open", id, workspaceId, plan });
+      },
+      pull: () => {
+        if (!this.#streams.has(id)) return undefined;
+        this.#post({ kind: "pull", id });
+        return new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      },
+      cancel: () => {
+        this.#streams.delete(id);
+        this.#post({ kind: "cancel", id });
+        wake();
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#state !== "running") return;
+    this.#state = "closing";
+    const closed = new Promise<void>((resolve) => {
+      this.#closed = resolve;
+    });
+    this.#post({ kind: "close" });
+    await closed;
+    this.#abandonAll("stopped");
+  }
+
+  #start(): Worker {
+    const worker = new Worker(workerEntry("threads/reader-worker.ts"), { workerData: this.#options });
+    worker.on("message", (message: FromReader) => this.#receive(message));
+    worker.on("error", () => this.#crash());
+    return worker;
+  }
+
+  #post(message: ToReader): void {
+    this.#worker.postMessage(message);
+  }
+
+  #receive(message: FromReader): void {
+    switch (message.kind) {
+      case "ready":
+        return;
+      case "found":
+        return this.#answer(message.id, { found: message.found });
+      case "refused":
+        return this.#answer(message.id, { answer: message.answer });
+      case "chunk":
+        return this.#streams.get(message.id)?.chunk(message.bytes);
+      case "end":
+        return this.#finish(message.id)?.end();
+      case "broken":
+        return this.#finish(message.id)?.broken();
+      case "failure":
+        return this.#events.onFailure(message.failure);
+      case "closed":
+        this.#state = "closed";
+        return this.#closed();
+    }
+  }
+
+  #answer(id: number, result: QueryResult): void {
+    this.#queries.get(id)?.(result);
+    this.#queries.delete(id);
+  }
+
+  #finish(id: number): StreamSink | undefined {
+    const sink = this.#streams.get(id);
+    this.#streams.delete(id);
+    return sink;
+  }
+
+  #abandonAll(reason: Rejection): void {
+    for (const id of [...this.#queries.keys()]) this.#answer(id, reason);
+    for (const id of [...this.#streams.keys()]) this.#finish(id)?.broken();
+  }
+
+  #crash(): void {
+    this.#abandonAll("crashed");
+    if (this.#state !== "running") {
+      this.#state = "closed";
+      return this.#closed();
+    }
+    this.#events.onFailure({ where: "reader thread", name: "crashed and was started again", frames: [] });
+    void this.#worker.terminate();
+    this.#worker = this.#start();
+  }
+}

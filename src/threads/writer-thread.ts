@@ -1,0 +1,171 @@
+/**
+ * The main thread's end of one workspace thread. Operations that arrive in one turn of the event
+ * loop travel together; while the thread is busy, more gather, and share the next commit.
+ */
+import { Worker } from "node:worker_threads";
+import type { JsonValue } from "../json.ts";
+import type { OperationRequest } from "../workspace/contract.ts";
+import type { FailureReport, FromWriter, OperationMessage, ReplyMessage, ThreadOptions, ToWriter } from "./messages.ts";
+import { workerEntry } from "../worker-entry.ts";
+
+/** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
+const MAX_WAITING = 4_096;
+const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
+/** Operations of one message: they share a transaction, so more of them make all wait longer. */
+const MAX_GROUP = 512;
+/** Messages on their way at once: one being worked on, one ready when it is done. */
+const MAX_IN_FLIGHT = 2;
+
+/** Why an operation was not taken or not finished. */
+export type Rejection = "overloaded" | "stopped" | "crashed";
+
+type Settle = (reply: ReplyMessage | Rejection) => void;
+
+interface Waiting {
+  id: number;
+  text: string;
+  settle: Settle;
+}
+
+export interface ThreadEvents {
+  onFailure(failure: FailureReport): void;
+}
+
+export class WriterThread {
+  readonly #options: ThreadOptions;
+  readonly #events: ThreadEvents;
+  #worker: Worker;
+  #nextId = 1;
+  #waiting: Waiting[] = [];
+  #waitingCharacters = 0;
+  /** Sent and not yet answered, by id. */
+  readonly #sent = new Map<number, Settle>();
+  /** How many of the operations of each message are still to be answered, oldest first. */
+  readonly #inFlight: number[] = [];
+  #flushScheduled = false;
+  #state: "running" | "closing" | "closed" = "running";
+  #closed: () => void = () => {};
+
+  constructor(options: ThreadOptions, events: ThreadEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#worker = this.#start();
+  }
+
+  /** Operations taken and not yet answered. */
+  get depth(): number {
+    return this.#waiting.length + this.#sent.size;
+  }
+
+  /**
+   * Hands over an operation: `settle` will be called exactly once, after this has returned. Answers
+   * why it was not taken; `settle` is not called then.
+   */
+  submit(
+    request: OperationRequest,
+    found: JsonValue | undefined,
+    settle: Settle,
+  ): Rejection | null {
+    if (this.#state !== "running") return "stopped";
+    if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
+    const id = this.#nextId++;
+    const { name, input, principal } = request;
+    const message: OperationMessage = { id, workspaceId: principal.workspaceId, name, input, principal };
+    if (found !== undefined) message.found = found;
+    const text = JSON.stringify(message);
+    this.#waitingCharacters += text.length;
+    this.#waiting.push({ id, text, settle });
+    this.#scheduleFlush();
+    return null;
+  }
+
+  /** Asks for a retention sweep of workspaces. */
+  sweep(workspaceIds: string[]): void {
+    if (this.#state === "running") this.#post({ kind: "sweep", workspaceIds });
+  }
+
+  /** Lets everything taken so far finish, then closes files and thread. */
+  async close(): Promise<void> {
+    if (this.#state !== "running") return;
+    this.#state = "closing";
+    const closed = new Promise<void>((resolve) => {
+      this.#closed = resolve;
+    });
+    this.#flush(Number.POSITIVE_INFINITY);
+    this.#post({ kind: "close" });
+    await closed;
+  }
+
+  #start(): Worker {
+    const worker = new Worker(workerEntry("threads/worker.ts"), { workerData: this.#options });
+    worker.on("message", (text: string) => this.#receive(JSON.parse(text) as FromWriter));
+    worker.on("error", () => this.#crash());
+    return worker;
+  }
+
+  #post(message: ToWriter): void {
+    this.#worker.postMessage(JSON.stringify(message));
+  }
+
+  #scheduleFlush(): void {
+    if (this.#flushScheduled || this.#inFlight.length >= MAX_IN_FLIGHT) return;
+    this.#flushScheduled = true;
+    setImmediate(() => {
+      this.#flushScheduled = false;
+      this.#flush(MAX_IN_FLIGHT);
+    });
+  }
+
+  #flush(maxInFlight: number): void {
+    while (this.#waiting.length > 0 && this.#inFlight.length < maxInFlight) {
+      const group = this.#waiting.splice(0, MAX_GROUP);
+      for (const one of group) {
+        this.#waitingCharacters -= one.text.length;
+        this.#sent.set(one.id, one.settle);
+      }
+      this.#inFlight.push(group.length);
+      const operations = group.map((one) => one.text).join(",");
+      this.#worker.postMessage(`{"kind":"operations","operations":[${operations}]}`);
+    }
+  }
+
+  #receive(message: FromWriter): void {
+    switch (message.kind) {
+      case "ready":
+        return;
+      case "replies":
+        return this.#settle(message.replies);
+      case "failure":
+        return this.#events.onFailure(message.failure);
+      case "closed":
+        this.#state = "closed";
+        return this.#closed();
+    }
+  }
+
+  #settle(replies: readonly ReplyMessage[]): void {
+    for (const reply of replies) {
+      this.#sent.get(reply.id)?.(reply);
+      this.#sent.delete(reply.id);
+    }
+    // Messages are answered in order, each by one or more groups of replies.
+    this.#inFlight[0] = (this.#inFlight[0] ?? 0) - replies.length;
+    if (this.#inFlight[0] <= 0) this.#inFlight.shift();
+    if (this.#waiting.length > 0) this.#scheduleFlush();
+  }
+
+  /** The thread died: what was on its way has an unknown end; what waited was never begun. */
+  #crash(): void {
+    for (const settle of this.#sent.values()) settle("crashed");
+    this.#sent.clear();
+    this.#inFlight.length = 0;
+    if (this.#state !== "running") {
+      this.#state = "closed";
+      return this.#closed();
+    }
+    this.#events.onFailure({ where: "workspace thread", name: "crashed and was started again", frames: [] });
+    void this.#worker.terminate();
+    this.#worker = this.#start();
+    this.#scheduleFlush();
+  }
+}
