@@ -7,8 +7,9 @@ import type { JsonObject } from "../json.ts";
 import { type AgentReport, type ChainState, chainReport, type EventReference, newChain } from "./chains.ts";
 import { contentProblem, describe, mustHaveConfig } from "./contents.ts";
 import { type AuditEventBody, EventFormatError, genesisProblem, parseEvent } from "./event.ts";
-import { commitmentOfText, eventHash, SALT_BYTES, ZERO_HASH } from "./hash.ts";
-import { parseCanonicalJson } from "./jcs.ts";
+import { commitmentOfText, eventHash, isSalt, ZERO_HASH } from "./hash.ts";
+import { CanonicalJsonError, parseCanonicalJson } from "./jcs.ts";
+import { isPlainlyCanonicalObject } from "./jcs-check.ts";
 import { type FirstInvalid, type Problem, type ProblemCode, ProblemList } from "./problems.ts";
 import type { StoredContent, StoredEvent } from "./rows.ts";
 
@@ -105,11 +106,13 @@ export class LogVerifier {
       this.#events += 1;
       const event = this.#checkEvent(stored);
       if (event === null) continue;
-      const details = this.#checkDetails(stored, event);
+      const genuine = this.#checkDetails(stored, event);
+      let details: JsonObject | null = null;
       let configs = 0;
       for (; at < contents.length && (contents[at] as StoredContent).seq <= event.seq; at++) {
         const content = contents[at] as StoredContent;
         if (content.kind === "config" && content.seq === event.seq) configs += 1;
+        if (genuine) details ??= JSON.parse(stored.details as string) as JsonObject;
         this.#checkContent(content, event, details);
       }
       if (this.#options.contents && configs === 0 && mustHaveConfig(event)) {
@@ -215,33 +218,24 @@ export class LogVerifier {
     }
   }
 
-  /** The commitment; returns the details when they are there and right. */
-  #checkDetails(stored: StoredEvent, event: AuditEventBody): JsonObject | null {
-    if (stored.details === null && stored.salt === null) {
+  /** The commitment; true when the details are there and right. */
+  #checkDetails(stored: StoredEvent, event: AuditEventBody): boolean {
+    const { details, salt } = stored;
+    if (details === null && salt === null) {
       this.#erased += 1;
-      return null;
+      return false;
     }
-    if (stored.details === null || stored.salt === null) {
+    if (details === null || salt === null) {
       this.#problem("details_mismatch", event, "details and salt are not both there or both erased");
-      return null;
+      return false;
     }
-    const salt = bytesOf(stored.salt);
-    if (salt.length !== SALT_BYTES || commitmentOfText(salt, stored.details) !== event.details_commitment) {
+    if (!isSalt(salt) || commitmentOfText(salt, details) !== event.details_commitment) {
       this.#problem("details_mismatch", event, "details and salt do not fit their commitment");
-      return null;
+      return false;
     }
-    return this.#readDetails(stored.details, event);
-  }
-
-  #readDetails(text: string, event: AuditEventBody): JsonObject | null {
-    try {
-      const details = parseCanonicalJson(text);
-      if (details !== null && typeof details === "object" && !Array.isArray(details)) return details;
-    } catch {
-      // said below: the reason could quote what the details hold
-    }
+    if (isPlainlyCanonicalObject(details) || isCanonicalObject(details)) return true;
     this.#problem("details_malformed", event, "details are not a JSON object in canonical form");
-    return null;
+    return false;
   }
 
   #checkContent(content: StoredContent, event: AuditEventBody, details: JsonObject | null): void {
@@ -315,6 +309,16 @@ export class LogVerifier {
   }
 }
 
+function isCanonicalObject(text: string): boolean {
+  try {
+    const value = parseCanonicalJson(text);
+    return value !== null && typeof value === "object" && !Array.isArray(value);
+  } catch (error) {
+    if (error instanceof CanonicalJsonError) return false;
+    throw error;
+  }
+}
+
 function reference({ event, hash }: ChainState["first"]): EventReference {
   const { seq, agent_seq, id, timestamp } = event;
   return { seq, agent_seq, id, hash, timestamp };
@@ -327,9 +331,4 @@ function latin1(bytes: Uint8Array): string {
 
 function hexOf(value: string | Uint8Array): string {
   return typeof value === "string" ? value : Buffer.from(value).toString("hex");
-}
-
-function bytesOf(value: string | Uint8Array): Uint8Array {
-  // Node's decoder stops at what is not hex; the length check that follows refuses the rest.
-  return typeof value === "string" ? Buffer.from(value, "hex") : value;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
 import { CanonicalJsonError, canonicalJson, MAX_JSON_DEPTH, parseCanonicalJson } from "../../src/log/jcs.ts";
+import { isPlainlyCanonicalObject } from "../../src/log/jcs-check.ts";
 
 /** RFC 8785 said another way: bytes from a table of escapes, order by comparing code units one by one. */
 function independent(value: JsonValue): string {
@@ -113,6 +114,39 @@ describe("canonical JSON (RFC 8785)", () => {
       "1e2",
     ]) {
       expect(() => parseCanonicalJson(bad)).toThrow(CanonicalJsonError);
+    }
+  });
+
+  test("the quick look never takes what is not canonical, and knows the common forms", () => {
+    const near = fc.array(
+      fc.constantFrom(...'{}[]":,\\01-.ea\u0001\ud800é nulltrue'.split(""), '{"a":', '"b"', "null"),
+    );
+    const texts = fc.oneof(
+      json.map((value) => canonicalJson(value)),
+      json.map((value) => JSON.stringify(value)),
+      near.map((parts) => parts.join("")),
+      near.map((parts) => `{"a":${parts.join("")}}`),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        if (isPlainlyCanonicalObject(text)) expect(canonicalJson(parseCanonicalJson(text))).toBe(text);
+      }),
+      { numRuns: 2000 },
+    );
+    for (const text of ["{}", '{"a":{"b":[1,-20,true,null,"é"]},"c":0}'])
+      expect(isPlainlyCanonicalObject(text)).toBe(true);
+    for (const text of [
+      "",
+      "{",
+      "[]",
+      '{"a":01}',
+      '{"a":-0}',
+      '{"b":1,"a":1}',
+      '{"a":1,"a":1}',
+      '{"a":1.0}',
+      '{"a":1}x',
+    ]) {
+      expect(isPlainlyCanonicalObject(text)).toBe(false);
     }
   });
 
