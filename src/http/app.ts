@@ -6,6 +6,9 @@
  * strip unknown members, convert types and repeat the input in their answers.
  */
 import { Elysia } from "elysia";
+import { auditRoutes } from "../features/audit/routes.ts";
+import { checkpointRoutes } from "../features/checkpoints/routes.ts";
+import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
 import type { Exchange } from "./exchange.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline.ts";
@@ -15,7 +18,7 @@ import type { Route } from "./route.ts";
 export type { AppDeps } from "./pipeline.ts";
 
 /** Every operation's route. */
-export const routes: readonly Route[] = [...dataRoutes];
+export const routes: readonly Route[] = [...configRoutes, ...checkpointRoutes, ...dataRoutes, ...auditRoutes];
 
 /** Elysia's context as its general handler makes it; its public types show only a part. */
 type Context = Routed & { path: string };

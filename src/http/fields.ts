@@ -1,12 +1,12 @@
 /**
  * The fields that several routes share, each with its rule and its words.
  *
+ * Schemas are made with TypeBox itself, not with Elysia's `t`, whose integers accept text.
  * TypeBox counts UTF-16 code units where this API counts code points and bytes, so these are kinds of
  * their own: `check` decides, the JSON Schema beside it documents, and its `description` is also what
  * an error tells the caller to send.
  */
-import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry } from "@sinclair/typebox";
-import { t } from "elysia";
+import { Kind, type SchemaOptions, type TUnsafe, Type as t, TypeRegistry } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
 import { parseTimestamp } from "./timestamp.ts";
 

@@ -12,7 +12,7 @@ import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasControlCharacter } from "./fields.ts";
 import { invalid, Problem, problemResponse } from "./problem.ts";
-import { parseQuery } from "./query.ts";
+import { parseQuery, shortName } from "./query.ts";
 import type { Route } from "./route.ts";
 import { checkAgent, checkScope } from "./scopes.ts";
 
@@ -72,7 +72,7 @@ function readQuery(route: Route, text: string): unknown {
   if (text === "") return EMPTY_BODY;
   const [name] = parseQuery(text).keys();
   if (name === undefined) return EMPTY_BODY;
-  throw invalid("This path takes no query parameters. Leave them out.", name);
+  throw invalid("This path takes no query parameters. Leave them out.", shortName(name));
 }
 
 /**

@@ -9,7 +9,7 @@ export type Query = ReadonlyMap<string, string>;
 
 const NO_PARAMETERS: Query = new Map();
 
-/** Longest part of a name that an error message shows. */
+/** Most characters of a made-up name that an answer shows. */
 const SHOWN_NAME_LENGTH = 64;
 
 /**
@@ -24,11 +24,11 @@ export function parseQuery(text: string): Query {
     const equals = pair.indexOf("=");
     const name = decodeName(equals === -1 ? pair : pair.slice(0, equals));
     if (parameters.has(name)) {
-      throw invalid(`The query parameter ${quoteName(name)} is repeated. Send it once.`, name);
+      throw invalid(`The query parameter ${quoteName(name)} is repeated. Send it once.`, shortName(name));
     }
     const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
     if (value === null) {
-      throw invalid(`The query parameter ${quoteName(name)} is not percent-encoded UTF-8.`, name);
+      throw invalid(`The query parameter ${quoteName(name)} is not percent-encoded UTF-8.`, shortName(name));
     }
     parameters.set(name, value);
   }
@@ -57,7 +57,11 @@ function decodePercent(text: string): string | null {
 
 /** A name as an error message shows it: quoted, control characters escaped, not endless. */
 export function quoteName(name: string): string {
-  const characters = [...name];
-  if (characters.length <= SHOWN_NAME_LENGTH) return JSON.stringify(name);
-  return `${JSON.stringify(characters.slice(0, SHOWN_NAME_LENGTH).join(""))}…`;
+  return JSON.stringify(shortName(name));
+}
+
+/** A name that a caller made up, cut where it would fill the answer. */
+export function shortName(name: string): string {
+  if (name.length <= SHOWN_NAME_LENGTH) return name;
+  return `${[...name].slice(0, SHOWN_NAME_LENGTH).join("")}…`;
 }

@@ -28,8 +28,8 @@ export interface RouteRequest<P extends string, Q, B> {
 export interface ResponseDoc {
   description: string;
   schema: TSchema;
-  /** When it is something else than JSON. */
-  contentTypes?: readonly string[];
+  /** Media types besides application/json. */
+  otherTypes?: readonly string[];
   example?: unknown;
   etag?: boolean;
 }

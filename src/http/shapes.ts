@@ -1,6 +1,5 @@
 /** Shapes of answers that several features share. They document; nothing is validated by them. */
-import type { TSchema } from "@sinclair/typebox";
-import { t } from "elysia";
+import { type TSchema, Type as t } from "@sinclair/typebox";
 
 const components = new Map<string, TSchema>();
 

@@ -1,5 +1,5 @@
 /** The shapes of governed data, in the words of the API. */
-import { t } from "elysia";
+import { Type as t } from "@sinclair/typebox";
 import { AgentId, Key, Metadata, NonEmptyPrefix, PAGE_PARAMETERS, Prefix, Value } from "../../http/fields.ts";
 import { AuditId, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
 
