@@ -1,0 +1,133 @@
+/** The HTTP face of the audit trail. */
+import { pageOf } from "../../http/page.ts";
+import { invalid } from "../../http/problem.ts";
+import { route } from "../../http/route.ts";
+import { checkWorkspaceWide } from "../../http/scopes.ts";
+import { parseTimestamp } from "../../http/timestamp.ts";
+import type { AuditScope, Principal, TimeWindow } from "../../workspace/contract.ts";
+import {
+  AUDIT_OPERATIONS,
+  AuditEvent,
+  AuditEventList,
+  AuditExport,
+  AuditQuery,
+  ExportBody,
+  Verification,
+  VerifyBody,
+} from "./schema.ts";
+
+const KNOWN_OPERATIONS: ReadonlySet<string> = new Set(AUDIT_OPERATIONS);
+
+interface ScopeMembers {
+  agent_id?: string;
+  scope?: "workspace";
+}
+
+/** Whose trail is asked for: exactly one of `agent_id` and `scope`. */
+function scopeOf(asked: ScopeMembers, principal: Principal): AuditScope {
+  if (asked.agent_id !== undefined) {
+    if (asked.scope !== undefined) throw invalid('Send either "agent_id" or "scope", not both.', "scope");
+    return { agentId: asked.agent_id };
+  }
+  if (asked.scope === undefined) {
+    throw invalid('"agent_id" is missing. Send it, or scope=workspace for the workspace itself.', "agent_id");
+  }
+  checkWorkspaceWide(principal);
+  return { scope: asked.scope };
+}
+
+function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow {
+  return {
+    ...(asked.start_time === undefined ? {} : { startMs: parseTimestamp(asked.start_time) as number }),
+    ...(asked.end_time === undefined ? {} : { endMs: parseTimestamp(asked.end_time) as number }),
+  };
+}
+
+/** Operation names, each once and in one order, so that a cursor does not depend on how they were sent. */
+function operationsOf(text: string | undefined): { operations?: string[] } {
+  if (text === undefined) return {};
+  const names = [...new Set(text.split(","))].sort();
+  if (names.every((name) => KNOWN_OPERATIONS.has(name))) return { operations: names };
+  throw invalid(
+    `The query parameter "operations" has an unknown name. Send names of these, separated by commas: ${AUDIT_OPERATIONS.join(", ")}.`,
+    "operations",
+  );
+}
+
+const query = route({
+  operation: "audit.query",
+  method: "GET",
+  path: "/v1/audit",
+  query: AuditQuery,
+  input: ({ query: asked, principal }) => {
+    const filters = {
+      scope: scopeOf(asked, principal),
+      ...operationsOf(asked.operations),
+      ...(asked.result === undefined ? {} : { result: asked.result }),
+      window: windowOf(asked),
+    };
+    return { ...filters, page: pageOf("audit.query", filters, asked) };
+  },
+  docs: {
+    summary: "Query the audit trail",
+    description:
+      "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead. `start_time` is inclusive, `end_time` exclusive.",
+    response: { description: "One page of events.", schema: AuditEventList },
+  },
+});
+
+const read = route({
+  operation: "audit.read",
+  method: "GET",
+  path: "/v1/audit/:id",
+  unfindable: "audit_event_not_found",
+  input: ({ params }) => ({ eventId: params.id }),
+  docs: {
+    summary: "Read one audit event",
+    description: "An event with everything that its hash is made of.",
+    response: { description: "The event.", schema: AuditEvent },
+    problems: ["audit_event_not_found"],
+  },
+});
+
+const verify = route({
+  operation: "audit.verify",
+  method: "POST",
+  path: "/v1/audit/verify",
+  body: VerifyBody,
+  input: ({ body, principal }) => ({ scope: scopeOf(body, principal) }),
+  docs: {
+    summary: "Verify the audit trail",
+    description:
+      "Recomputes every hash of the agent's chain, and of everything stored against it. `scope: workspace` verifies the whole workspace. A failed verification answers 200 and says so.",
+    response: { description: "What was found.", schema: Verification },
+    problems: ["agent_not_found"],
+    requestExample: { agent_id: "support-bot" },
+  },
+});
+
+const exportTrail = route({
+  operation: "audit.export",
+  method: "POST",
+  path: "/v1/audit/export",
+  body: ExportBody,
+  input: ({ body, principal }) => ({
+    scope: scopeOf(body, principal),
+    format: body.format ?? "json",
+    window: windowOf(body),
+  }),
+  docs: {
+    summary: "Export the audit trail",
+    description:
+      "The export itself, streamed as an attachment. `governd verify` checks a json or ndjson export without the database.",
+    response: {
+      description: "The export.",
+      schema: AuditExport,
+      otherTypes: ["application/x-ndjson", "text/csv"],
+    },
+    problems: ["agent_not_found"],
+    requestExample: { agent_id: "support-bot", format: "json", start_time: "2026-01-01T00:00:00Z" },
+  },
+});
+
+export const auditRoutes = [query, read, verify, exportTrail];

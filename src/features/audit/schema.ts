@@ -1,0 +1,158 @@
+/** The shapes of the audit trail, in the words of the API. */
+import { Type as t } from "@sinclair/typebox";
+import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
+import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import type { OperationName } from "../../workspace/contract.ts";
+
+/** What happens without a client that asks for it, or outside /v1. */
+const OTHER_OPERATIONS = ["data.expire", "workspace.create", "key.create", "key.revoke"] as const;
+
+/** Every operation that a client can ask for; the type makes sure that none is missing. */
+const CLIENT_OPERATIONS: Record<OperationName, true> = {
+  "config.read": true,
+  "config.update": true,
+  "config.list_versions": true,
+  "config.read_version": true,
+  "config.rollback": true,
+  "checkpoint.create": true,
+  "checkpoint.list": true,
+  "checkpoint.read": true,
+  "checkpoint.restore": true,
+  "checkpoint.delete": true,
+  "data.write": true,
+  "data.read": true,
+  "data.read_full": true,
+  "data.list": true,
+  "data.search": true,
+  "data.delete": true,
+  "data.delete_prefix": true,
+  "audit.query": true,
+  "audit.read": true,
+  "audit.verify": true,
+  "audit.export": true,
+};
+
+/** Every operation name that an event can have. */
+export const AUDIT_OPERATIONS: readonly string[] = [...Object.keys(CLIENT_OPERATIONS), ...OTHER_OPERATIONS];
+
+/** Every result that an event can have. */
+export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
+
+export const EXPORT_FORMATS = ["json", "ndjson", "csv"] as const;
+
+const Scope = t.Literal("workspace", {
+  type: "string",
+  description: "In place of agent_id: workspace.",
+});
+
+const OptionalAgentId = t.Optional(AgentId);
+
+const window = {
+  start_time: t.Optional(Timestamp),
+  end_time: t.Optional(Timestamp),
+};
+
+export const AuditQuery = t.Object(
+  {
+    agent_id: OptionalAgentId,
+    scope: t.Optional(Scope),
+    operations: t.Optional(
+      t.String({
+        description: "Operation names, separated by commas: events of these alone.",
+        examples: ["data.write,data.delete"],
+      }),
+    ),
+    result: t.Optional(
+      t.Unsafe<string>(
+        t.Union(
+          AUDIT_RESULTS.map((result) => t.Literal(result)),
+          { description: `Events with this result alone: ${AUDIT_RESULTS.join(", ")}.` },
+        ),
+      ),
+    ),
+    ...window,
+    ...PAGE_PARAMETERS,
+  },
+  closed,
+);
+
+export const VerifyBody = t.Object({ agent_id: OptionalAgentId, scope: t.Optional(Scope) }, closed);
+
+export const ExportBody = t.Object(
+  {
+    agent_id: OptionalAgentId,
+    scope: t.Optional(Scope),
+    format: t.Optional(
+      t.Unsafe<(typeof EXPORT_FORMATS)[number]>(
+        t.Union(
+          EXPORT_FORMATS.map((format) => t.Literal(format)),
+          { default: "json", description: `The export's form: ${EXPORT_FORMATS.join(", ")}.` },
+        ),
+      ),
+    ),
+    ...window,
+  },
+  closed,
+);
+
+const Hash = t.String({ pattern: "^[0-9a-f]{64}$" });
+
+export const AuditEvent = component(
+  "AuditEvent",
+  t.Object(
+    {
+      id: t.String({ pattern: "^aud_[0-9a-z]{26}$" }),
+      seq: t.Integer({ minimum: 0, description: "Position in the workspace's trail." }),
+      workspace_id: t.String(),
+      agent_id: nullable(AgentId),
+      agent_seq: t.Integer({ minimum: 1, description: "Position in the agent's chain." }),
+      operation: t.String({ enum: [...AUDIT_OPERATIONS] }),
+      result: t.String({ enum: [...AUDIT_RESULTS] }),
+      blocked_by: nullable(t.String({ pattern: "^policy:" })),
+      actor: t.String({ description: "`key_…`, `usr_…`, `cli` or `system`." }),
+      config_version: nullable(t.String()),
+      timestamp: Time,
+      details: nullable(t.Object({}, { additionalProperties: true })),
+      details_salt: nullable(t.String({ pattern: "^[0-9a-f]{32}$" })),
+      details_commitment: Hash,
+      previous_hash: Hash,
+      hash: Hash,
+      format: t.String({ examples: ["governd.audit/1"] }),
+    },
+    { ...closed, description: "`details` and `details_salt` are null once erased." },
+  ),
+);
+
+export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
+
+const EventReference = nullable(
+  t.Object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }, closed),
+);
+
+export const Verification = component(
+  "Verification",
+  t.Object(
+    {
+      valid: t.Boolean({
+        description: "The chain is intact, and every hash, commitment and stored entry agrees.",
+      }),
+      events_checked: Count,
+      chain_intact: t.Boolean({ description: "Every link and number follows." }),
+      chain_start: EventReference,
+      chain_end: EventReference,
+      first_invalid: nullable(
+        t.Object({ seq: nullable(Count), id: nullable(t.String()), reason: t.String() }, closed),
+      ),
+      verified_at: Time,
+    },
+    closed,
+  ),
+);
+
+export const AuditExport = component(
+  "AuditExport",
+  t.Object(
+    { format: t.String({ examples: ["governd.audit-export/1"] }), events: t.Array(AuditEvent) },
+    { additionalProperties: true, description: "The json form. `governd verify` checks it offline." },
+  ),
+);

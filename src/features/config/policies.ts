@@ -1,0 +1,33 @@
+/** What is wrong with the policies of a config that was sent, said so that a typing error is found. */
+import { Value } from "@sinclair/typebox/value";
+import { invalid, Problem } from "../../http/problem.ts";
+import { quoteName, shortName } from "../../http/query.ts";
+import { expectation } from "../../http/validate.ts";
+import type { JsonObject } from "../../json.ts";
+import { POLICIES } from "./schema.ts";
+
+/**
+ * The problem with `policies`, when it is an object with one: a member that is no policy (400
+ * `unknown_policy`, or a typing error would switch enforcement off in silence), or a wrong value.
+ */
+export function explainConfig(config: JsonObject): Problem | null {
+  const { policies } = config;
+  if (policies === null || typeof policies !== "object" || Array.isArray(policies)) return null;
+  for (const [name, value] of Object.entries(policies)) {
+    const schema = Object.hasOwn(POLICIES, name) ? POLICIES[name] : undefined;
+    if (schema === undefined) {
+      const known = Object.keys(POLICIES).join(", ");
+      return new Problem(
+        "unknown_policy",
+        `There is no policy ${quoteName(name)}. The policies are: ${known}.`,
+        {
+          param: `policies.${shortName(name)}`,
+        },
+      );
+    }
+    if (!Value.Check(schema, value)) {
+      return invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
+    }
+  }
+  return null;
+}

@@ -1,0 +1,155 @@
+/** The HTTP face of configs. */
+import { parseIfMatch } from "../../http/entity-tag.ts";
+import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES } from "../../http/fields.ts";
+import { pageOf } from "../../http/page.ts";
+import { invalid, Problem } from "../../http/problem.ts";
+import { route } from "../../http/route.ts";
+import type { JsonObject } from "../../json.ts";
+import type { IfMatch } from "../../workspace/contract.ts";
+import { explainConfig } from "./policies.ts";
+import { ConfigBody, ConfigVersion, ConfigVersionList, RollbackBody, VersionsQuery } from "./schema.ts";
+
+const IF_MATCH = {
+  "If-Match":
+    "Do it only if the config in force has one of these entity tags; `*` for any. 412 `version_conflict` otherwise.",
+};
+
+const CONFIG = {
+  instructions: "Answer customers politely.",
+  model: "any-model-1",
+  policies: { block_pii: true, block_secrets: true, retention_days: 90 },
+};
+
+const VERSION_EXAMPLE = {
+  agent_id: "support-bot",
+  version: "v2",
+  config: CONFIG,
+  created_at: "2026-01-31T08:00:00.000Z",
+  created_by: "key_01jz8v6s3yf0abm5q2x9k7n4tc",
+  rolled_back_from: null,
+};
+
+/** The `If-Match` of a request as an input's member, or nothing. */
+function ifMatchOf(headers: Headers): { ifMatch?: IfMatch } {
+  const header = headers.get("if-match");
+  if (header === null) return {};
+  const ifMatch = parseIfMatch(header);
+  if (ifMatch === null) {
+    throw invalid(
+      'The If-Match header is malformed. Send an entity tag in quotes ("v3"), a list, or *.',
+      "If-Match",
+    );
+  }
+  return { ifMatch };
+}
+
+const read = route({
+  operation: "config.read",
+  method: "GET",
+  path: "/v1/config/:agent_id",
+  unfindable: "config_not_found",
+  input: ({ params }) => ({ agentId: params.agent_id }),
+  docs: {
+    summary: "Read the config in force",
+    description: "The newest version of the agent's config. Its ETag is the version.",
+    response: { description: "The config.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
+    problems: ["config_not_found"],
+    headers: { "If-None-Match": "Answer 304 without a body if the config still has this entity tag." },
+  },
+});
+
+const update = route({
+  operation: "config.update",
+  method: "PUT",
+  path: "/v1/config/:agent_id",
+  body: ConfigBody,
+  explain: explainConfig,
+  unfindable: "agent_not_found",
+  input: ({ params, body, headers }) => {
+    // An update would begin the agent, so this id must be one.
+    if (!isAgentId(params.agent_id)) {
+      throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
+    }
+    const config = body as JsonObject;
+    if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
+      throw invalid(
+        `The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`,
+        "config",
+      );
+    }
+    return { agentId: params.agent_id, config, ...ifMatchOf(headers) };
+  },
+  docs: {
+    summary: "Replace the config",
+    description:
+      "Makes a new version from the whole body; it is no patch. The policies apply to every write that the audit trail orders after this.",
+    response: {
+      description: "The new version.",
+      schema: ConfigVersion,
+      etag: true,
+      example: VERSION_EXAMPLE,
+    },
+    problems: ["unknown_policy", "agent_not_found", "version_conflict"],
+    requestExample: CONFIG,
+    headers: IF_MATCH,
+  },
+});
+
+const listVersions = route({
+  operation: "config.list_versions",
+  method: "GET",
+  path: "/v1/config/:agent_id/versions",
+  query: VersionsQuery,
+  unfindable: "agent_not_found",
+  input: ({ params, query }) => {
+    const filters = { agentId: params.agent_id };
+    return { ...filters, page: pageOf("config.list_versions", filters, query) };
+  },
+  docs: {
+    summary: "List config versions",
+    description: "Newest first, without the configs themselves but with each version's policies.",
+    response: { description: "One page of versions.", schema: ConfigVersionList },
+  },
+});
+
+const readVersion = route({
+  operation: "config.read_version",
+  method: "GET",
+  path: "/v1/config/:agent_id/versions/:version",
+  unfindable: "version_not_found",
+  input: ({ params }) => ({ agentId: params.agent_id, version: params.version }),
+  docs: {
+    summary: "Read one config version",
+    description: "A version as it was made. Versions are immutable.",
+    response: { description: "The version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
+    problems: ["config_not_found", "version_not_found"],
+  },
+});
+
+const rollback = route({
+  operation: "config.rollback",
+  method: "POST",
+  path: "/v1/config/:agent_id/rollback",
+  body: RollbackBody,
+  unfindable: "config_not_found",
+  input: ({ params, body, headers }) => ({
+    agentId: params.agent_id,
+    version: body.version,
+    ...ifMatchOf(headers),
+  }),
+  docs: {
+    summary: "Roll back to a version",
+    description: "Makes a new version with the content of an earlier one. History is never rewritten.",
+    response: {
+      description: "The new version.",
+      schema: ConfigVersion,
+      etag: true,
+      example: { ...VERSION_EXAMPLE, version: "v3", rolled_back_from: "v1" },
+    },
+    problems: ["config_not_found", "version_not_found", "version_conflict"],
+    requestExample: { version: "v1" },
+    headers: IF_MATCH,
+  },
+});
+
+export const configRoutes = [read, update, listVersions, readVersion, rollback];

@@ -1,0 +1,144 @@
+/** The HTTP face of governed data. */
+
+import { pageOf } from "../../http/page.ts";
+import { route } from "../../http/route.ts";
+import { Deleted } from "../../http/shapes.ts";
+import {
+  DEFAULT_SEARCH_LIMIT,
+  Entry,
+  EntryList,
+  EntryQuery,
+  FullEntry,
+  ListQuery,
+  PrefixQuery,
+  SearchBody,
+  SearchResult,
+  WriteBody,
+  WriteResult,
+} from "./schema.ts";
+
+const write = route({
+  operation: "data.write",
+  method: "POST",
+  path: "/v1/data/write",
+  body: WriteBody,
+  input: ({ body }) => ({
+    agentId: body.agent_id,
+    key: body.key,
+    value: body.value,
+    metadata: body.metadata ?? {},
+  }),
+  docs: {
+    summary: "Write an entry",
+    description:
+      "Screens key, value and metadata by the agent's policies and stores the entry, or blocks the write. Both answer 200: `allowed` tells them apart. A blocked write changes nothing but the audit trail.",
+    response: {
+      description: "Stored, or blocked by a policy.",
+      schema: WriteResult,
+      example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
+    },
+    requestExample: {
+      agent_id: "support-bot",
+      key: "customers/42/summary",
+      value: "Prefers to be contacted in the morning.",
+      metadata: { source: "crm", confidence: 0.9 },
+    },
+  },
+});
+
+const read = route({
+  operation: "data.read",
+  method: "GET",
+  path: "/v1/data/read",
+  query: EntryQuery,
+  input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+  docs: {
+    summary: "Read an entry",
+    description: "The value alone; `/v1/data/read-full` answers everything that is known of the entry.",
+    response: { description: "The entry.", schema: Entry },
+    problems: ["entry_not_found"],
+  },
+});
+
+const readFull = route({
+  operation: "data.read_full",
+  method: "GET",
+  path: "/v1/data/read-full",
+  query: EntryQuery,
+  input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+  docs: {
+    summary: "Read an entry with its metadata",
+    description: "The entry, its metadata, its times, and the audit event that wrote it.",
+    response: { description: "The entry.", schema: FullEntry },
+    problems: ["entry_not_found"],
+  },
+});
+
+const list = route({
+  operation: "data.list",
+  method: "GET",
+  path: "/v1/data/list",
+  query: ListQuery,
+  input: ({ query }) => {
+    const filters = {
+      agentId: query.agent_id,
+      prefix: query.prefix ?? "",
+      includeValues: query.include_values ?? false,
+    };
+    return { ...filters, page: pageOf("data.list", filters, query) };
+  },
+  docs: {
+    summary: "List entries",
+    description: "By key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` mean themselves.",
+    response: { description: "One page of entries.", schema: EntryList },
+  },
+});
+
+const search = route({
+  operation: "data.search",
+  method: "POST",
+  path: "/v1/data/search",
+  body: SearchBody,
+  input: ({ body }) => ({
+    agentId: body.agent_id,
+    query: body.query,
+    limit: body.limit ?? DEFAULT_SEARCH_LIMIT,
+    prefix: body.prefix ?? "",
+    minSimilarity: body.min_similarity ?? 0,
+  }),
+  docs: {
+    summary: "Search entries",
+    description: "The entries whose text is most like the query, best first.",
+    response: { description: "The results.", schema: SearchResult },
+    requestExample: { agent_id: "support-bot", query: "when does the customer like to be called", limit: 3 },
+  },
+});
+
+const deleteEntry = route({
+  operation: "data.delete",
+  method: "DELETE",
+  path: "/v1/data",
+  query: EntryQuery,
+  input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+  docs: {
+    summary: "Delete an entry",
+    description: "The entry is gone for reads at once. Checkpoints that hold it keep it.",
+    response: { description: "It is gone.", schema: Deleted },
+    problems: ["entry_not_found"],
+  },
+});
+
+const deletePrefix = route({
+  operation: "data.delete_prefix",
+  method: "DELETE",
+  path: "/v1/data/prefix",
+  query: PrefixQuery,
+  input: ({ query }) => ({ agentId: query.agent_id, prefix: query.prefix }),
+  docs: {
+    summary: "Delete entries by prefix",
+    description: "Every entry whose key begins with the prefix, all in one transaction.",
+    response: { description: "How many are gone; it may be 0.", schema: Deleted },
+  },
+});
+
+export const dataRoutes = [write, read, readFull, list, search, deleteEntry, deletePrefix];

@@ -1,0 +1,91 @@
+/**
+ * The application: every route, and what happens to a request on its way to one.
+ *
+ * The order is fixed: request id, HTTPS, authentication, path and method, scope of the key, body,
+ * validation, operation. Elysia routes; validation and every error body are ours, since Elysia's own
+ * strip unknown members, convert types and repeat the input in their answers.
+ */
+import { Elysia } from "elysia";
+import { auditRoutes } from "../features/audit/routes.ts";
+import { checkpointRoutes } from "../features/checkpoints/routes.ts";
+import { configRoutes } from "../features/config/routes.ts";
+import { dataRoutes } from "../features/data/routes.ts";
+import type { Exchange } from "./exchange.ts";
+import { type AppDeps, Pipeline, type Routed } from "./pipeline.ts";
+import { Problem } from "./problem.ts";
+import type { Route } from "./route.ts";
+
+export type { AppDeps } from "./pipeline.ts";
+
+/** Every operation's route. */
+export const routes: readonly Route[] = [...configRoutes, ...checkpointRoutes, ...dataRoutes, ...auditRoutes];
+
+/** Elysia's context as its general handler makes it; its public types show only a part. */
+type Context = Routed & { path: string };
+
+/**
+ * Makes the application. It listens to nothing: give its `fetch` to a server.
+ *
+ * Elysia reads the source of every handler to find out what to prepare: one that hands its context on
+ * gets headers, cookies and query parsed for every request. So handlers here take out what they need
+ * and name no more, and the hook on requests returns no call, which would make it asynchronous.
+ */
+export function createApp(deps: AppDeps) {
+  const pipeline = new Pipeline(deps, new Set(["/healthz", "/readyz"]));
+  // Elysia applies hooks only to what is added after them, so these come first. Strict paths: with a
+  // slash at its end a path is another one.
+  const app = new Elysia({ strictPath: true, normalize: false })
+    .decorate("exchange", null as unknown as Exchange)
+    .onError({ as: "global" }, ({ exchange, error, code }) => {
+      const failed = pipeline.fail(exchange, code === "NOT_FOUND" ? notFound() : error);
+      return failed;
+    })
+    .onRequest((context) => {
+      const exchange = pipeline.open(context.request);
+      context.exchange = exchange;
+      const refused = pipeline.admit(exchange, context.request, (context as unknown as Context).path);
+      if (refused !== undefined) return refused;
+    });
+  for (const route of routes)
+    app.route(route.method, route.path, operation(pipeline, route) as never, UNPARSED);
+  for (const [path, allow] of allowedMethods(routes))
+    app.all(path, otherMethods(pipeline, path, allow) as never, UNPARSED);
+  return app;
+}
+
+/** Bodies are read by the pipeline. */
+const UNPARSED = { parse: "none" } as const;
+
+function operation(pipeline: Pipeline, route: Route) {
+  return ({ request, url, qi, params, exchange }: Context) =>
+    pipeline.operate(route, { request, url, qi, params, exchange });
+}
+
+function otherMethods(pipeline: Pipeline, path: string, allow: string) {
+  return ({ request, exchange }: Context) =>
+    pipeline.serve(path, exchange, () => otherMethod(exchange, request, allow));
+}
+
+/** The methods of every path, as `Allow` lists them (RFC 9110 section 10.2.1). */
+function allowedMethods(all: readonly { method: string; path: string }[]): Map<string, string> {
+  const methods = new Map<string, Set<string>>();
+  for (const { method, path } of all) {
+    const known = methods.get(path) ?? new Set();
+    methods.set(path, known.add(method));
+    if (method === "GET") known.add("HEAD");
+  }
+  return new Map([...methods].map(([path, known]) => [path, [...known, "OPTIONS"].sort().join(", ")]));
+}
+
+function otherMethod(exchange: Exchange, request: Request, allow: string): Response {
+  if (request.method === "OPTIONS") {
+    const headers = exchange.headers("text/plain");
+    headers.allow = allow;
+    return new Response(null, { status: 204, headers });
+  }
+  throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
+}
+
+function notFound(): Problem {
+  return new Problem("not_found", "There is no such path. /v1/docs lists those that there are.");
+}

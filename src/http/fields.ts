@@ -1,0 +1,191 @@
+/**
+ * The fields that several routes share, each with its rule and its words.
+ *
+ * Schemas are made with TypeBox itself, not with Elysia's `t`, whose integers accept text.
+ * TypeBox counts UTF-16 code units where this API counts code points and bytes, so these are kinds of
+ * their own: `check` decides, the JSON Schema beside it documents, and its `description` is also what
+ * an error tells the caller to send.
+ */
+import { Kind, type SchemaOptions, type TUnsafe, Type as t, TypeRegistry } from "@sinclair/typebox";
+import type { JsonObject } from "../json.ts";
+import { parseTimestamp } from "./timestamp.ts";
+
+/** Most characters (code points) of a data key and of a prefix. */
+export const MAX_KEY_LENGTH = 512;
+/** Most characters (code points) of a checkpoint's label. */
+export const MAX_LABEL_LENGTH = 256;
+/** Most bytes of a stored value, as UTF-8. */
+export const MAX_VALUE_BYTES = 1024 * 1024;
+/** Most bytes of metadata, as canonical JSON (RFC 8785). */
+export const MAX_METADATA_BYTES = 64 * 1024;
+/** Most bytes of a config, as canonical JSON (RFC 8785). */
+export const MAX_CONFIG_BYTES = 256 * 1024;
+/** Most and default items of one page of a list. */
+export const MAX_LIMIT = 1000;
+export const DEFAULT_LIMIT = 100;
+
+const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
+/** Unicode category Cc: U+0000 to U+001F and U+007F to U+009F. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** Whether a text is an agent's id. */
+export function isAgentId(text: string): boolean {
+  return AGENT_ID.test(text);
+}
+
+/** Whether a text holds U+0000 to U+001F or U+007F to U+009F. */
+export function hasControlCharacter(text: string): boolean {
+  return CONTROL_CHARACTER.test(text);
+}
+
+/** A field with a rule of its own. `schema` describes it in the API's documentation. */
+function field<T>(
+  name: string,
+  schema: SchemaOptions & { description: string },
+  check: (value: unknown) => boolean,
+) {
+  const kind = `governd:${name}`;
+  TypeRegistry.Set(kind, (_schema, value) => check(value));
+  return t.Unsafe<T>({ ...schema, [Kind]: kind });
+}
+
+function hasCodePoints(value: unknown, least: number, most: number): value is string {
+  if (typeof value !== "string" || value.length < least) return false;
+  // A code point is one or two code units, so most lengths need no counting.
+  if (value.length <= most) return true;
+  return value.length <= 2 * most && [...value].length <= most;
+}
+
+function plainText(least: number, most: number) {
+  return (value: unknown) => hasCodePoints(value, least, most) && !hasControlCharacter(value);
+}
+
+function isObjectWithin(value: unknown, mostBytes: number): boolean {
+  return isObject(value) && canonicalBytes(value) <= mostBytes;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+/** The size of a value as RFC 8785 writes it, which differs from JSON.stringify in order alone. */
+export function canonicalBytes(value: JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(value), "utf8");
+}
+
+export const AgentId: TUnsafe<string> = field(
+  "AgentId",
+  {
+    type: "string",
+    pattern: AGENT_ID.source,
+    description: "The agent's id, chosen by the client: 1 to 128 characters of A-Z a-z 0-9 . _ : @ ~ -",
+    examples: ["support-bot"],
+  },
+  (value) => typeof value === "string" && isAgentId(value),
+);
+
+export const Key: TUnsafe<string> = field(
+  "Key",
+  {
+    type: "string",
+    minLength: 1,
+    maxLength: MAX_KEY_LENGTH,
+    description: `The entry's key: 1 to ${MAX_KEY_LENGTH} characters, none of them a control character.`,
+    examples: ["customers/42/summary"],
+  },
+  plainText(1, MAX_KEY_LENGTH),
+);
+
+export const Prefix: TUnsafe<string> = field(
+  "Prefix",
+  {
+    type: "string",
+    maxLength: MAX_KEY_LENGTH,
+    description: `What keys begin with, taken literally: at most ${MAX_KEY_LENGTH} characters, none of them a control character.`,
+    examples: ["customers/"],
+  },
+  plainText(0, MAX_KEY_LENGTH),
+);
+
+export const NonEmptyPrefix: TUnsafe<string> = field(
+  "NonEmptyPrefix",
+  {
+    type: "string",
+    minLength: 1,
+    maxLength: MAX_KEY_LENGTH,
+    description: `What keys begin with, taken literally: 1 to ${MAX_KEY_LENGTH} characters, none of them a control character.`,
+    examples: ["customers/42/"],
+  },
+  plainText(1, MAX_KEY_LENGTH),
+);
+
+export const Value: TUnsafe<string> = field(
+  "Value",
+  {
+    type: "string",
+    description: "The value: a string of at most 1 MiB of UTF-8.",
+    examples: ["Prefers to be contacted in the morning."],
+  },
+  (value) =>
+    typeof value === "string" &&
+    // A UTF-16 code unit becomes at most three bytes.
+    (value.length * 3 <= MAX_VALUE_BYTES || Buffer.byteLength(value, "utf8") <= MAX_VALUE_BYTES),
+);
+
+export const Label: TUnsafe<string> = field(
+  "Label",
+  {
+    type: "string",
+    maxLength: MAX_LABEL_LENGTH,
+    description: `A name for people: at most ${MAX_LABEL_LENGTH} characters, none of them a control character.`,
+    examples: ["before the migration"],
+  },
+  plainText(0, MAX_LABEL_LENGTH),
+);
+
+export const Metadata: TUnsafe<JsonObject> = field(
+  "Metadata",
+  {
+    type: "object",
+    additionalProperties: true,
+    description: "A free-form object of at most 64 KiB as canonical JSON.",
+    examples: [{ source: "crm", confidence: 0.9 }],
+  },
+  (value) => isObjectWithin(value, MAX_METADATA_BYTES),
+);
+
+export const Timestamp: TUnsafe<string> = field(
+  "Timestamp",
+  {
+    type: "string",
+    format: "date-time",
+    description: "An RFC 3339 time with Z or an offset, such as 2026-01-31T08:00:00Z.",
+    examples: ["2026-01-31T08:00:00Z"],
+  },
+  (value) => typeof value === "string" && parseTimestamp(value) !== null,
+);
+
+export const Limit = t.Integer({
+  minimum: 1,
+  maximum: MAX_LIMIT,
+  default: DEFAULT_LIMIT,
+  description: `How many items to answer: an integer from 1 to ${MAX_LIMIT}.`,
+});
+
+export const Offset = t.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  default: 0,
+  description: "How many items to skip: an integer from 0. For deep pages `cursor` is faster.",
+});
+
+export const Cursor = t.String({
+  description: "`next_cursor` of the page before, with the same filters and without `offset`.",
+});
+
+/** The query parameters that every list takes. */
+export const PAGE_PARAMETERS = {
+  limit: t.Optional(Limit),
+  offset: t.Optional(Offset),
+  cursor: t.Optional(Cursor),
+};

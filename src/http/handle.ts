@@ -1,0 +1,128 @@
+/** From a routed request to its answer: scope, body, validation, operation. */
+import type { JsonObject } from "../json.ts";
+import type {
+  OperationInputs,
+  OperationName,
+  OperationReply,
+  Principal,
+  WorkspaceClient,
+} from "../workspace/contract.ts";
+import { readJsonBody, readOptionalJsonBody } from "./body.ts";
+import { matchesNone } from "./entity-tag.ts";
+import type { Exchange } from "./exchange.ts";
+import { hasControlCharacter } from "./fields.ts";
+import { invalid, Problem, problemResponse } from "./problem.ts";
+import { parseQuery, shortName } from "./query.ts";
+import type { Route } from "./route.ts";
+import { checkAgent, checkScope } from "./scopes.ts";
+
+const JSON_TYPE = "application/json";
+
+/** Longest path parameter that is looked for; every identifier is shorter. */
+const MAX_PARAM_LENGTH = 256;
+
+const EMPTY_BODY: JsonObject = {};
+
+/** What handling a request needs of the rest of the program. */
+export interface HandleDeps {
+  workspaces: WorkspaceClient;
+  maxBodyBytes: number;
+}
+
+/** What the router found out about a request. */
+export interface RoutedRequest {
+  request: Request;
+  /** Path parameters, decoded; null where the percent-encoding is broken. */
+  params: Record<string, string | null>;
+  /** What follows the `?`, or an empty string. */
+  queryText: string;
+  exchange: Exchange;
+  principal: Principal;
+}
+
+/**
+ * Runs a route's operation and answers.
+ * @throws {Problem} for a request that is refused before it becomes an operation.
+ */
+export async function handle(route: Route, routed: RoutedRequest, deps: HandleDeps): Promise<Response> {
+  const { request, exchange, principal } = routed;
+  exchange.operation = route.operation;
+  checkScope(principal, route.operation);
+  const params = checkParams(route, routed.params);
+  const pathAgent = params.agent_id;
+  if (pathAgent !== undefined) checkAgent(principal, pathAgent);
+  const body = await readBody(route, request, deps.maxBodyBytes);
+  const query = readQuery(route, routed.queryText);
+  const input = route.input({ params, query, body, headers: request.headers, principal });
+  if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
+  const reply = await deps.workspaces.perform({ name: route.operation, input, principal });
+  return respond(reply, request, exchange);
+}
+
+async function readBody(route: Route, request: Request, maxBytes: number): Promise<unknown> {
+  if (route.body === null) return EMPTY_BODY;
+  const body = route.bodyOptional
+    ? ((await readOptionalJsonBody(request, maxBytes)) ?? {})
+    : await readJsonBody(request, maxBytes);
+  return route.body.parse(body, route.explain);
+}
+
+function readQuery(route: Route, text: string): unknown {
+  if (route.query !== null) return route.query.parseQuery(parseQuery(text));
+  if (text === "") return EMPTY_BODY;
+  const [name] = parseQuery(text).keys();
+  if (name === undefined) return EMPTY_BODY;
+  throw invalid("This path takes no query parameters. Leave them out.", shortName(name));
+}
+
+/**
+ * Path parameters that an operation may look for. What no identifier can look like is not found here,
+ * so that it does not end up in the audit trail.
+ */
+function checkParams(route: Route, params: Record<string, string | null>): Record<string, string> {
+  for (const name in params) {
+    const value = params[name];
+    if (value == null || value.length > MAX_PARAM_LENGTH || hasControlCharacter(value)) {
+      throw new Problem(route.unfindable, "Nothing has such an identifier.");
+    }
+  }
+  return params as Record<string, string>;
+}
+
+/** Which agent a body or a query names; checkpoints and events are checked where they are found. */
+function checkInputAgent(principal: Principal, input: OperationInputs[OperationName]): void {
+  if ("agentId" in input) checkAgent(principal, input.agentId);
+  else if ("scope" in input && "agentId" in input.scope) checkAgent(principal, input.scope.agentId);
+}
+
+function respond(reply: OperationReply, request: Request, exchange: Exchange): Response {
+  exchange.auditId = reply.auditId ?? null;
+  if (reply.kind === "json") {
+    const headers = exchange.headers(JSON_TYPE);
+    if (reply.etag !== undefined) {
+      headers.etag = `"${reply.etag}"`;
+      const noneMatch = request.method === "GET" ? request.headers.get("if-none-match") : null;
+      if (noneMatch !== null && matchesNone(noneMatch, reply.etag)) {
+        return new Response(null, { status: 304, headers });
+      }
+    }
+    return new Response(reply.body, { status: reply.status, headers });
+  }
+  if (reply.kind === "stream") {
+    const headers = exchange.headers(reply.contentType);
+    if (reply.filename !== undefined) {
+      headers["content-disposition"] = `attachment; filename="${reply.filename}"`;
+    }
+    return new Response(reply.body, { status: reply.status, headers });
+  }
+  const retry = reply.retryAfterSeconds;
+  exchange.problem = reply.code;
+  return problemResponse(
+    new Problem(reply.code, reply.detail, {
+      ...(reply.extra === undefined ? {} : { extra: reply.extra }),
+      ...(retry === undefined ? {} : { headers: { "retry-after": String(Math.ceil(retry)) } }),
+    }),
+    exchange.requestId,
+    exchange.headers(JSON_TYPE),
+  );
+}

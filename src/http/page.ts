@@ -1,0 +1,41 @@
+/** The page that a list request asks for. */
+import { type CursorPosition, decodeCursor, type ListOperation, listFilters } from "../lists.ts";
+import type { OperationInputs, Page } from "../workspace/contract.ts";
+import { DEFAULT_LIMIT } from "./fields.ts";
+import { invalid } from "./problem.ts";
+
+/** `limit`, `offset` and `cursor` as validated. */
+export interface PageQuery {
+  limit?: number;
+  offset?: number;
+  cursor?: string;
+}
+
+/**
+ * Makes the page of a list whose other input is `input`.
+ * @throws {Problem} `invalid_request` for a cursor of another list, or together with an offset.
+ */
+export function pageOf<N extends ListOperation>(
+  name: N,
+  input: Omit<OperationInputs[N], "page">,
+  query: PageQuery,
+): Page {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  if (query.cursor === undefined) return { limit, offset: query.offset ?? 0 };
+  if (query.offset !== undefined) {
+    throw invalid('Send either "cursor" or "offset", not both.', "cursor");
+  }
+  const after = decodeCursor(listFilters(name, input), query.cursor);
+  if (after === null || !isPositionOf(name, after)) {
+    throw invalid(
+      'The query parameter "cursor" is not one of this list. Send next_cursor of the page before, with the same filters.',
+      "cursor",
+    );
+  }
+  return { limit, offset: 0, after };
+}
+
+/** Data is ordered by key, everything else by number. */
+function isPositionOf(name: ListOperation, position: CursorPosition): boolean {
+  return typeof position === (name === "data.list" ? "string" : "number");
+}

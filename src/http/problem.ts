@@ -1,0 +1,101 @@
+/**
+ * Errors as the client sees them: RFC 9457 problem documents.
+ *
+ * Whatever goes wrong on the way to an operation is thrown as a {@link Problem} or answered by the
+ * operation as a `ProblemReply`; both leave through {@link problemResponse}, so there is one envelope.
+ */
+import type { JsonObject } from "../json.ts";
+
+/** Status and title of every error code. The codes are stable; clients switch on them. */
+export const PROBLEMS = {
+  invalid_request: [400, "The request is not valid"],
+  unknown_policy: [400, "Unknown policy"],
+  unauthenticated: [401, "A valid API key is needed"],
+  forbidden: [403, "Not allowed for this key"],
+  workspace_mismatch: [403, "The key belongs to another workspace"],
+  https_required: [403, "HTTPS is required"],
+  not_found: [404, "No such path"],
+  agent_not_found: [404, "Agent not found"],
+  config_not_found: [404, "Config not found"],
+  version_not_found: [404, "Version not found"],
+  checkpoint_not_found: [404, "Checkpoint not found"],
+  entry_not_found: [404, "Entry not found"],
+  audit_event_not_found: [404, "Audit event not found"],
+  method_not_allowed: [405, "Method not allowed"],
+  restore_blocked: [409, "Restore blocked by a policy"],
+  version_conflict: [412, "The config has another version"],
+  payload_too_large: [413, "The body is too large"],
+  unsupported_media_type: [415, "The body is not JSON"],
+  rate_limited: [429, "Too many requests"],
+  internal: [500, "Internal error"],
+  unavailable: [503, "Not available right now"],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+/** A stable error code. */
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Seconds of `Retry-After` where the cause names no time of its own. */
+export const DEFAULT_RETRY_AFTER_SECONDS = 1;
+
+/** What a problem may carry besides its code and its detail. */
+export interface ProblemOptions {
+  /** The offending field: a body member (`policies.block_pii`), a query parameter, a header. */
+  param?: string;
+  headers?: Record<string, string>;
+  /** Further members of the document (RFC 9457 section 3.2). */
+  extra?: JsonObject;
+}
+
+/** A refusal on the way to an operation. `detail` is for a person and repeats no value of the request. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  readonly options: ProblemOptions;
+
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    super(detail);
+    this.code = code;
+    this.options = options;
+  }
+}
+
+/** A 400 `invalid_request` about one field. */
+export function invalid(detail: string, param?: string): Problem {
+  return new Problem("invalid_request", detail, param === undefined ? {} : { param });
+}
+
+/** The status that goes with a code. */
+export function statusOf(code: ProblemCode): number {
+  return PROBLEMS[code][0];
+}
+
+/** The problem document itself. `type` is a URN: stable, and no address that somebody must keep alive. */
+export function problemBody(problem: Problem, requestId: string): string {
+  const [status, title] = PROBLEMS[problem.code];
+  const { param, extra } = problem.options;
+  return JSON.stringify({
+    type: `urn:governd:problem:${problem.code}`,
+    title,
+    status,
+    detail: problem.message,
+    code: problem.code,
+    ...(param === undefined ? {} : { param }),
+    request_id: requestId,
+    ...extra,
+  });
+}
+
+/** The answer to a request that came to nothing. `headers` are those that every answer carries. */
+export function problemResponse(
+  problem: Problem,
+  requestId: string,
+  headers: Record<string, string>,
+): Response {
+  Object.assign(headers, problem.options.headers);
+  headers["content-type"] = "application/problem+json";
+  const [status] = PROBLEMS[problem.code];
+  if ((status === 429 || status === 503) && headers["retry-after"] === undefined) {
+    headers["retry-after"] = String(DEFAULT_RETRY_AFTER_SECONDS);
+  }
+  return new Response(problemBody(problem, requestId), { status, headers });
+}

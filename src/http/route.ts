@@ -1,0 +1,113 @@
+/** What a route is: one operation's method, path, schemas, words, and the way from request to input. */
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { JsonObject } from "../json.ts";
+import type { OperationInputs, OperationName, Principal } from "../workspace/contract.ts";
+import type { ProblemCode } from "./problem.ts";
+import { type Explain, Validator } from "./validate.ts";
+
+export type Method = "GET" | "PUT" | "POST" | "DELETE";
+
+/** The names of the `:parameters` of a path. */
+type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamsOf<`/${Rest}`>
+  : P extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** A request after validation, as a route's `input` sees it. */
+export interface RouteRequest<P extends string, Q, B> {
+  /** Path parameters, decoded but otherwise as sent: a malformed one is simply not found. */
+  params: Record<P, string>;
+  query: Q;
+  body: B;
+  headers: Headers;
+  principal: Principal;
+}
+
+/** How the API's documentation describes an answer. */
+export interface ResponseDoc {
+  description: string;
+  schema: TSchema;
+  /** Media types besides application/json. */
+  otherTypes?: readonly string[];
+  example?: unknown;
+  etag?: boolean;
+}
+
+/** The parts of a route that only the documentation needs. */
+export interface RouteDocs {
+  summary: string;
+  description: string;
+  response: ResponseDoc;
+  status?: number;
+  /** Error codes besides those that every route can answer with. */
+  problems?: readonly ProblemCode[];
+  requestExample?: JsonObject;
+  /** Request headers that this operation honours. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A route as its feature writes it. */
+export interface RouteDefinition<
+  N extends OperationName,
+  P extends string,
+  Q extends TObject | undefined,
+  B extends TObject | undefined,
+> {
+  operation: N;
+  method: Method;
+  path: P;
+  query?: Q;
+  body?: B;
+  /** The body may be left out; it is `{}` then. */
+  bodyOptional?: boolean;
+  /** Words for a body that the compiled check refuses, where the general ones would not help. */
+  explain?: Explain;
+  /** What a path parameter that cannot name anything is answered with. */
+  unfindable?: ProblemCode;
+  docs: RouteDocs;
+  input(request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>): OperationInputs[N];
+}
+
+type StaticOr<T> = T extends TObject ? Static<T> : Record<never, never>;
+
+/** A route with its validators compiled, the same shape for every operation. */
+export interface Route {
+  operation: OperationName;
+  method: Method;
+  path: string;
+  query: Validator<TObject> | null;
+  querySchema: TObject | null;
+  body: Validator<TObject> | null;
+  bodySchema: TObject | null;
+  bodyOptional: boolean;
+  explain: Explain | undefined;
+  unfindable: ProblemCode;
+  docs: RouteDocs;
+  input(request: RouteRequest<string, unknown, unknown>): OperationInputs[OperationName];
+}
+
+/** Compiles a route's schemas. */
+export function route<
+  N extends OperationName,
+  P extends string,
+  Q extends TObject | undefined = undefined,
+  B extends TObject | undefined = undefined,
+>(definition: RouteDefinition<N, P, Q, B>): Route {
+  const { query, body } = definition;
+  return {
+    operation: definition.operation,
+    method: definition.method,
+    path: definition.path,
+    query: query === undefined ? null : new Validator(query, "query parameter"),
+    querySchema: query ?? null,
+    body: body === undefined ? null : new Validator(body, "member"),
+    bodySchema: body ?? null,
+    bodyOptional: definition.bodyOptional ?? false,
+    explain: definition.explain,
+    unfindable: definition.unfindable ?? "not_found",
+    docs: definition.docs,
+    // The pipeline hands over exactly what these validators made.
+    input: definition.input as Route["input"],
+  };
+}

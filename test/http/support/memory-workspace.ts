@@ -1,0 +1,46 @@
+/** A workspace in memory: answers every operation in the form of the API, and keeps what it was asked. */
+import type {
+  OperationReply,
+  OperationRequest,
+  Principal,
+  WorkspaceClient,
+} from "../../../src/workspace/contract.ts";
+
+/** Stands where an audit id is wanted. */
+export const AUDIT_ID = "aud_01h455vb4pex5vsknk084sn02q";
+
+/** Records requests and answers each as told, or with a small body. */
+export class MemoryWorkspace implements WorkspaceClient {
+  readonly asked: OperationRequest[] = [];
+  /** What the next operation answers; afterwards the usual again. */
+  next: OperationReply | Error | null = null;
+
+  async perform(request: OperationRequest): Promise<OperationReply> {
+    this.asked.push(structuredClone(request));
+    const { next } = this;
+    this.next = null;
+    if (next instanceof Error) throw next;
+    return next ?? { kind: "json", status: 200, body: '{"ok":true}', auditId: AUDIT_ID };
+  }
+
+  /** The input of the newest operation. */
+  get input(): unknown {
+    return this.asked.at(-1)?.input;
+  }
+}
+
+const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
+
+function principal(name: string, scope: Principal["scope"], agents: string[] | null = null): Principal {
+  return { actor: `key_${name}`, workspaceId: WORKSPACE_ID, scope, agents };
+}
+
+/** API keys and whose they are. */
+export const KEYS: Readonly<Record<string, Principal>> = {
+  "full-key": principal("full", "full"),
+  "agent-key": principal("agent", "agent"),
+  "auditor-key": principal("auditor", "auditor"),
+  "limited-key": principal("limited", "full", ["mine"]),
+};
+
+export { WORKSPACE_ID };
