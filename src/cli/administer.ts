@@ -31,7 +31,10 @@ export async function administer<T>(
 }
 
 /** Looks something up in the control database of a data directory that is there. */
-export function consult<T>(options: Readonly<Record<string, unknown>>, look: (control: ControlDatabase) => T): T {
+export function consult<T>(
+  options: Readonly<Record<string, unknown>>,
+  look: (control: ControlDatabase) => T,
+): T {
   const { settings } = loadSettings(settingFlags(options));
   using control = ControlDatabase.open(existingDataDirectory(settings.data_dir));
   return look(control);

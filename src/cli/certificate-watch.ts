@@ -43,7 +43,9 @@ export class CertificateWatch implements Disposable {
       // A file that is wrong for an hour is one line in the log, not sixty.
       if (trouble === this.#lastTrouble) return;
       this.#lastTrouble = trouble;
-      this.#logger.error("the certificate could not be replaced, the old one stays in use", { reason: trouble });
+      this.#logger.error("the certificate could not be replaced, the old one stays in use", {
+        reason: trouble,
+      });
     }
   }
 

@@ -84,7 +84,10 @@ async function createKey({ terminal }: Session, options: CreateOptions): Promise
   ]);
 }
 
-async function showKeys({ terminal }: Session, options: { workspace: string; json?: boolean }): Promise<void> {
+async function showKeys(
+  { terminal }: Session,
+  options: { workspace: string; json?: boolean },
+): Promise<void> {
   const records = consult({ ...options }, ({ connection }) => {
     if (!findWorkspace(connection, options.workspace)) {
       throw new Failure("not_found", "There is no such workspace: governd workspace list shows all of them.");

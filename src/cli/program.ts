@@ -1,6 +1,6 @@
 /** From the words of a command line to a command, and from what became of it to an exit code. */
 import { Command, CommanderError } from "commander";
-import { EXIT } from "../failure.ts";
+import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
 import { addKeyCommands } from "./key.ts";
 import { addServe } from "./serve.ts";
@@ -20,27 +20,32 @@ export async function run(words: readonly string[], terminal = processTerminal()
   process.umask(0o077);
   const session: Session = { terminal, exitCode: EXIT.done };
   const written: Promise<void>[] = [];
-  const program = buildProgram(session, written);
+  const json = words.includes("--json");
+  const program = buildProgram(session, written, json);
   try {
     await program.parseAsync(words, { from: "user" });
     return session.exitCode;
   } catch (error) {
-    // Help and usage errors were printed already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.trouble;
-    return await printFailure(terminal, words.includes("--json"), error);
+    if (!(error instanceof CommanderError)) return await printFailure(terminal, json, error);
+    // Help was printed, and so were usage errors, unless they are to be JSON.
+    if (error.exitCode === 0) return EXIT.done;
+    if (json) await printFailure(terminal, json, new Failure("usage", error.message.replace(/^error: /, "")));
+    return EXIT.trouble;
   } finally {
     await Promise.all(written);
   }
 }
 
-function buildProgram(session: Session, written: Promise<void>[]): Command {
+function buildProgram(session: Session, written: Promise<void>[], json: boolean): Command {
   const { terminal } = session;
   const program = new Command("governd")
     .description("A self-hosted governance daemon for software agents.")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => written.push(terminal.out(text)),
-      writeErr: (text) => written.push(terminal.err(text)),
+      writeErr: (text) => {
+        if (!json) written.push(terminal.err(text));
+      },
       outputError: (text, write) => write(text.replace(/^error: /, "governd: ")),
     })
     .showHelpAfterError("Run it with --help for how to use it.")

@@ -27,7 +27,12 @@ export function processTerminal(): Terminal {
 }
 
 /** Prints a result: one JSON value with `--json`, the given lines otherwise. */
-export async function printResult(terminal: Terminal, json: boolean, value: unknown, lines: readonly string[]) {
+export async function printResult(
+  terminal: Terminal,
+  json: boolean,
+  value: unknown,
+  lines: readonly string[],
+) {
   await terminal.out(json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
 }
 
@@ -42,12 +47,21 @@ export async function printFailure(terminal: Terminal, json: boolean, error: unk
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const message = "This is a defect of governd; please report it with the lines above.";
   await terminal.err(`${trace}\n`);
-  await terminal.err(json ? `${JSON.stringify({ error: { code: "internal", message } })}\n` : `governd: ${message}\n`);
+  await terminal.err(
+    json ? `${JSON.stringify({ error: { code: "internal", message } })}\n` : `governd: ${message}\n`,
+  );
   return EXIT.trouble;
 }
 
 /** Rows in columns, the first row being the heads. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd());
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
 }

@@ -29,7 +29,9 @@ export function addWorkspaceCommands(program: Command, session: Session): void {
 }
 
 async function createWorkspace({ terminal }: Session, options: CreateOptions): Promise<void> {
-  const made = await administer({ ...options }, (administration) => administration.createWorkspace(options.name));
+  const made = await administer({ ...options }, (administration) =>
+    administration.createWorkspace(options.name),
+  );
   const { workspace, apiKey } = made;
   await printResult(terminal, options.json ?? false, { workspace_id: workspace.id, api_key: apiKey }, [
     `Workspace  ${workspace.id}`,
@@ -47,6 +49,7 @@ async function showWorkspaces({ terminal }: Session, options: { json?: boolean }
     created_by: record.createdBy,
   }));
   const rows = data.map((item) => [item.workspace_id, item.created_at, item.name]);
-  const lines = rows.length === 0 ? ["There are no workspaces yet."] : columns([["ID", "CREATED", "NAME"], ...rows]);
+  const lines =
+    rows.length === 0 ? ["There are no workspaces yet."] : columns([["ID", "CREATED", "NAME"], ...rows]);
   await printResult(terminal, options.json ?? false, { data }, lines);
 }

@@ -44,10 +44,7 @@ function parseKey(pem: string, path: string): KeyObject {
     return createPrivateKey(pem);
   } catch {
     // The cause may quote the file, and the file is a secret.
-    throw new Failure(
-      "certificate_unusable",
-      `${path} is not a private key in PEM without a passphrase.`,
-    );
+    throw new Failure("certificate_unusable", `${path} is not a private key in PEM without a passphrase.`);
   }
 }
 

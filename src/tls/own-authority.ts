@@ -7,7 +7,7 @@ import type { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import type { DataDirectory } from "../datadir/layout.ts";
-import { createPrivateFile, replaceFile } from "../datadir/private-files.ts";
+import { replaceFile } from "../datadir/private-files.ts";
 import { parseCertificate, readServerCertificate, type ServerCertificate } from "./certificate.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
