@@ -1,10 +1,10 @@
 /**
  * Making X.509 certificates (RFC 5280): a certificate authority of one's own, and what it issues to the
- * server. Loaded only when something is to be made, since the library takes a while to load.
+ * server. The library is loaded only when something is to be made, since that takes a while.
  */
-import "reflect-metadata";
+import { createPrivateKey, KeyObject } from "node:crypto";
 import { isIP } from "node:net";
-import * as x509 from "@peculiar/x509";
+import type { X509Certificate } from "@peculiar/x509";
 
 /** ECDSA on P-256 with SHA-256: what every client of today accepts. */
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
@@ -16,6 +16,12 @@ const AUTHORITY_DAYS = 3_650;
 const SERVER_DAYS = 397;
 const SERIAL_BYTES = 16;
 
+/** The library, after the polyfill that it needs: a bundler does not keep the order of two static imports. */
+async function library() {
+  await import("reflect-metadata");
+  return import("@peculiar/x509");
+}
+
 /** A certificate and its private key (PKCS #8), both in PEM. */
 export interface Issued {
   cert: string;
@@ -24,6 +30,7 @@ export interface Issued {
 
 /** A new authority that can issue server certificates and nothing below it. */
 export async function makeAuthority(now: number): Promise<Issued> {
+  const x509 = await library();
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const serialNumber = randomSerial();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -48,6 +55,7 @@ export async function issueServerCertificate(
   names: readonly string[],
   now: number,
 ): Promise<Issued> {
+  const x509 = await library();
   const issuer = new x509.X509Certificate(authority.cert);
   const signingKey = await importKey(authority.key);
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
@@ -87,15 +95,16 @@ function randomSerial(): string {
   return bytes.toHex();
 }
 
-function pem(certificate: x509.X509Certificate): string {
+function pem(certificate: X509Certificate): string {
   return `${certificate.toString("pem")}\n`;
 }
 
+/** PKCS #8 in PEM (RFC 7468). */
 async function exportKey(key: CryptoKey): Promise<string> {
-  const der = await crypto.subtle.exportKey("pkcs8", key);
-  return `${x509.PemConverter.encode(der, "PRIVATE KEY")}\n`;
+  return KeyObject.from(key).export({ format: "pem", type: "pkcs8" }).toString();
 }
 
-function importKey(key: string): Promise<CryptoKey> {
-  return crypto.subtle.importKey("pkcs8", x509.PemConverter.decodeFirst(key), ALGORITHM, false, ["sign"]);
+function importKey(pem: string): Promise<CryptoKey> {
+  const der = createPrivateKey(pem).export({ format: "der", type: "pkcs8" });
+  return crypto.subtle.importKey("pkcs8", new Uint8Array(der), ALGORITHM, false, ["sign"]);
 }
