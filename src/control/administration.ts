@@ -66,7 +66,7 @@ export class Administration {
       agents: null,
       expiresInMs: null,
     });
-    await recorder.create(workspace.id, actor);
+    await recorder.create({ id: workspace.id, name, actor });
     await recorder.record(workspace.id, { operation: "key.create", actor, details: keyDetails(key.record) });
     control.change((connection) => {
       insertWorkspace(connection, workspace);

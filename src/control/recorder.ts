@@ -15,6 +15,6 @@ export interface WorkspaceEvent {
  */
 export interface WorkspaceRecorder {
   /** Makes the workspace's file with its genesis event, `workspace.create`. */
-  create(workspaceId: string, actor: string): Promise<void>;
+  create(workspace: { id: string; name: string; actor: string }): Promise<void>;
   record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
 }

@@ -18,10 +18,16 @@ export interface DataDirectory {
   sealKey: string;
   sealPublicKey: string;
   tls: string;
+  /** The certificate of the daemon's own authority, which clients trust. */
+  authority: string;
+  authorityKey: string;
+  serverCertificate: string;
+  serverKey: string;
 }
 
 export function dataDirectory(root: string): DataDirectory {
   const keys = join(root, "keys");
+  const tls = join(root, "tls");
   return {
     root,
     control: join(root, "control.db"),
@@ -32,7 +38,11 @@ export function dataDirectory(root: string): DataDirectory {
     keys,
     sealKey: join(keys, "seal.key"),
     sealPublicKey: join(keys, "seal.pub"),
-    tls: join(root, "tls"),
+    tls,
+    authority: join(tls, "ca.crt"),
+    authorityKey: join(tls, "ca.key"),
+    serverCertificate: join(tls, "server.crt"),
+    serverKey: join(tls, "server.key"),
   };
 }
 

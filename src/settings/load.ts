@@ -29,9 +29,10 @@ export function loadSettings({ flags, config }: SettingFlags): { settings: Setti
     world: { cwd, cores: availableParallelism() },
   });
   if (resolution.ok) return resolution;
-  const count = resolution.mistakes.length === 1 ? "a mistake" : `${resolution.mistakes.length} mistakes`;
+  const many = resolution.mistakes.length;
+  const count = many === 1 ? "is a mistake" : `are ${many} mistakes`;
   const lines = resolution.mistakes.map((mistake) => `  ${mistake}`).join("\n");
-  throw new Failure("invalid_settings", `There is ${count} in the settings:\n${lines}`);
+  throw new Failure("invalid_settings", `There ${count} in the settings:\n${lines}`);
 }
 
 function readFile(path: string, named: boolean): Spoken["file"] {

@@ -60,8 +60,7 @@ export function resolveSettings(spoken: Spoken): Resolution {
       mistakes.push(`${definition.name} (${origins[definition.name]}): ${error.message}`);
     }
   }
-  // Rules between settings are looked at only when each one is right by itself.
-  if (mistakes.length === 0) checkTogether(settings as Settings, origins as Origins, mistakes);
+  checkTogether(settings as Partial<Settings>, origins as Origins, mistakes);
   if (mistakes.length > 0) return { ok: false, mistakes };
   return { ok: true, settings: settings as Settings, origins: origins as Origins };
 }
@@ -119,30 +118,34 @@ function readValue(definition: Definition, { raw, base }: Candidate): unknown {
   throw new Mistaken(`must be from ${show(minimum)} to ${show(maximum)}`);
 }
 
-function checkTogether(settings: Settings, origins: Origins, mistakes: string[]): void {
-  const { tls } = settings;
-  for (const name of ["tls_cert", "tls_key"] as const) {
-    if (tls === "files" && settings[name] === null) {
-      mistakes.push(`${name}: is needed, since tls (${origins.tls}) is files`);
+/** Rules between settings; one that is wrong by itself is absent, and not blamed twice. */
+function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
+  const { tls, trusted_proxies: proxies, listen, metrics_listen: metrics } = settings;
+  if (tls !== undefined) {
+    const said = `tls (${origins.tls})`;
+    for (const name of ["tls_cert", "tls_key"] as const) {
+      if (tls === "files" && settings[name] === null) {
+        mistakes.push(`${name}: is needed, since ${said} is files`);
+      }
+      if (tls !== "files" && settings[name]) {
+        mistakes.push(`${name} (${origins[name]}): is only used with tls = files, but ${said} is ${tls}`);
+      }
     }
-    if (tls !== "files" && settings[name] !== null) {
-      mistakes.push(
-        `${name} (${origins[name]}): is only used with tls = files, but tls (${origins.tls}) is ${tls}`,
-      );
+    if (tls === "off" && proxies?.length === 0) {
+      mistakes.push(`trusted_proxies: is needed, since ${said} is off: name the proxies that end TLS`);
+    }
+    if (tls !== "off" && proxies && proxies.length > 0) {
+      const origin = origins.trusted_proxies;
+      mistakes.push(`trusted_proxies (${origin}): is only used with tls = off, but ${said} is ${tls}`);
     }
   }
-  if (tls === "off" && settings.trusted_proxies.length === 0) {
-    mistakes.push(
-      `trusted_proxies: is needed, since tls (${origins.tls}) is off: name the proxies that end TLS`,
-    );
-  }
-  if (tls !== "off" && settings.trusted_proxies.length > 0) {
-    mistakes.push(
-      `trusted_proxies (${origins.trusted_proxies}): is only used with tls = off, but tls (${origins.tls}) is ${tls}`,
-    );
-  }
-  const { listen, metrics_listen: metrics } = settings;
-  if (metrics && metrics.port !== 0 && metrics.port === listen.port && metrics.host === listen.host) {
+  if (
+    metrics &&
+    listen &&
+    metrics.port !== 0 &&
+    metrics.port === listen.port &&
+    metrics.host === listen.host
+  ) {
     mistakes.push(`metrics_listen (${origins.metrics_listen}): is the address of listen (${origins.listen})`);
   }
 }

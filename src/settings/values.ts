@@ -20,8 +20,7 @@ export interface Kind<T> {
 const DURATION = /^(\d{1,9})\s*(ms|s|m|h|d)$/;
 const DURATION_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SIZE = /^(\d{1,12})\s*(B|KiB|MiB|GiB)$/;
-const MIB = 1024 ** 2;
-const SIZE_BYTES: Record<string, number> = { B: 1, KiB: 1024, MiB: MIB, GiB: 1024 ** 3 };
+const SIZE_BYTES: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 const HOSTNAME =
   /^(?=.{1,253}$)([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
@@ -160,7 +159,12 @@ export const size: Kind<number> = {
     if (!match) throw new Mistaken(expected);
     return Number(match[1]) * (SIZE_BYTES[match[2] as string] as number);
   },
-  show: (value) => (value % MIB === 0 ? `${value / MIB}MiB` : `${value}`),
+  show(value) {
+    const unit = ["GiB", "MiB", "KiB"].find(
+      (name) => value > 0 && value % (SIZE_BYTES[name] as number) === 0,
+    );
+    return unit ? `${value / (SIZE_BYTES[unit] as number)}${unit}` : `${value}`;
+  },
 };
 
 /** A list: separated by commas in a flag or a variable, an array in the file. */

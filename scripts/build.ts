@@ -1,0 +1,73 @@
+/**
+ * `bun run build [--target NAME]… [--outfile FILE]`: makes the one file that governd is, for this machine's
+ * platform or for the named ones (`--target all` for every one). Without `--outfile` this machine's is
+ * `dist/governd`, and another's is `dist/governd-<target>`.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import manifest from "../package.json" with { type: "json" };
+import { libsqlPlugin } from "./build/libsql-plugin.ts";
+import { hostTarget, TARGETS, targetFiles } from "./build/targets.ts";
+
+const ROOT = join(import.meta.dir, "..");
+const SOURCE = join(ROOT, "src");
+/** How much of the native file is looked for in the result. */
+const PROBE_BYTES = 1024 * 1024;
+
+/** The program and every worker thread's entry point. */
+function entryPoints(): string[] {
+  const workers = [...new Bun.Glob("**/{worker,*-worker}.ts").scanSync(SOURCE)].sort();
+  return [join(SOURCE, "main.ts"), ...workers.map((path) => join(SOURCE, path))];
+}
+
+/** Builds for one platform and checks that its native file is inside. */
+async function build(name: string, outfile: string): Promise<void> {
+  const target = TARGETS[name];
+  if (!target) throw new Error(`no target ${name}: choose among ${Object.keys(TARGETS).join(", ")}, all`);
+  const files = targetFiles(target);
+  const { plugin, embedded } = libsqlPlugin(files.native);
+  mkdirSync(dirname(outfile), { recursive: true });
+  const result = await Bun.build({
+    entrypoints: entryPoints(),
+    root: SOURCE,
+    minify: { whitespace: true, syntax: true, identifiers: false },
+    sourcemap: "inline",
+    define: { "process.env.NODE_ENV": '"production"' },
+    plugins: [plugin],
+    compile: {
+      target: target.bun,
+      executablePath: files.runtime,
+      outfile,
+      // Nothing in the directory that it is started in may change what the daemon does.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+    },
+  });
+  for (const message of result.logs) console.warn(String(message));
+  if (!result.success) throw new Error(`the build for ${name} failed`);
+  // The source map is inside; the copy beside it is of no use.
+  rmSync(`${outfile}.map`, { force: true });
+  const program = Buffer.from(await Bun.file(outfile).arrayBuffer());
+  const native = Buffer.from(await Bun.file(files.native).slice(0, PROBE_BYTES).arrayBuffer());
+  if (!embedded() || !program.includes(native)) throw new Error(`libSQL's native file is not in ${outfile}`);
+  console.log(`${outfile}  ${name}  ${(program.length / 1024 / 1024).toFixed(0)} MiB`);
+}
+
+const { values } = parseArgs({
+  options: { target: { type: "string", multiple: true }, outfile: { type: "string" } },
+});
+if (Bun.version !== manifest.engines.bun) {
+  throw new Error(`governd is built with Bun ${manifest.engines.bun}, and this is ${Bun.version}`);
+}
+const host = hostTarget();
+const asked = values.target ?? [host];
+const names = asked.includes("all") ? Object.keys(TARGETS) : asked;
+if (values.outfile && names.length > 1)
+  throw new Error("--outfile names one file, and there are several targets");
+for (const name of names) {
+  const file = name === host ? "governd" : `governd-${name}`;
+  await build(name, values.outfile ? resolve(values.outfile) : join(ROOT, "dist", file));
+}

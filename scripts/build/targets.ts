@@ -1,0 +1,122 @@
+/** The platforms that governd is built for, and the two files that each of them needs. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "../..");
+/** Lists the packages of all platforms with their exact versions and digests. */
+const LOCKED = join(ROOT, "scripts/targets");
+const CACHE = join(ROOT, ".cache/targets");
+
+/** One platform. */
+export interface Target {
+  /** Bun's name for it. */
+  bun: Bun.Build.CompileTarget;
+  os: "linux" | "darwin";
+  cpu: "x64" | "arm64";
+  /** The package of the runtime, and the one of libSQL's native file. */
+  runtime: string;
+  native: string;
+}
+
+/** All platforms by the name that `--target` takes. */
+export const TARGETS: Readonly<Record<string, Target>> = {
+  "linux-x64": {
+    bun: "bun-linux-x64",
+    os: "linux",
+    cpu: "x64",
+    runtime: "@oven/bun-linux-x64",
+    native: "@libsql/linux-x64-gnu",
+  },
+  "linux-x64-musl": {
+    bun: "bun-linux-x64-musl",
+    os: "linux",
+    cpu: "x64",
+    runtime: "@oven/bun-linux-x64-musl",
+    native: "@libsql/linux-x64-musl",
+  },
+  "linux-arm64": {
+    bun: "bun-linux-arm64",
+    os: "linux",
+    cpu: "arm64",
+    runtime: "@oven/bun-linux-aarch64",
+    native: "@libsql/linux-arm64-gnu",
+  },
+  "linux-arm64-musl": {
+    bun: "bun-linux-arm64-musl",
+    os: "linux",
+    cpu: "arm64",
+    runtime: "@oven/bun-linux-aarch64-musl",
+    native: "@libsql/linux-arm64-musl",
+  },
+  "darwin-x64": {
+    bun: "bun-darwin-x64",
+    os: "darwin",
+    cpu: "x64",
+    runtime: "@oven/bun-darwin-x64",
+    native: "@libsql/darwin-x64",
+  },
+  "darwin-arm64": {
+    bun: "bun-darwin-arm64",
+    os: "darwin",
+    cpu: "arm64",
+    runtime: "@oven/bun-darwin-aarch64",
+    native: "@libsql/darwin-arm64",
+  },
+};
+
+/** The name of this machine's platform. */
+export function hostTarget(): string {
+  const musl =
+    process.platform === "linux" && readdirSync("/lib").some((name) => name.startsWith("ld-musl-"));
+  const glibc = musl && readdirSync("/lib").some((name) => name.startsWith("libc.so.6"));
+  return `${process.platform}-${process.arch}${musl && !glibc ? "-musl" : ""}`;
+}
+
+/** The files of a platform: paths of the runtime to put the program into, and of the native database. */
+export interface TargetFiles {
+  runtime: string;
+  native: string;
+}
+
+/**
+ * The two files of a platform, installed from the package registry when they are not here yet, exactly
+ * as the lock file has them.
+ */
+export function targetFiles({ bun, os, cpu, runtime, native }: Target): TargetFiles {
+  const place = join(CACHE, bun);
+  const libc = bun.endsWith("-musl") ? "musl" : "glibc";
+  const files = {
+    runtime: join(place, "node_modules", runtime, "bin/bun"),
+    native: join(place, "node_modules", native, "index.node"),
+  };
+  const lock = readFileSync(join(LOCKED, "bun.lock"), "utf8");
+  const stamp = join(place, "bun.lock");
+  const current = existsSync(stamp) && readFileSync(stamp, "utf8") === lock;
+  if (current && existsSync(files.runtime) && existsSync(files.native)) return files;
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, "package.json"), readFileSync(join(LOCKED, "package.json")));
+  writeFileSync(stamp, lock);
+  const command = [
+    "install",
+    "--frozen-lockfile",
+    "--ignore-scripts",
+    "--os",
+    os,
+    "--cpu",
+    cpu,
+    "--libc",
+    libc,
+  ];
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command], {
+    cwd: place,
+    // Otherwise a Bun that runs as a package script would believe that it is the project's install.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  if (exitCode !== 0) throw new Error(`cannot install the files for ${bun}:\n${stderr.toString()}`);
+  for (const file of Object.values(files)) {
+    if (!existsSync(file)) throw new Error(`${file} is not in its package; look at scripts/build/targets.ts`);
+  }
+  return files;
+}

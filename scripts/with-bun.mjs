@@ -1,0 +1,72 @@
+/**
+ * Runs Bun with the given arguments, on a machine that has only Node: `node scripts/with-bun.mjs test`.
+ *
+ * Takes the Bun that package.json names from where there is one: this process itself, the PATH, or
+ * `.tools/`, where npm puts it when it is nowhere else (pinned, with digests, by `scripts/bun/`). Then sees
+ * to it that the dependencies are those of bun.lock, and runs.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
+const PINNED = join(ROOT, "scripts/bun");
+const TOOLS = join(ROOT, ".tools/bun");
+const WANTED = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).engines.bun;
+
+function fail(message) {
+  console.error(`governd: ${message}`);
+  process.exit(2);
+}
+
+/** True when this program is Bun in the version that is wanted. */
+function isWanted(program) {
+  const { status, stdout } = spawnSync(program, ["--version"], { encoding: "utf8" });
+  return status === 0 && stdout.trim() === WANTED;
+}
+
+/** The Bun in `.tools/`, or undefined. npm installs only the packages that fit this machine. */
+function installedBun() {
+  const packages = join(TOOLS, "node_modules/@oven");
+  if (!existsSync(packages)) return undefined;
+  return readdirSync(packages)
+    .map((name) => join(packages, name, "bin/bun"))
+    .find((program) => existsSync(program) && isWanted(program));
+}
+
+function installBun() {
+  console.error(`governd: fetching Bun ${WANTED} into .tools/ (once)`);
+  mkdirSync(TOOLS, { recursive: true });
+  for (const file of ["package.json", "package-lock.json"])
+    copyFileSync(join(PINNED, file), join(TOOLS, file));
+  const { status, error } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], {
+    cwd: TOOLS,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (status !== 0)
+    fail(`npm could not fetch Bun ${WANTED}${error ? ` (${error.message})` : ""}: is there a network?`);
+  return (
+    installedBun() ?? fail(`the Bun that npm fetched does not run on ${process.platform} ${process.arch}`)
+  );
+}
+
+function findBun() {
+  if (process.versions.bun === WANTED) return process.execPath;
+  if (isWanted("bun")) return "bun";
+  return installedBun() ?? installBun();
+}
+
+const bun = findBun();
+const installed = spawnSync(bun, ["install", "--frozen-lockfile"], {
+  cwd: ROOT,
+  stdio: ["ignore", "ignore", "pipe"],
+  encoding: "utf8",
+});
+if (installed.status !== 0) fail(`the dependencies could not be installed:\n${installed.stderr}`);
+
+const child = spawn(bun, process.argv.slice(2), { cwd: ROOT, stdio: "inherit" });
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => fail(`cannot run ${bun}: ${error.message}`));
+child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

@@ -1,0 +1,48 @@
+/** What the commands about workspaces and keys have in common: the data directory, opened and closed again. */
+import { Administration } from "../control/administration.ts";
+import { ControlDatabase } from "../control/database.ts";
+import { existingDataDirectory, prepareDataDirectory } from "../datadir/prepare.ts";
+import { IdSource, RandomPool, systemClock } from "../ids.ts";
+import { loadSettings } from "../settings/load.ts";
+import { settingFlags } from "./options.ts";
+import { workspaceRecorder } from "./recorder.ts";
+
+/** Who the audit log says it was. */
+const ACTOR = "cli";
+
+/** Does something that changes the control database; the data directory is made when there is none. */
+export async function administer<T>(
+  options: Readonly<Record<string, unknown>>,
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
+  const { settings } = loadSettings(settingFlags(options));
+  const directory = prepareDataDirectory(settings.data_dir);
+  using control = ControlDatabase.open(directory);
+  const random = new RandomPool();
+  const administration = new Administration({
+    control,
+    recorder: workspaceRecorder(directory),
+    clock: systemClock,
+    ids: new IdSource(systemClock, random),
+    random,
+    actor: ACTOR,
+  });
+  return await work(administration);
+}
+
+/** Looks something up in the control database of a data directory that is there. */
+export function consult<T>(
+  options: Readonly<Record<string, unknown>>,
+  look: (control: ControlDatabase) => T,
+): T {
+  const { settings } = loadSettings(settingFlags(options));
+  using control = ControlDatabase.open(existingDataDirectory(settings.data_dir));
+  return look(control);
+}
+
+/** A moment as the API writes it, or null. */
+export function moment(ms: number): string;
+export function moment(ms: number | null): string | null;
+export function moment(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

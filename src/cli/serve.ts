@@ -1,0 +1,114 @@
+/** `governd serve`: the settings, then the daemon until a signal ends it. */
+import type { Command } from "commander";
+import { EXIT } from "../failure.ts";
+import { systemClock } from "../ids.ts";
+import { loadSettings } from "../settings/load.ts";
+import type { Settings } from "../settings/schema.ts";
+import { settingsAsToml, showSettings } from "../settings/show.ts";
+import { VERSION } from "../version.ts";
+import { type Daemon, startDaemon } from "./daemon.ts";
+import { Logger, resolveFormat } from "./logger.ts";
+import { addSettingOptions, settingFlags } from "./options.ts";
+import type { Session } from "./program.ts";
+import { printResult, type Terminal } from "./terminal.ts";
+
+/** Service managers kill after ten seconds at the earliest. */
+const STOP_WITHIN_MS = 9_500;
+
+interface ServeOptions {
+  printSettings?: boolean;
+  json?: boolean;
+}
+
+export function addServe(program: Command, session: Session): void {
+  const serve = program
+    .command("serve")
+    .description("start the daemon")
+    .option("--print-settings", "show the settings in force and where each came from, and stop")
+    .option("--json", "print JSON (with --print-settings, and for a failure)")
+    .action((options: ServeOptions) => runServe(session, options));
+  addSettingOptions(serve).addHelpText(
+    "after",
+    "\nEvery setting can also be given in the environment (GOVERND_DATA_DIR for --data-dir) or in the settings file" +
+      '\n(data_dir = "…"). A flag outranks the environment, and the environment outranks the file.' +
+      "\nSIGTERM and SIGINT stop the daemon, SIGHUP has it read the certificate again.",
+  );
+}
+
+async function runServe(session: Session, options: ServeOptions): Promise<void> {
+  const { terminal } = session;
+  const { settings, origins } = loadSettings(settingFlags({ ...options }));
+  if (options.printSettings) {
+    const shown = showSettings(settings, origins);
+    const byName = Object.fromEntries(shown.map(({ name, value, origin }) => [name, { value, origin }]));
+    return printResult(terminal, options.json ?? false, byName, [settingsAsToml(shown)]);
+  }
+  const format = resolveFormat(settings.log_format, terminal.interactive);
+  await using logger = new Logger({
+    level: settings.log_level,
+    format,
+    clock: systemClock,
+    sink: { write: (text) => terminal.err(text) },
+  });
+  const signals = new Signals();
+  const daemon = await startDaemon(settings, systemClock, logger);
+  signals.onReload(() => daemon.reload());
+  await announce(terminal, daemon, settings, format);
+  const signal = await signals.end;
+  logger.info("stopping", { signal });
+  session.exitCode = (await stopInTime(daemon)) ? EXIT.done : EXIT.trouble;
+  if (session.exitCode === EXIT.done) logger.info("stopped");
+  else
+    logger.error("could not finish in time, so what was under way was cut off", { limit_ms: STOP_WITHIN_MS });
+}
+
+/** The signals that the daemon heeds. One that comes during the start is remembered. */
+class Signals {
+  readonly end: Promise<string>;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.end = promise;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve(signal));
+    process.on("SIGHUP", () => this.#reload());
+  }
+
+  #reload = (): void => {};
+
+  onReload(reload: () => Promise<void>): void {
+    this.#reload = () => void reload();
+  }
+}
+
+async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, format: "text" | "json") {
+  const create = `governd workspace create --name NAME --data-dir ${daemon.dataDir}`;
+  if (format === "json") {
+    const { url, authorityFile, dataDir, empty } = daemon;
+    const line = {
+      message: "ready",
+      version: VERSION,
+      address: url,
+      ca_file: authorityFile,
+      data_dir: dataDir,
+    };
+    await terminal.out(`${JSON.stringify(empty ? { ...line, next: create } : line)}\n`);
+    return;
+  }
+  const lines = [`governd ${VERSION} answers at ${daemon.url}`, `  data       ${daemon.dataDir}`];
+  if (daemon.authorityFile)
+    lines.push(`  trust      ${daemon.authorityFile}  (the certificate authority, for curl --cacert)`);
+  if (settings.tls === "off") lines.push(`  proxies    ${settings.trusted_proxies.join(", ")}`);
+  if (daemon.empty)
+    lines.push("", "There is no workspace yet. Make one, with its first API key:", `  ${create}`);
+  await terminal.out(`${lines.join("\n")}\n`);
+}
+
+/** Stops the daemon; false when that takes too long. */
+async function stopInTime(daemon: Daemon): Promise<boolean> {
+  const timeout = Promise.withResolvers<false>();
+  const timer = setTimeout(() => timeout.resolve(false), STOP_WITHIN_MS);
+  const stopped = daemon[Symbol.asyncDispose]().then(() => true as const);
+  const inTime = await Promise.race([stopped, timeout.promise]);
+  clearTimeout(timer);
+  return inTime;
+}

@@ -1,0 +1,59 @@
+/** Looking at certificates and keys in PEM, without making any. */
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Failure, systemReason } from "../failure.ts";
+
+/** A certificate chain and its key, as the server takes them, with what is worth showing of them. */
+export interface ServerCertificate {
+  /** The chain in PEM, the server's own certificate first. */
+  cert: string;
+  /** The private key in PEM. */
+  key: string;
+  /** From when on clients refuse the server's own certificate, milliseconds since the Unix epoch. */
+  expiresAt: number;
+}
+
+/**
+ * Reads a chain and its key from two files.
+ * @throws {Failure} `certificate_unusable` when one cannot be read, is not PEM, or they do not belong together.
+ */
+export function readServerCertificate(certPath: string, keyPath: string): ServerCertificate {
+  const cert = read(certPath, "certificate");
+  const key = read(keyPath, "key of the certificate");
+  const leaf = parseCertificate(cert, certPath);
+  if (!leaf.checkPrivateKey(parseKey(key, keyPath))) {
+    throw new Failure(
+      "certificate_unusable",
+      `The key ${keyPath} does not belong to the certificate ${certPath}: name the pair that was issued together.`,
+    );
+  }
+  return { cert, key, expiresAt: Date.parse(leaf.validTo) };
+}
+
+/** The first certificate of a PEM text. */
+export function parseCertificate(pem: string, path: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    throw new Failure("certificate_unusable", `${path} is not a certificate in PEM.`, { cause: error });
+  }
+}
+
+function parseKey(pem: string, path: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The cause may quote the file, and the file is a secret.
+    throw new Failure("certificate_unusable", `${path} is not a private key in PEM without a passphrase.`);
+  }
+}
+
+function read(path: string, what: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Failure("certificate_unusable", `Cannot read the ${what} ${path}: ${systemReason(error)}.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Making X.509 certificates (RFC 5280): a certificate authority of one's own, and what it issues to the
+ * server. The library is loaded only when something is to be made, since that takes a while.
+ */
+import { createPrivateKey, KeyObject } from "node:crypto";
+import { isIP } from "node:net";
+import type { X509Certificate } from "@peculiar/x509";
+
+/** ECDSA on P-256 with SHA-256: what every client of today accepts. */
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Clocks of clients may be behind. */
+const BACKDATE_MS = 60 * 60 * 1_000;
+const AUTHORITY_DAYS = 3_650;
+/** The longest that the strictest clients accept from a public authority. */
+const SERVER_DAYS = 397;
+const SERIAL_BYTES = 16;
+
+/** The library, after the polyfill that it needs: a bundler does not keep the order of two static imports. */
+async function library() {
+  await import("reflect-metadata");
+  return import("@peculiar/x509");
+}
+
+/** A certificate and its private key (PKCS #8), both in PEM. */
+export interface Issued {
+  cert: string;
+  key: string;
+}
+
+/** A new authority that can issue server certificates and nothing below it. */
+export async function makeAuthority(now: number): Promise<Issued> {
+  const x509 = await library();
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const serialNumber = randomSerial();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber,
+    // A part of the serial number tells the authorities of several daemons apart in a trust store.
+    name: `CN=governd local authority ${serialNumber.slice(0, 8)}`,
+    ...validity(now, AUTHORITY_DAYS),
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+}
+
+/** A new server certificate with its own key. `names` are host names and IP addresses. */
+export async function issueServerCertificate(
+  authority: Issued,
+  names: readonly string[],
+  now: number,
+): Promise<Issued> {
+  const x509 = await library();
+  const issuer = new x509.X509Certificate(authority.cert);
+  const signingKey = await importKey(authority.key);
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const authorityEnd = issuer.notAfter.getTime();
+  const { notBefore, notAfter } = validity(now, SERVER_DAYS);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: randomSerial(),
+    subject: "CN=governd",
+    issuer: issuer.subjectName,
+    notBefore,
+    notAfter: new Date(Math.min(notAfter.getTime(), authorityEnd)),
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isIP(value) ? "ip" : "dns", value })),
+      ),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+}
+
+function validity(now: number, days: number): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(now - BACKDATE_MS), notAfter: new Date(now + days * DAY_MS) };
+}
+
+/** 127 random bits that make a positive number (RFC 5280, section 4.1.2.2), hex. */
+function randomSerial(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(SERIAL_BYTES));
+  bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;
+  return bytes.toHex();
+}
+
+function pem(certificate: X509Certificate): string {
+  return `${certificate.toString("pem")}\n`;
+}
+
+/** PKCS #8 in PEM (RFC 7468). */
+async function exportKey(key: CryptoKey): Promise<string> {
+  return KeyObject.from(key).export({ format: "pem", type: "pkcs8" }).toString();
+}
+
+function importKey(pem: string): Promise<CryptoKey> {
+  const der = createPrivateKey(pem).export({ format: "der", type: "pkcs8" });
+  return crypto.subtle.importKey("pkcs8", new Uint8Array(der), ALGORITHM, false, ["sign"]);
+}
