@@ -24,7 +24,8 @@ export const PROBLEM_MEANINGS = {
   export_malformed: "the export is not of the form it claims",
   export_window: "the events are not the ones that the export's header announces",
   export_count: "the export does not hold as many events as it says",
-  export_head: "the export does not end with the event that it says it ends with",
+  head_mismatch:
+    "the log does not end with the event that is recorded as the last: its end was changed or cut off",
   root_mismatch: "the events are not the ones that were sealed",
   seal_invalid: "a seal is damaged, not in order, or not of this workspace",
   seal_signature: "a seal was not signed by the expected key",

@@ -5,13 +5,14 @@
  */
 import type { JsonObject } from "../json.ts";
 import { type AgentReport, type ChainState, chainReport, type EventReference, newChain } from "./chains.ts";
-import { contentProblem, describe, mustHaveConfig } from "./contents.ts";
+import { contentProblem, describe } from "./contents.ts";
 import { type AuditEventBody, EventFormatError, genesisProblem, parseEvent } from "./event.ts";
 import { commitmentOfText, eventHash, isSalt, ZERO_HASH } from "./hash.ts";
+import { concernsInventory } from "./inventory.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "./jcs.ts";
 import { isPlainlyCanonicalObject } from "./jcs-check.ts";
 import { type FirstInvalid, type Problem, type ProblemCode, ProblemList } from "./problems.ts";
-import type { StoredContent, StoredEvent } from "./rows.ts";
+import type { StoredContent, StoredEvent, StoredHead } from "./rows.ts";
 
 /** What the events that will be fed are. */
 export interface VerifierOptions {
@@ -36,6 +37,8 @@ export interface Expectations {
   eventCounts?: readonly number[];
   /** The hash of the last event; null when there are none. */
   head?: string | null;
+  /** The seq of the last event; null when there are none. */
+  lastSeq?: number | null;
 }
 
 /** What a verification found. */
@@ -70,7 +73,7 @@ const CHAIN_CODES: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "genesis_invalid",
   "export_window",
   "export_count",
-  "export_head",
+  "head_mismatch",
 ]);
 
 /** Feed with {@link add} in seq order, then {@link finish} once. */
@@ -107,19 +110,43 @@ export class LogVerifier {
       const event = this.#checkEvent(stored);
       if (event === null) continue;
       const genuine = this.#checkDetails(stored, event);
-      let details: JsonObject | null = null;
-      let configs = 0;
-      for (; at < contents.length && (contents[at] as StoredContent).seq <= event.seq; at++) {
-        const content = contents[at] as StoredContent;
-        if (content.kind === "config" && content.seq === event.seq) configs += 1;
-        if (genuine) details ??= JSON.parse(stored.details as string) as JsonObject;
-        this.#checkContent(content, event, details);
-      }
-      if (this.#options.contents && configs === 0 && mustHaveConfig(event)) {
-        this.#problem("content_missing", event, "the config version that this event made is not stored");
+      if (!this.#options.contents) continue;
+      const from = at;
+      while (at < contents.length && (contents[at] as StoredContent).seq <= event.seq) at += 1;
+      if (at === from && !concernsInventory(event)) continue;
+      const details = genuine ? (JSON.parse(stored.details as string) as JsonObject) : null;
+      this.#checkContents(event, details, contents.slice(from, at));
+    }
+    for (const content of contents.slice(at)) this.#orphan(content);
+  }
+
+  /** Compares the heads that are stored beside the log; every chain must have one. Feed them last. */
+  compareHeads(heads: Iterable<StoredHead>): void {
+    const missing = new Set(this.#chains.keys());
+    for (const head of heads) {
+      const chain = this.#chains.get(head.agentId);
+      missing.delete(head.agentId);
+      if (chain === undefined) {
+        const message = "a stored head names a chain that is not in the log";
+        this.#problems.add({ code: "head_mismatch", seq: null, id: null, message });
+      } else if (!headAgrees(head, chain)) {
+        this.#problem(
+          "head_mismatch",
+          chain.last.event,
+          "the stored head is not the last event of its chain",
+        );
+      } else if (head.liveEntries !== undefined && head.liveEntries !== chain.inventory.liveEntries) {
+        this.#problem(
+          "content_missing",
+          chain.last.event,
+          "the agent does not hold as many entries as it is said to",
+        );
       }
     }
-    for (; at < contents.length; at++) this.#orphan(contents[at] as StoredContent);
+    for (const agentId of missing) {
+      const { event } = (this.#chains.get(agentId) as ChainState).last;
+      this.#problem("head_mismatch", event, "the head of this chain is not stored");
+    }
   }
 
   /** Counts something that stands where an event should, and is none. */
@@ -131,6 +158,11 @@ export class LogVerifier {
   /** Says what was found. Nothing can be fed afterwards. */
   finish(expected: Expectations = {}): VerificationReport {
     this.#compare(expected);
+    for (const { inventory, last } of this.#chains.values()) {
+      if (inventory.checkpointsBalance) continue;
+      const message = "a checkpoint is gone that no event deleted, or is still there after its deletion";
+      this.#problem("content_missing", last.event, message);
+    }
     const chainIntact = this.#intact;
     return {
       workspaceId: this.#workspaceId,
@@ -238,13 +270,23 @@ export class LogVerifier {
     return false;
   }
 
-  #checkContent(content: StoredContent, event: AuditEventBody, details: JsonObject | null): void {
-    if (content.seq !== event.seq) {
-      this.#orphan(content);
-      return;
+  /** The stored things up to this event, most of which it wrote. */
+  #checkContents(event: AuditEventBody, details: JsonObject | null, stored: readonly StoredContent[]): void {
+    const { inventory } = this.#chains.get(event.agent_id) as ChainState;
+    const own: StoredContent[] = [];
+    for (const content of stored) {
+      if (content.seq !== event.seq) {
+        this.#orphan(content);
+        continue;
+      }
+      own.push(content);
+      const found = contentProblem(content, event, details);
+      if (found !== null) this.#problem(found.code, event, found.message);
+      else if (content.kind === "entry" && content.live === true) inventory.liveEntries += 1;
     }
-    const found = contentProblem(content, event, details);
-    if (found !== null) this.#problem(found.code, event, found.message);
+    if (concernsInventory(event) && inventory.take(event, details, own)) {
+      this.#problem("content_missing", event, "the config version that this event made is not stored");
+    }
   }
 
   #orphan(content: StoredContent): void {
@@ -282,7 +324,7 @@ export class LogVerifier {
       this.#problems.add({ code, seq, id: this.#first?.event.id ?? null, message });
       if (CHAIN_CODES.has(code)) this.#intact = false;
     };
-    const { workspaceId, agentId, firstSeq, startsAfter, eventCounts, head } = expected;
+    const { workspaceId, agentId, firstSeq, startsAfter, eventCounts, head, lastSeq } = expected;
     const first = this.#first?.event;
     if (first && workspaceId !== undefined && first.workspace_id !== workspaceId) {
       fail("wrong_workspace", "the events belong to another workspace than is stated");
@@ -303,10 +345,17 @@ export class LogVerifier {
     if (wrongCount !== undefined) {
       fail("export_count", `${this.#events} events where ${wrongCount} are stated`);
     }
-    if (head !== undefined && head !== (this.#last?.hash ?? null)) {
-      fail("export_head", "the last event is not the one that is stated to be the last");
+    const wrongHead = head !== undefined && head !== (this.#last?.hash ?? null);
+    if (wrongHead || (lastSeq !== undefined && lastSeq !== (this.#last?.event.seq ?? null))) {
+      fail("head_mismatch", "the last event is not the one that is stated to be the last");
     }
   }
+}
+
+function headAgrees(head: StoredHead, { first, last }: ChainState): boolean {
+  return (
+    head.hash === last.hash && head.agentSeq === last.event.agent_seq && head.firstSeq === first.event.seq
+  );
 }
 
 function isCanonicalObject(text: string): boolean {

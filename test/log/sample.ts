@@ -74,7 +74,14 @@ export class SampleLog {
   write(agent: string, key: string, value: string, metadata: JsonObject = {}): number {
     const details = { key, value_digest: valueDigest(key, metadata, value) };
     const seq = this.append({ agent, operation: "data.write", result: "allowed", details });
-    this.contents.push({ kind: "entry", seq, agentId: agent, key, metadata: canonicalJson(metadata), value });
+    this.contents.push({
+      kind: "entry",
+      seq,
+      agentId: agent,
+      key,
+      metadata: canonicalJson(metadata),
+      value: JSON.stringify(value),
+    });
     return seq;
   }
 

@@ -9,7 +9,7 @@ import { LogVerifier, type VerificationReport } from "../../src/log/verify.ts";
 import { SampleLog, sampleLog, typeId } from "./sample.ts";
 
 function verify(events: readonly StoredEvent[], contents: readonly StoredContent[] = []): VerificationReport {
-  const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: false });
+  const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: contents.length > 0 });
   verifier.add(events, contents);
   return verifier.finish();
 }
@@ -235,7 +235,7 @@ describe("stored data against the events that wrote it", () => {
 
   test("any change to an entry is found", () => {
     for (const change of [
-      { value: "other" },
+      { value: '"other"' },
       { key: "other" },
       { metadata: "{}" },
       { agentId: "beta2" },
@@ -281,7 +281,12 @@ describe("stored data against the events that wrote it", () => {
   });
 
   test("no report repeats what is stored", () => {
-    const secret = { ...entry, value: "hunter2", key: "hunter2", metadata: canonicalJson({ a: "hunter2" }) };
+    const secret = {
+      ...entry,
+      value: '"hunter2"',
+      key: "hunter2",
+      metadata: canonicalJson({ a: "hunter2" }),
+    };
     expect(JSON.stringify(withContents(log.contents.with(entryAt, secret)))).not.toContain("hunter2");
   });
 });
