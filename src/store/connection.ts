@@ -19,6 +19,8 @@ const NO_PARAMETERS: readonly SqlValue[] = [];
 export interface OpenOptions {
   /** Refuse every write; the file must exist. */
   readOnly?: boolean;
+  /** Nobody writes to the file: read it alone, without a lock, a log or a file beside it. Implies `readOnly`. */
+  immutable?: boolean;
 }
 
 type Driver = InstanceType<typeof Database>;
@@ -92,11 +94,13 @@ export class Connection implements Transaction {
  * @throws the driver's error when the file cannot be opened or is no database.
  */
 export function openConnection(path: string, options: OpenOptions = {}): Connection {
-  const driver = new Database(options.readOnly ? fileUri(path, "mode=ro") : path);
+  const readOnly = options.readOnly || options.immutable;
+  const query = options.immutable ? "immutable=1" : "mode=ro";
+  const driver = new Database(readOnly ? fileUri(path, query) : path);
   const connection = new Connection(driver);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!options.readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    if (!readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     connection.exec("PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4000");
   } catch (error) {
     driver.close();

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEvidenceFile } from "../../src/cli/evidence-file.ts";
+import { Failure } from "../../src/failure.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+
+let directory: string;
+let file: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "governd-test-"));
+  file = join(directory, "ws?#%.db");
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function writeRows(connection: Connection, count: number): void {
+  connection.exec("BEGIN");
+  for (let i = 0; i < count; i++) connection.run("INSERT INTO rows (text) VALUES (?)", ["x".repeat(500)]);
+  connection.exec("COMMIT");
+}
+
+function makeDatabase(): Connection {
+  const connection = openConnection(file);
+  connection.exec("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)");
+  writeRows(connection, 100);
+  return connection;
+}
+
+/** Every file of the directory with its bytes' digest and its time of change. */
+function state(): string[] {
+  return readdirSync(directory)
+    .sort()
+    .map((name) => {
+      const path = join(directory, name);
+      const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
+      return `${name} ${digest} ${statSync(path, { bigint: true }).mtimeNs}`;
+    });
+}
+
+async function countRows(path: string): Promise<number> {
+  using evidence = await openEvidenceFile(path);
+  const { immutable } = evidence;
+  const connection = openConnection(evidence.path, immutable ? { immutable } : { readOnly: true });
+  try {
+    expect(() => connection.exec("DELETE FROM rows")).toThrow();
+    return connection.get<[number]>("SELECT count(*) FROM rows")?.[0] ?? -1;
+  } finally {
+    connection.close();
+  }
+}
+
+describe("a database as evidence", () => {
+  test("alone: is read in place, and nothing is changed or made", async () => {
+    const connection = makeDatabase();
+    connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    connection.close();
+    for (const beside of ["-wal", "-shm"]) rmSync(file + beside, { force: true });
+    const before = state();
+    expect(before).toHaveLength(1);
+    expect(await countRows(file)).toBe(100);
+    expect(state()).toEqual(before);
+  });
+
+  test("open elsewhere: what is only in the write-ahead log is read, and nothing is changed or made", async () => {
+    const connection = makeDatabase();
+    const before = state();
+    expect(before.some((line) => line.includes("-wal"))).toBe(true);
+    expect(await countRows(file)).toBe(100);
+    const link = join(directory, "link.db");
+    symlinkSync(file, link);
+    expect(await countRows(link)).toBe(100);
+    rmSync(link);
+    expect(state()).toEqual(before);
+    connection.close();
+  });
+
+  test("with a write-ahead log that was left behind by a killed process: it is read", async () => {
+    const script = `
+      import { openConnection } from ${JSON.stringify(join(import.meta.dir, "../../src/store/connection.ts"))};
+      const connection = openConnection(${JSON.stringify(file)});
+      connection.exec("CREATE TABLE rows (id INTEGER PRIMARY KEY); INSERT INTO rows VALUES (1), (2), (3)");
+      process.kill(process.pid, "SIGKILL");`;
+    await Bun.spawn([process.execPath, "-e", script]).exited;
+    const before = state();
+    expect(before.some((line) => line.includes("-wal"))).toBe(true);
+    expect(await countRows(file)).toBe(3);
+    expect(state()).toEqual(before);
+  });
+
+  test("a file that is written to while it is read in place says so", async () => {
+    const connection = makeDatabase();
+    connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    using evidence = await openEvidenceFile(file);
+    expect(evidence.immutable).toBe(true);
+    expect(evidence.unchanged()).toBe(true);
+    writeRows(connection, 1);
+    expect(evidence.unchanged()).toBe(false);
+    connection.close();
+  });
+
+  test("copies are one state of the database while another process writes and starts its log anew", async () => {
+    makeDatabase().close();
+    const script = `
+      import { openConnection } from ${JSON.stringify(join(import.meta.dir, "../../src/store/connection.ts"))};
+      const connection = openConnection(${JSON.stringify(file)});
+      console.log("ready");
+      // Rows come in tens, so a state in which their number is no multiple of ten never was.
+      for (let turn = 0; ; turn++) {
+        connection.exec("BEGIN");
+        for (let i = 0; i < 10; i++) connection.run("INSERT INTO rows (text) VALUES (?)", ["y".repeat(3000)]);
+        connection.exec("COMMIT");
+        if (turn % 50 === 0) connection.exec("PRAGMA wal_checkpoint(RESTART)");
+      }`;
+    const writer = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
+    try {
+      await writer.stdout.getReader().read();
+      let last = 0;
+      for (let i = 0; i < 10; i++) {
+        using evidence = await openEvidenceFile(file);
+        if (evidence.immutable) continue;
+        const connection = openConnection(evidence.path, { readOnly: true });
+        const [count = -1] = connection.get<[number]>("SELECT count(*) FROM rows") ?? [];
+        expect(connection.get<[string]>("PRAGMA integrity_check")?.[0]).toBe("ok");
+        connection.close();
+        expect(count % 10).toBe(0);
+        expect(count).toBeGreaterThanOrEqual(last);
+        last = count;
+      }
+      expect(last).toBeGreaterThan(100);
+    } finally {
+      writer.kill("SIGKILL");
+      await writer.exited;
+    }
+  });
+
+  test("the private copy is gone afterwards", async () => {
+    const connection = makeDatabase();
+    let copy: string;
+    {
+      using evidence = await openEvidenceFile(file);
+      copy = evidence.path;
+      expect(statSync(join(copy, "..")).mode & 0o777).toBe(0o700);
+    }
+    expect(existsSync(join(copy, ".."))).toBe(false);
+    connection.close();
+  });
+
+  test("what is not there is a failure that says so", async () => {
+    const failure = await openEvidenceFile(join(directory, "absent.db")).catch((error) => error);
+    expect(failure).toBeInstanceOf(Failure);
+    expect(failure.code).toBe("evidence_unreadable");
+    expect(failure.message).toContain("no such file");
+  });
+});
