@@ -1,11 +1,17 @@
-/** What answers the requests: the workspaces, and the HTTP application before them. */
+/** What answers the requests: the workspaces on their threads, and the HTTP application before them. */
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
+import { listWorkspaces } from "../control/workspaces.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
-import type { Clock } from "../ids.ts";
+import type { AppDeps } from "../http/pipeline.ts";
+import { startServer } from "../http/server.ts";
+import { TrustedProxies } from "../http/trusted-proxy.ts";
+import { type Clock, RandomPool } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
+import { WorkspacePool } from "../threads/pool.ts";
 import type { Serve } from "./listener.ts";
 import type { Logger } from "./logger.ts";
+import { isWritable, Sweeper } from "./upkeep.ts";
 
 /** Everything that a service is made of. */
 export interface ServiceParts {
@@ -22,17 +28,57 @@ export interface Service extends AsyncDisposable {
   serve: Serve;
 }
 
-export async function openService(_parts: ServiceParts): Promise<Service> {
+export async function openService(parts: ServiceParts): Promise<Service> {
+  const { settings, directory, control, logger } = parts;
+  await using stack = new AsyncDisposableStack();
+  const pool = stack.use(
+    new WorkspacePool({
+      workspacesDir: directory.workspaces,
+      clockOffsetMs: 0,
+      threads: settings.threads,
+      onFailure: ({ where, name, frames }) =>
+        logger.error("unexpected failure", { where, name, frames: frames.join(" | ") }),
+    }),
+  );
+  await pool.ready();
+  stack.use(new Sweeper(() => listWorkspaces(control.connection).map(({ id }) => id), pool));
+  const deps = appDeps(parts, pool);
+  const held = stack.move();
   return {
-    serve: (address, certificate) => {
-      const server = Bun.serve({
+    serve: (address, certificate) =>
+      startServer(deps, {
         hostname: address.host,
         port: address.port,
-        ...(certificate ? { tls: { cert: certificate.cert, key: certificate.key } } : {}),
-        fetch: () => new Response("ok"),
-      });
-      return { port: server.port ?? address.port, stop: (now) => server.stop(now) };
-    },
-    async [Symbol.asyncDispose]() {},
+        tls: certificate && { key: certificate.key, cert: certificate.cert },
+      }),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+function appDeps(parts: ServiceParts, pool: WorkspacePool): Omit<AppDeps, "peerOf"> {
+  const { settings, directory, authenticator, logger } = parts;
+  const random = new RandomPool();
+  return {
+    workspaces: pool,
+    authenticate: (apiKey) => authenticator.authenticate(apiKey),
+    isReady: () => isWritable(directory.root),
+    log: (entry) => logger.info("request", { ...entry }),
+    onInternalError: (error, requestId) =>
+      logger.error("unexpected failure", {
+        request_id: requestId,
+        name: error instanceof Error ? error.name : typeof error,
+        frames: stackFrames(error),
+      }),
+    monotonicMs: () => performance.now(),
+    randomBytes: (length) => random.take(length),
+    maxBodyBytes: settings.max_body,
+    ...(settings.tls === "off" ? { trustedProxies: new TrustedProxies(settings.trusted_proxies) } : {}),
+  };
+}
+
+/** Where an error happened; its message is left out, since it may repeat what a client sent. */
+function stackFrames(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return frames.map((line) => line.trim()).join(" | ");
 }

@@ -6,7 +6,7 @@
  * their own: `check` decides, the JSON Schema beside it documents, and its `description` is also what
  * an error tells the caller to send.
  */
-import { Kind, type SchemaOptions, type TUnsafe, Type as t, TypeRegistry } from "@sinclair/typebox";
+import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
 import { parseTimestamp } from "./timestamp.ts";
 

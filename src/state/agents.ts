@@ -79,7 +79,9 @@ export class AgentDirectory {
 
   /** By its name in the file. */
   async findByFirstSeq(reader: Reader, firstSeq: number): Promise<AgentState> {
-    const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
+    const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [
+      firstSeq,
+    ]);
     const agent = row === undefined ? null : await this.find(reader, row[0]);
     if (agent === null) throw new Error(`no agent begins at position ${firstSeq}`);
     return agent;

@@ -30,7 +30,8 @@ export function retentionCutoff(policies: EnforcedPolicies, nowMs: number): numb
 }
 
 /** How a version is shown, and back: `v1`, `v2` …; null for anything else. */
-export const showVersion = (version: number | null): string | null => (version === null ? null : `v${version}`);
+export const showVersion = (version: number | null): string | null =>
+  version === null ? null : `v${version}`;
 
 export function parseVersion(text: string): number | null {
   return /^v[1-9][0-9]{0,14}$/.test(text) ? Number(text.slice(1)) : null;

@@ -53,7 +53,14 @@ export interface Moment {
 }
 
 export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
-export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
+export type EntryTuple = [
+  id: number,
+  key: string,
+  value: string,
+  metadata: string,
+  created: number,
+  updated: number,
+];
 
 export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: EntryTuple): EntryRow {
   return { id, key, value, metadata, createdAt, updatedAt };
@@ -142,9 +149,7 @@ export async function putEntry(
   const [id, liveFrom, createdSeq, createdAt, updatedAt] = live;
   // An expired entry is gone already: what follows it under the same key is a new one.
   const expired = updatedAt < retentionCutoff(agent.policies, moment.nowMs);
-  const origin = expired
-    ? { createdSeq: moment.seq, createdAt: moment.nowMs }
-    : { createdSeq, createdAt };
+  const origin = expired ? { createdSeq: moment.seq, createdAt: moment.nowMs } : { createdSeq, createdAt };
   await removeWords(tx, id);
   if (isSeen(agent, liveFrom)) {
     await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
@@ -240,7 +245,12 @@ export function endEntry(tx: Transaction, agent: AgentState, key: string, moment
 }
 
 /** Ends every present entry whose key begins with `prefix`. Answers how many. */
-export function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
+export function endPrefix(
+  tx: Transaction,
+  agent: AgentState,
+  prefix: string,
+  moment: Moment,
+): Promise<number> {
   return endWhere(tx, agent, moment.seq, "key >= ? AND key < ? AND updated_at >= ?", [
     prefix,
     endOfPrefix(prefix),

@@ -2,6 +2,9 @@
  * All threads, as the routes see them: an operation goes to the thread that owns its workspace, with
  * a query on a reader thread before it or a stream from one behind it where the operation is so made.
  */
+
+import { exportHeaders } from "../features/audit/export.ts";
+import type { JsonValue } from "../json.ts";
 import {
   isInquiry,
   type OperationName,
@@ -13,8 +16,6 @@ import {
   type WorkspaceClient,
 } from "../workspace/contract.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
-import { exportHeaders } from "../features/audit/export.ts";
-import type { JsonValue } from "../json.ts";
 import type { FailureReport, ReplyMessage, ThreadOptions } from "./messages.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { type Rejection, WriterThread } from "./writer-thread.ts";
@@ -30,7 +31,10 @@ const RETRY_AFTER_SECONDS = 1;
 const REJECTIONS: Record<Rejection, [OperationProblem, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
-  crashed: ["internal", "An unexpected failure while the operation was under way; read before you repeat it."],
+  crashed: [
+    "internal",
+    "An unexpected failure while the operation was under way; read before you repeat it.",
+  ],
 };
 
 /** What the pool has to do just now. */
@@ -53,6 +57,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       () => new WriterThread({ workspacesDir, clockOffsetMs }, options),
     );
     this.#readers = new Array<ReaderThread | undefined>(count).fill(undefined);
+  }
+
+  /** Resolves when the workspace threads run. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.ready));
   }
 
   async perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply> {

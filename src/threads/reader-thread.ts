@@ -1,11 +1,10 @@
 /** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
-import { Worker } from "node:worker_threads";
 import type { JsonValue } from "../json.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
 import type { Answer } from "../workspace/operation.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
-import { workerEntry } from "../worker-entry.ts";
 import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
+import { SupervisedWorker } from "./supervised.ts";
 import type { Rejection, ThreadEvents } from "./writer-thread.ts";
 
 /** Queries that may wait for one thread, and streams that may be open on it. */
@@ -22,9 +21,8 @@ interface StreamSink {
 }
 
 export class ReaderThread {
-  readonly #options: ThreadOptions;
   readonly #events: ThreadEvents;
-  #worker: Worker;
+  readonly #worker: SupervisedWorker;
   #nextId = 1;
   readonly #queries = new Map<number, (result: QueryResult) => void>();
   readonly #streams = new Map<number, StreamSink>();
@@ -32,9 +30,14 @@ export class ReaderThread {
   #closed: () => void = () => {};
 
   constructor(options: ThreadOptions, events: ThreadEvents) {
-    this.#options = options;
     this.#events = events;
-    this.#worker = this.#start();
+    this.#worker = new SupervisedWorker({
+      entry: "threads/reader-worker.ts",
+      options,
+      onMessage: (message: FromReader) => this.#receive(message),
+      onCrash: () => this.#crash(),
+      onFailure: (failure) => events.onFailure(failure),
+    });
   }
 
   /** Queries and streams under way. */
@@ -44,18 +47,22 @@ export class ReaderThread {
 
   query(request: OperationRequest): Promise<QueryResult> {
     if (this.#state !== "running") return Promise.resolve("stopped");
+    if (!this.#worker.alive) return Promise.resolve("overloaded");
     if (this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
     const id = this.#nextId++;
     const { name, input, principal } = request;
     return new Promise((resolve) => {
       this.#queries.set(id, resolve);
-      this.#post({ kind: "query", query: { id, workspaceId: principal.workspaceId, name, input, principal } });
+      this.#post({
+        kind: "query",
+        query: { id, workspaceId: principal.workspaceId, name, input, principal },
+      });
     });
   }
 
   /** True when no more streams may be opened just now. */
   get streamsExhausted(): boolean {
-    return this.#state !== "running" || this.#streams.size >= MAX_STREAMS;
+    return this.#state !== "running" || !this.#worker.alive || this.#streams.size >= MAX_STREAMS;
   }
 
   /** The bytes of a plan, read as the consumer asks for them. */
@@ -102,26 +109,21 @@ export class ReaderThread {
     const closed = new Promise<void>((resolve) => {
       this.#closed = resolve;
     });
+    this.#worker.expectEnd();
+    if (!this.#worker.alive) return this.#crash();
     this.#post({ kind: "close" });
     await closed;
     this.#abandonAll("stopped");
   }
 
-  #start(): Worker {
-    const worker = new Worker(workerEntry("threads/reader-worker.ts"), { workerData: this.#options });
-    worker.on("message", (message: FromReader) => this.#receive(message));
-    worker.on("error", () => this.#crash());
-    return worker;
-  }
-
   #post(message: ToReader): void {
-    this.#worker.postMessage(message);
+    this.#worker.post(message);
   }
 
   #receive(message: FromReader): void {
     switch (message.kind) {
       case "ready":
-        return;
+        return this.#worker.markReady();
       case "found":
         return this.#answer(message.id, { found: message.found });
       case "refused":
@@ -158,12 +160,8 @@ export class ReaderThread {
 
   #crash(): void {
     this.#abandonAll("crashed");
-    if (this.#state !== "running") {
-      this.#state = "closed";
-      return this.#closed();
-    }
-    this.#events.onFailure({ where: "reader thread", name: "crashed and was started again", frames: [] });
-    void this.#worker.terminate();
-    this.#worker = this.#start();
+    if (this.#state === "running") return;
+    this.#state = "closed";
+    this.#closed();
   }
 }

@@ -69,7 +69,8 @@ async function runQuery(query: Query): Promise<void> {
     const code = error instanceof Refusal ? error.code : "internal";
     const detail = error instanceof Refusal ? error.detail : "An unexpected failure; nothing was changed.";
     post({ kind: "refused", id, answer: { kind: "problem", code, detail } });
-    if (code === "internal") post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
+    if (code === "internal")
+      post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
   }
 }
 
@@ -131,6 +132,5 @@ function shutDown(): void {
   post({ kind: "closed" });
   parentPort?.close();
 }
-
 
 post({ kind: "ready" });

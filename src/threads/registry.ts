@@ -1,10 +1,5 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
-import {
-  exportAudit,
-  queryAudit,
-  readAuditEvent,
-  verifyAudit,
-} from "../features/audit/operations.ts";
+import { exportAudit, queryAudit, readAuditEvent, verifyAudit } from "../features/audit/operations.ts";
 import {
   createCheckpoint,
   listAgentCheckpoints,
@@ -23,7 +18,12 @@ import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
 import { searchData } from "../features/data/search.ts";
 import type { JsonValue } from "../json.ts";
-import { type InquiryName, isInquiry, type OperationInputs, type OperationName } from "../workspace/contract.ts";
+import {
+  type InquiryName,
+  isInquiry,
+  type OperationInputs,
+  type OperationName,
+} from "../workspace/contract.ts";
 import type { Inquiry, Operation } from "../workspace/operation.ts";
 
 type Operations = { [N in Exclude<OperationName, InquiryName>]: Operation<N> };
@@ -58,10 +58,7 @@ export const INQUIRIES = {
 } as unknown as Inquiries;
 
 /** An operation with the types of its input worn off: the name was checked when it was called. */
-export function operationOf(
-  name: OperationName,
-  found: JsonValue | undefined,
-): Operation<OperationName> {
+export function operationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>

@@ -55,9 +55,11 @@ let turn: Promise<void> = Promise.resolve();
 
 parentPort?.on("message", (text: string) => {
   const message = JSON.parse(text) as ToWriter;
-  turn = turn.then(() => handle(message)).catch((error) => {
-    post({ kind: "failure", failure: reportFailure(message.kind, error) });
-  });
+  turn = turn
+    .then(() => handle(message))
+    .catch((error) => {
+      post({ kind: "failure", failure: reportFailure(message.kind, error) });
+    });
 });
 
 async function handle(message: ToWriter): Promise<void> {
@@ -74,7 +76,9 @@ async function handle(message: ToWriter): Promise<void> {
 async function runOperations(operations: readonly OperationMessage[]): Promise<void> {
   for (const [workspaceId, group] of Map.groupBy(operations, (operation) => operation.workspaceId)) {
     const settled = await runGroup(workspaceId, group);
-    const replies = settled.map((one, i): ReplyMessage => ({ id: (group[i] as OperationMessage).id, ...one }));
+    const replies = settled.map(
+      (one, i): ReplyMessage => ({ id: (group[i] as OperationMessage).id, ...one }),
+    );
     post({ kind: "replies", replies });
   }
 }

@@ -2,11 +2,17 @@
  * The main thread's end of one workspace thread. Operations that arrive in one turn of the event
  * loop travel together; while the thread is busy, more gather, and share the next commit.
  */
-import { Worker } from "node:worker_threads";
 import type { JsonValue } from "../json.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
-import type { FailureReport, FromWriter, OperationMessage, ReplyMessage, ThreadOptions, ToWriter } from "./messages.ts";
-import { workerEntry } from "../worker-entry.ts";
+import type {
+  FailureReport,
+  FromWriter,
+  OperationMessage,
+  ReplyMessage,
+  ThreadOptions,
+  ToWriter,
+} from "./messages.ts";
+import { SupervisedWorker } from "./supervised.ts";
 
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
 const MAX_WAITING = 4_096;
@@ -32,9 +38,8 @@ export interface ThreadEvents {
 }
 
 export class WriterThread {
-  readonly #options: ThreadOptions;
   readonly #events: ThreadEvents;
-  #worker: Worker;
+  readonly #worker: SupervisedWorker;
   #nextId = 1;
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
@@ -47,9 +52,19 @@ export class WriterThread {
   #closed: () => void = () => {};
 
   constructor(options: ThreadOptions, events: ThreadEvents) {
-    this.#options = options;
     this.#events = events;
-    this.#worker = this.#start();
+    this.#worker = new SupervisedWorker({
+      entry: "threads/worker.ts",
+      options,
+      onMessage: (text: string) => this.#receive(JSON.parse(text) as FromWriter),
+      onCrash: () => this.#crash(),
+      onFailure: (failure) => events.onFailure(failure),
+    });
+  }
+
+  /** Resolves when the thread runs. */
+  get ready(): Promise<void> {
+    return this.#worker.ready;
   }
 
   /** Operations taken and not yet answered. */
@@ -61,11 +76,7 @@ export class WriterThread {
    * Hands over an operation: `settle` will be called exactly once, after this has returned. Answers
    * why it was not taken; `settle` is not called then.
    */
-  submit(
-    request: OperationRequest,
-    found: JsonValue | undefined,
-    settle: Settle,
-  ): Rejection | null {
+  submit(request: OperationRequest, found: JsonValue | undefined, settle: Settle): Rejection | null {
     if (this.#state !== "running") return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
@@ -91,20 +102,15 @@ export class WriterThread {
     const closed = new Promise<void>((resolve) => {
       this.#closed = resolve;
     });
+    this.#worker.expectEnd();
+    if (!this.#worker.alive) return this.#crash();
     this.#flush(Number.POSITIVE_INFINITY);
     this.#post({ kind: "close" });
     await closed;
   }
 
-  #start(): Worker {
-    const worker = new Worker(workerEntry("threads/worker.ts"), { workerData: this.#options });
-    worker.on("message", (text: string) => this.#receive(JSON.parse(text) as FromWriter));
-    worker.on("error", () => this.#crash());
-    return worker;
-  }
-
   #post(message: ToWriter): void {
-    this.#worker.postMessage(JSON.stringify(message));
+    this.#worker.post(JSON.stringify(message));
   }
 
   #scheduleFlush(): void {
@@ -117,7 +123,7 @@ export class WriterThread {
   }
 
   #flush(maxInFlight: number): void {
-    while (this.#waiting.length > 0 && this.#inFlight.length < maxInFlight) {
+    while (this.#worker.alive && this.#waiting.length > 0 && this.#inFlight.length < maxInFlight) {
       const group = this.#waiting.splice(0, MAX_GROUP);
       for (const one of group) {
         this.#waitingCharacters -= one.text.length;
@@ -125,14 +131,15 @@ export class WriterThread {
       }
       this.#inFlight.push(group.length);
       const operations = group.map((one) => one.text).join(",");
-      this.#worker.postMessage(`{"kind":"operations","operations":[${operations}]}`);
+      this.#worker.post(`{"kind":"operations","operations":[${operations}]}`);
     }
   }
 
   #receive(message: FromWriter): void {
     switch (message.kind) {
       case "ready":
-        return;
+        this.#worker.markReady();
+        return this.#scheduleFlush();
       case "replies":
         return this.#settle(message.replies);
       case "failure":
@@ -159,13 +166,9 @@ export class WriterThread {
     for (const settle of this.#sent.values()) settle("crashed");
     this.#sent.clear();
     this.#inFlight.length = 0;
-    if (this.#state !== "running") {
-      this.#state = "closed";
-      return this.#closed();
-    }
-    this.#events.onFailure({ where: "workspace thread", name: "crashed and was started again", frames: [] });
-    void this.#worker.terminate();
-    this.#worker = this.#start();
-    this.#scheduleFlush();
+    if (this.#state === "running") return;
+    for (const one of this.#waiting.splice(0)) one.settle("stopped");
+    this.#state = "closed";
+    this.#closed();
   }
 }

@@ -1,9 +1,10 @@
 /** Appending one event: its canonical bytes, its salted details, and the head of its chain. */
+
+import type { RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";
 import { commitmentOfText, eventHash, SALT_BYTES } from "../log/hash.ts";
 import { canonicalJson } from "../log/jcs.ts";
-import type { RandomPool } from "../ids.ts";
 import type { AgentState } from "../state/agents.ts";
 import { showVersion } from "../state/configs.ts";
 import type { Transaction } from "../store/transaction.ts";

@@ -34,7 +34,11 @@ export function openWorkspaceFile(path: string): Connection {
 }
 
 /** Makes a workspace file with its genesis event, durably. Fails when the file holds a workspace. */
-export async function createWorkspaceFile(path: string, genesis: Genesis, clock = systemClock): Promise<void> {
+export async function createWorkspaceFile(
+  path: string,
+  genesis: Genesis,
+  clock = systemClock,
+): Promise<void> {
   const connection = openWorkspaceFile(path);
   try {
     connection.exec("BEGIN IMMEDIATE");

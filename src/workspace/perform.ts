@@ -195,9 +195,13 @@ export class WorkspaceWriter {
   async #writeHeads(before: Head): Promise<void> {
     if (this.#head.seq === before.seq && this.#head.hash === before.hash) return;
     await this.#agents.flush(this.#connection);
-    this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [this.#head.seq, this.#head.hash]);
+    this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [
+      this.#head.seq,
+      this.#head.hash,
+    ]);
     const last = this.#connection.get<[string]>("SELECT hash FROM events WHERE seq = ?", [this.#head.seq]);
-    if (last?.[0] !== this.#head.hash) throw new DamagedWorkspace("the head read back is not the one written");
+    if (last?.[0] !== this.#head.hash)
+      throw new DamagedWorkspace("the head read back is not the one written");
   }
 
   /** Back to before the transaction, in the file and in memory. */
@@ -227,7 +231,9 @@ function isStorageFailure(error: unknown): boolean {
 }
 
 function readHead(connection: Connection): Head & { workspaceId: string } {
-  const row = connection.get<[string, number, string]>("SELECT workspace_id, seq, hash FROM head WHERE one = 1");
+  const row = connection.get<[string, number, string]>(
+    "SELECT workspace_id, seq, hash FROM head WHERE one = 1",
+  );
   if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
   return { workspaceId: row[0], seq: row[1], hash: row[2] };
 }

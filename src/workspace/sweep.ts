@@ -47,4 +47,3 @@ export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): P
     }
   }
 }
-

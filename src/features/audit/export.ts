@@ -11,7 +11,10 @@ type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 const EVENTS_AT_ONCE = 500;
 
 /** How the answer is labelled. */
-export function exportHeaders(plan: ExportPlan, workspaceId: string): { contentType: string; filename: string } {
+export function exportHeaders(
+  plan: ExportPlan,
+  workspaceId: string,
+): { contentType: string; filename: string } {
   const subject = "agentId" in plan.scope ? plan.scope.agentId : workspaceId;
   const name = subject.replaceAll(/[^A-Za-z0-9._-]/g, "_");
   return {
@@ -27,7 +30,12 @@ export async function* streamExport(
   workspaceId: string,
 ): AsyncGenerator<string> {
   const agentId = "agentId" in plan.scope ? plan.scope.agentId : null;
-  const wanted = { everything: !("agentId" in plan.scope), agentId, window: plan.window, beforeSeq: plan.beforeSeq };
+  const wanted = {
+    everything: !("agentId" in plan.scope),
+    agentId,
+    window: plan.window,
+    beforeSeq: plan.beforeSeq,
+  };
   const range = await resolveRange(reader, wanted);
   const writer = exportWriter(plan.format, {
     workspace_id: workspaceId,

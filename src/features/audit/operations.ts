@@ -104,7 +104,11 @@ export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue>
       return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
     }
     const agent = await scopeAgent(tx, context, input.scope);
-    const details = { valid: found.valid, chain_intact: found.chain_intact, events_checked: found.events_checked };
+    const details = {
+      valid: found.valid,
+      chain_intact: found.chain_intact,
+      events_checked: found.events_checked,
+    };
     const asked = agent === null ? askedScope(input.scope) : {};
     const body = JSON.stringify({ ...found, verified_at: context.timestamp });
     return answered(agent, { ...asked, ...details }, body);

@@ -23,7 +23,8 @@ import {
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
 
-const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
+const NO_CHECKPOINT =
+  "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 
 /** The members of a checkpoint as the API shows them, without its state. */
 function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {

@@ -15,7 +15,7 @@ import {
   retentionCutoff,
   showVersion,
 } from "../../state/configs.ts";
-import { planRestore, readVersion, type RestorePlan, restoreEntries } from "../../state/restore.ts";
+import { planRestore, type RestorePlan, readVersion, restoreEntries } from "../../state/restore.ts";
 import type { Reader, Transaction } from "../../store/transaction.ts";
 import { answered, type Context, type Operation, type Outcome } from "../../workspace/operation.ts";
 import { countPresent, findAllowed, noCheckpoint } from "./operations.ts";
@@ -102,7 +102,9 @@ async function carryOut(tx: Transaction, context: Context, decided: Decided): Pr
   const { agent, agentId, checkpoint, config, policies, plan } = decided;
   const present = await countPresent(tx, agent, context.nowMs);
   const safetyId = await makeSafetyCheckpoint(tx, context, agent, present);
-  const change: { -readonly [M in keyof AgentChange]: AgentChange[M] } = { newestCheckpoint: context.seq - 1 };
+  const change: { -readonly [M in keyof AgentChange]: AgentChange[M] } = {
+    newestCheckpoint: context.seq - 1,
+  };
   if (config !== null) {
     await insertConfig(tx, {
       agent: agent.firstSeq,

@@ -25,7 +25,8 @@ import {
 } from "../../workspace/operation.ts";
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
-const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
+const NO_VERSION =
+  "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
 const CHANGED_SINCE =
   "The configuration is not the one that If-Match names. Read it again, and decide on what is there now.";
 

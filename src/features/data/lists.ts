@@ -1,7 +1,7 @@
 /** Listing an agent's data. */
 import { encodeCursor, listFilters } from "../../lists.ts";
-import { type EntryRow, listEntries } from "../../state/entries.ts";
 import type { AgentState } from "../../state/agents.ts";
+import { type EntryRow, listEntries } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, knownAgent, type Operation } from "../../workspace/operation.ts";

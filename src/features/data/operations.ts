@@ -5,9 +5,9 @@ import { canonicalJson } from "../../log/jcs.ts";
 import { decide } from "../../policy/decide.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
 import {
+  type EntryRow,
   endEntry,
   endPrefix,
-  type EntryRow,
   findEntry,
   findEntryOrigin,
   putEntry,

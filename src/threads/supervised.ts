@@ -1,0 +1,82 @@
+/** A worker thread that is started again when it dies, ever more slowly if it keeps dying. */
+import { Worker } from "node:worker_threads";
+import { workerEntry } from "../worker-entry.ts";
+import type { FailureReport, ThreadOptions } from "./messages.ts";
+
+/** Pause before the first restart; it doubles with each that follows a death before `ready`. */
+const RESTART_MS = 100;
+const MAX_RESTART_MS = 10_000;
+
+export interface Supervision {
+  /** The worker's source below `src/`. */
+  entry: string;
+  options: ThreadOptions;
+  onMessage(message: never): void;
+  /** The thread died: whatever it was given is lost. */
+  onCrash(): void;
+  onFailure(failure: FailureReport): void;
+}
+
+export class SupervisedWorker {
+  readonly #supervision: Supervision;
+  readonly #ready = Promise.withResolvers<void>();
+  #worker: Worker | null = null;
+  #deaths = 0;
+  #stopping = false;
+
+  constructor(supervision: Supervision) {
+    this.#supervision = supervision;
+    // Whoever does not wait for it need not care: the death itself is reported.
+    this.#ready.promise.catch(() => {});
+    this.#start();
+  }
+
+  /** Resolves when the thread first runs; rejects when it dies before that. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** False while a dead thread waits to be started again. */
+  get alive(): boolean {
+    return this.#worker !== null;
+  }
+
+  post(message: unknown): void {
+    this.#worker?.postMessage(message);
+  }
+
+  /** From now on the thread's end is no death. */
+  expectEnd(): void {
+    this.#stopping = true;
+  }
+
+  /** To be called when the thread says that it runs. */
+  markReady(): void {
+    this.#deaths = 0;
+    this.#ready.resolve();
+  }
+
+  #start(): void {
+    const { entry, options, onMessage } = this.#supervision;
+    const worker = new Worker(workerEntry(entry), { workerData: options });
+    worker.on("message", onMessage as (message: unknown) => void);
+    worker.on("error", (error) => this.#die(worker, error));
+    worker.on("exit", () => this.#die(worker, null));
+    this.#worker = worker;
+  }
+
+  #die(worker: Worker, error: unknown): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    if (!this.#stopping) {
+      const name = error instanceof Error ? `died: ${error.name}` : "died";
+      this.#supervision.onFailure({ where: this.#supervision.entry, name, frames: [] });
+      this.#ready.reject(
+        new Error(`the thread ${this.#supervision.entry} could not be started`, { cause: error }),
+      );
+      const pause = Math.min(RESTART_MS * 2 ** this.#deaths++, MAX_RESTART_MS);
+      setTimeout(() => this.#stopping || this.#start(), pause);
+    }
+    this.#supervision.onCrash();
+  }
+}
