@@ -1,5 +1,6 @@
 import type { DocumentTokens } from "./document.ts";
 import { HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
+import type { Range } from "./entry-slots.ts";
 import { growU8, growU32 } from "./growable.ts";
 import type { QueryTerm } from "./query.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -99,31 +100,53 @@ export class LexicalIndex {
     }
   }
 
-  /** Appends passages of another index over the same vocabulary under a new slot, as they are. */
-  copyFrom(other: LexicalIndex, first: number, count: number, slot: number): void {
+  /**
+   * Appends passages of another index under a new slot, as they are. `formOf` gives the form of this
+   * index's vocabulary for one of the other's.
+   */
+  copyFrom(
+    other: LexicalIndex,
+    { first, count }: Range,
+    slot: number,
+    formOf: (form: number) => number,
+  ): void {
     for (let passage = first; passage < first + count; passage++) {
       this.#open(slot);
       const from = other.#start[passage] as number;
       const to = other.#start[passage + 1] as number;
-      const at = this.#start[this.#passages] as number;
+      let at = this.#start[this.#passages] as number;
       this.#reserve(at + to - from);
-      this.#forms.set(other.#forms.subarray(from, to), at);
-      this.#weights.set(other.#weights.subarray(from, to), at);
-      this.#start[this.#passages + 1] = at + to - from;
+      for (let i = from; i < to; i++, at++) {
+        this.#forms[at] = formOf(other.#forms[i] as number);
+        this.#weights[at] = other.#weights[i] as number;
+      }
+      this.#start[this.#passages + 1] = at;
       this.#length[this.#passages] = other.#length[passage] as number;
-      this.#passages++;
-      this.#livePassages++;
-      this.#liveLength += other.#length[passage] as number;
+      this.#close();
     }
   }
 
   /**
    * Writes the BM25 score of the best passage of each entry to `scores` by slot, leaving 0 where
-   * nothing matches. `first` and `count` limit the walk to some passages.
+   * nothing matches. Only passages in `ranges` are looked at.
    */
-  score(terms: readonly QueryTerm[], scores: Float32Array, first = 0, count = this.#passages): void {
+  score(
+    terms: readonly QueryTerm[],
+    scores: Float32Array,
+    ranges: readonly Range[] = [{ first: 0, count: this.#passages }],
+  ): void {
     if (this.#livePassages === 0) return;
     const matches = this.#mark(terms);
+    for (const range of ranges) this.#scoreRange(range, terms, matches, scores);
+    for (const term of terms) for (const { form } of term.forms) this.#marks[form] = 0;
+  }
+
+  #scoreRange(
+    { first, count }: Range,
+    terms: readonly QueryTerm[],
+    matches: readonly Match[][],
+    scores: Float32Array,
+  ): void {
     const frequency = new Float32Array(terms.length);
     const averageLength = this.#liveLength / this.#livePassages || 1;
     const forms = this.#forms;
@@ -154,7 +177,6 @@ export class LexicalIndex {
       const slot = this.#slot[passage] as number;
       if (score > (scores[slot] as number)) scores[slot] = score;
     }
-    for (const term of terms) for (const { form } of term.forms) marks[form] = 0;
   }
 
   #mark(terms: readonly QueryTerm[]): Match[][] {

@@ -27,6 +27,10 @@ export class Vocabulary {
   #termOf = new Uint32Array(0);
   /** form → row of the model, or `NONE`. */
   #rowOf = new Int32Array(0);
+  /** Forms that the model knows, and their rows, in parallel. */
+  #knownForms = new Uint32Array(0);
+  #knownRows = new Int32Array(0);
+  #known = 0;
   /** form → passages that hold it. */
   #uses = new Uint32Array(0);
   /** form → the next form of the same term, or `NONE`; with `#firstForm` a list for each term. */
@@ -48,7 +52,16 @@ export class Vocabulary {
   }
 
   get memoryBytes(): number {
-    const arrays = [this.#termOf, this.#rowOf, this.#uses, this.#nextForm, this.#firstForm, this.#frequency];
+    const arrays = [
+      this.#termOf,
+      this.#rowOf,
+      this.#knownForms,
+      this.#knownRows,
+      this.#uses,
+      this.#nextForm,
+      this.#firstForm,
+      this.#frequency,
+    ];
     const strings = (this.#forms.size + this.#terms.size) * STRING_OVERHEAD_BYTES + this.#characters * 2;
     return arrays.reduce((sum, array) => sum + array.byteLength, strings);
   }
@@ -79,6 +92,14 @@ export class Vocabulary {
 
   spelling(form: number): string {
     return this.#spelling[form] as string;
+  }
+
+  /** The forms that the model has vectors for, used or not, and the rows of those. */
+  get known(): { forms: Uint32Array; rows: Int32Array } {
+    return {
+      forms: this.#knownForms.subarray(0, this.#known),
+      rows: this.#knownRows.subarray(0, this.#known),
+    };
   }
 
   /** Whether any entry that is still there holds the form. */
@@ -118,10 +139,20 @@ export class Vocabulary {
     this.#uses = growU32(this.#uses, form + 1);
     this.#nextForm = growI32(this.#nextForm, form + 1);
     this.#termOf[form] = term;
-    this.#rowOf[form] = this.#findRow(token);
+    const row = this.#findRow(token);
+    this.#rowOf[form] = row;
+    if (row !== NONE) this.#addKnown(form, row);
     this.#nextForm[form] = this.#firstForm[term] as number;
     this.#firstForm[term] = form;
     return form;
+  }
+
+  #addKnown(form: number, row: number): void {
+    this.#knownForms = growU32(this.#knownForms, this.#known + 1);
+    this.#knownRows = growI32(this.#knownRows, this.#known + 1);
+    this.#knownForms[this.#known] = form;
+    this.#knownRows[this.#known] = row;
+    this.#known++;
   }
 
   #internTerm(stem: string): number {
