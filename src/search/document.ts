@@ -1,0 +1,64 @@
+import { tokenize } from "./tokenize.ts";
+
+/** What of an entry is searched. */
+export interface SearchDocument {
+  key: string;
+  value: string;
+  /** Every string in it counts, at any depth; its names and numbers do not. */
+  metadata?: unknown;
+}
+
+/** One unit of BM25: a stretch of the value with the entry's header, tokens beside their weights. */
+export interface Passage {
+  tokens: readonly string[];
+  /** How many of the tokens, from the beginning, belong to the header (key and metadata). */
+  headerLength: number;
+  /** How much of the header is the key. */
+  keyLength: number;
+}
+
+/** Tokens of a value in one passage. Values of ordinary length are a single passage. */
+export const PASSAGE_TOKENS = 256;
+/** Tokens that a passage shares with the one before it, so that no phrase is cut in two. */
+export const PASSAGE_OVERLAP = 32;
+/** Tokens of the metadata that count with every passage; a longer metadata counts as passages of its own too. */
+export const HEADER_METADATA_TOKENS = 48;
+/** Strings nested deeper than any metadata that the API accepts are not looked for. */
+const MAX_METADATA_DEPTH = 64;
+
+/** The strings of a metadata object, depth first. */
+export function metadataStrings(metadata: unknown, into: string[] = [], depth = 0): string[] {
+  if (typeof metadata === "string") into.push(metadata);
+  else if (typeof metadata === "object" && metadata !== null && depth < MAX_METADATA_DEPTH) {
+    for (const member of Object.values(metadata)) metadataStrings(member, into, depth + 1);
+  }
+  return into;
+}
+
+/** The tokens of an entry, field by field. */
+export interface DocumentTokens {
+  key: string[];
+  value: string[];
+  metadata: string[];
+}
+
+export function documentTokens(document: SearchDocument): DocumentTokens {
+  const strings = document.metadata === undefined ? [] : metadataStrings(document.metadata);
+  return {
+    key: tokenize(document.key),
+    value: tokenize(document.value),
+    metadata: strings.length === 0 ? [] : strings.flatMap((text) => tokenize(text)),
+  };
+}
+
+/** Cuts tokens into stretches of `PASSAGE_TOKENS` that overlap; always at least one, maybe empty. */
+export function passageSpans(length: number): [start: number, end: number][] {
+  const spans: [number, number][] = [];
+  let start = 0;
+  while (true) {
+    const end = Math.min(length, start + PASSAGE_TOKENS);
+    spans.push([start, end]);
+    if (end === length) return spans;
+    start = end - PASSAGE_OVERLAP;
+  }
+}

@@ -1,0 +1,123 @@
+import type { SpellingRepair } from "./repair.ts";
+import { STOP_WORDS } from "./stop-words.ts";
+import { tokenize } from "./tokenize.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+import { NONE } from "./vocabulary.ts";
+import type { WordTable } from "./word-table.ts";
+import { MAX_COMPARED } from "./word-table.ts";
+
+/** Tokens of a query that are read; what follows says nothing that these do not. */
+export const MAX_QUERY_TOKENS = 1024;
+/** Terms of a query that are matched: the rarest, which decide the ranking. */
+export const MAX_QUERY_TERMS = MAX_COMPARED;
+
+/** Cosine of two words' vectors from which on they count as related. */
+const MIN_RELATEDNESS = 0.4;
+/** What a related word counts at most, in place of the word itself. */
+const RELATED_STRENGTH = 0.5;
+/** Words of the model beyond this rank are rare enough to be somebody's typing error. */
+const COMMON_WORDS = 30_000;
+
+/** A form of the entries that a query term matches. */
+export interface FormMatch {
+  form: number;
+  /** 1: the word itself; less: a related word, or one that is spelt alike. */
+  strength: number;
+}
+
+/** A word of the query as BM25 uses it. */
+export interface QueryTerm {
+  token: string;
+  /** Its row in the model, or `NONE`. */
+  row: number;
+  forms: FormMatch[];
+  /** The form that it is taken to be a misspelling of, or `NONE`. */
+  repairedTo: number;
+  /** Inverse document frequency among the passages of this agent. */
+  idf: number;
+}
+
+/** What a query is matched against. */
+export interface QueryContext {
+  vocabulary: Vocabulary;
+  words: WordTable;
+  repair: SpellingRepair;
+  /** Passages of the agent. */
+  passages: number;
+}
+
+/** Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. */
+export function inverseFrequency(passages: number, frequency: number): number {
+  return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
+}
+
+/** The tokens of a query that count for matching: without stop words, unless there are only those. */
+export function contentTokens(tokens: readonly string[]): readonly string[] {
+  const content = tokens.filter((token) => !STOP_WORDS.has(token));
+  return content.length > 0 ? content : tokens;
+}
+
+export function queryTokens(query: string): string[] {
+  return tokenize(query).slice(0, MAX_QUERY_TOKENS);
+}
+
+/**
+ * The terms of a query, each once, with the forms of the agent's vocabulary that stand for them: the
+ * same word; more weakly, words of related meaning; for a word that neither the agent nor common
+ * language has, words that are spelt alike.
+ */
+export function queryTerms(tokens: readonly string[], context: QueryContext): QueryTerm[] {
+  const terms = exactTerms(tokens, context)
+    .sort((a, b) => b.idf - a.idf)
+    .slice(0, MAX_QUERY_TERMS);
+  const exact = new Set(terms.filter(({ forms }) => forms.length > 0));
+  addRelated(terms, context);
+  for (const term of terms) {
+    if (!exact.has(term) && (term.row === NONE || term.row > COMMON_WORDS || term.forms.length === 0))
+      repairTerm(term, context);
+  }
+  return terms;
+}
+
+function exactTerms(tokens: readonly string[], { vocabulary, words, passages }: QueryContext): QueryTerm[] {
+  const terms = new Map<number | string, QueryTerm>();
+  for (const token of contentTokens(tokens)) {
+    const number = vocabulary.findTerm(token);
+    const identity = number === NONE ? token : number;
+    if (terms.has(identity)) continue;
+    const forms: FormMatch[] = [];
+    const frequency = number === NONE ? 0 : vocabulary.frequency(number);
+    if (frequency > 0) vocabulary.eachForm(number, (form) => forms.push({ form, strength: 1 }));
+    const idf = inverseFrequency(passages, frequency);
+    terms.set(identity, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
+  }
+  return [...terms.values()];
+}
+
+/** Adds the words of the entries that are related to a term. */
+function addRelated(terms: readonly QueryTerm[], { vocabulary, words }: QueryContext): void {
+  const known = terms.filter(({ row }) => row !== NONE);
+  const { forms, rows } = vocabulary.known;
+  const same = known.map((term) => new Set(term.forms.map(({ form }) => form)));
+  words.compare(
+    known.map(({ row }) => row),
+    rows,
+    MIN_RELATEDNESS,
+    (place, other, cosine) => {
+      const form = forms[other] as number;
+      if (!vocabulary.isUsed(form) || same[place]?.has(form) === true) return;
+      const strength = (RELATED_STRENGTH * (cosine - MIN_RELATEDNESS)) / (1 - MIN_RELATEDNESS);
+      known[place]?.forms.push({ form, strength });
+    },
+  );
+}
+
+/** Adds the words that a term may be a misspelling of, and takes the frequency of the nearest. */
+function repairTerm(term: QueryTerm, { vocabulary, repair, passages }: QueryContext): void {
+  const alike = repair.find(term.token);
+  const [nearest] = alike;
+  if (nearest === undefined) return;
+  term.forms.push(...alike);
+  term.repairedTo = nearest.form;
+  term.idf = inverseFrequency(passages, vocabulary.frequency(vocabulary.termOf(nearest.form)));
+}

@@ -1,0 +1,86 @@
+import { foldAccents, foldCase, isAscii } from "./fold.ts";
+import { appendSegments, isUnspaced } from "./segment.ts";
+
+/** A token longer than this (in UTF-16 code units) is kept as its beginning and a hash of the whole. */
+export const MAX_TOKEN_LENGTH = 64;
+const KEPT_OF_LONG_TOKEN = 48;
+
+/**
+ * A word, or several joined by the punctuation that identifiers, paths, addresses and numbers have
+ * inside them. An ASCII text, by far the most common, takes the first pattern, which is the faster.
+ */
+const ASCII_CHUNK = /[A-Za-z0-9]+(?:(?:[._\-/:@#+\\'&]|,(?=\d))+[A-Za-z0-9]+)*/g;
+const CHUNK = /[\p{L}\p{M}\p{N}]+(?:(?:[._\-/:@#+\\'’&]|,(?=\p{N}))+[\p{L}\p{M}\p{N}]+)*/gu;
+
+/** One case, one kind of character: the ordinary word or number, which needs no taking apart. */
+const PLAIN = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
+const PLAIN_UNICODE = /^(?:\p{L}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{N}+)$/u;
+
+const CONNECTORS = /[._\-/:@#+\\'’&,]+/;
+/** Runs of letters or digits inside a chunk without connectors, split at a change of case as in `parseIsoDuration`. */
+const PARTS = /\p{Lu}+(?=\p{Lu}\p{Ll}{2})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{N}+/gu;
+/** What English puts behind an apostrophe; it says nothing about the subject. */
+const CLITIC = /^(.+?)(?:n['’]t|['’](?:s|t|d|m|ll|re|ve))$/i;
+/** Words joined by hyphens or apostrophes alone are ordinary language, not an identifier. */
+const HYPHENATED = /^[\p{L}\p{M}]+(?:[-'’&][\p{L}\p{M}]+)*$/u;
+
+/**
+ * Splits a text into the tokens that search compares: words in lower case without accents, numbers,
+ * and identifiers both whole and in parts (`ERR-1093` gives `err`, `1093`, `err-1093`; `parseIso`
+ * gives `parse`, `iso`, `parseiso`). Scripts without spaces are cut by dictionary. The order is the
+ * order of the text, since windows of it are embedded.
+ */
+export function tokenize(text: string): string[] {
+  const ascii = isAscii(text);
+  const folded = ascii ? text : foldAccents(text);
+  const tokens: string[] = [];
+  for (const chunk of folded.match(ascii ? ASCII_CHUNK : CHUNK) ?? []) {
+    if (ascii ? PLAIN.test(chunk) : PLAIN_UNICODE.test(chunk) && !isUnspaced(chunk)) {
+      tokens.push(shorten(ascii ? chunk.toLowerCase() : foldCase(chunk)));
+    } else {
+      appendChunk(chunk, tokens);
+    }
+  }
+  return tokens;
+}
+
+/** Takes a chunk apart that is not a plain word. */
+function appendChunk(chunk: string, into: string[]): void {
+  const base = CLITIC.exec(chunk)?.[1] ?? chunk;
+  if (isUnspaced(base)) {
+    appendMixedScripts(base, into);
+    return;
+  }
+  const before = into.length;
+  for (const piece of base.split(CONNECTORS)) appendPiece(piece, into);
+  const oneToken = into.length === before + 1;
+  if (oneToken || !CONNECTORS.test(base)) return;
+  if (!HYPHENATED.test(base)) into.push(shorten(foldCase(base.replaceAll(",", ""))));
+  else if (/['’]/.test(base)) into.push(shorten(foldCase(base.replace(/['’]/g, ""))));
+}
+
+/** A chunk without connectors: whole, and by its runs of letters and digits when it has several. */
+function appendPiece(piece: string, into: string[]): void {
+  const parts = piece.match(PARTS) ?? [];
+  if (parts.length > 1) {
+    for (const part of parts) if (part.length > 1) into.push(shorten(foldCase(part)));
+  }
+  if (piece !== "") into.push(shorten(foldCase(piece)));
+}
+
+/** Separates the runs of scripts without spaces from what stands between them (`iPhoneを買う`). */
+function appendMixedScripts(chunk: string, into: string[]): void {
+  const runs = chunk.match(
+    /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc\p{M}]+|[^\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc\p{M}]+/gu,
+  );
+  for (const run of runs ?? []) {
+    if (isUnspaced(run)) appendSegments(run, into);
+    else for (const piece of run.split(CONNECTORS)) appendPiece(piece, into);
+  }
+}
+
+/** Keeps endless tokens (encoded blobs) comparable at a fixed cost: equal texts stay equal. */
+function shorten(token: string): string {
+  if (token.length <= MAX_TOKEN_LENGTH) return token;
+  return `${token.slice(0, KEPT_OF_LONG_TOKEN)}~${Bun.hash.wyhash(token).toString(36)}`;
+}

@@ -1,0 +1,174 @@
+import { stemmer } from "stemmer";
+import { growI32, growU32 } from "./growable.ts";
+
+/** Stands for "no such number": a word that the model lacks, a form that was never seen. */
+export const NONE = -1;
+
+/** What a JavaScript string and its place in a `Map` cost beside its characters, roughly. */
+const STRING_OVERHEAD_BYTES = 72;
+
+const STEMMABLE = /^[a-z]{3,}$/;
+
+/** Finds the row of a word in a table of word vectors, or `NONE`. */
+export type RowFinder = (word: string) => number;
+
+/**
+ * The words of one agent. A **form** is a token as it was written; forms with one stem share a
+ * **term**, which is what BM25 counts. Nothing here is shared between agents, so neither the numbers
+ * nor the frequencies of one agent can be seen through another.
+ */
+export class Vocabulary {
+  readonly #forms = new Map<string, number>();
+  readonly #terms = new Map<string, number>();
+  readonly #spelling: string[] = [];
+  readonly #findRow: RowFinder;
+  #characters = 0;
+  /** form → term. */
+  #termOf = new Uint32Array(0);
+  /** form → row of the model, or `NONE`. */
+  #rowOf = new Int32Array(0);
+  /** Forms that the model knows, and their rows, in parallel. */
+  #knownForms = new Uint32Array(0);
+  #knownRows = new Int32Array(0);
+  #known = 0;
+  /** form → passages that hold it. */
+  #uses = new Uint32Array(0);
+  /** form → the next form of the same term, or `NONE`; with `#firstForm` a list for each term. */
+  #nextForm = new Int32Array(0);
+  #firstForm = new Int32Array(0);
+  /** term → passages that hold it: its document frequency. */
+  #frequency = new Uint32Array(0);
+
+  constructor(findRow: RowFinder) {
+    this.#findRow = findRow;
+  }
+
+  get formCount(): number {
+    return this.#spelling.length;
+  }
+
+  get termCount(): number {
+    return this.#terms.size;
+  }
+
+  get memoryBytes(): number {
+    const arrays = [
+      this.#termOf,
+      this.#rowOf,
+      this.#knownForms,
+      this.#knownRows,
+      this.#uses,
+      this.#nextForm,
+      this.#firstForm,
+      this.#frequency,
+    ];
+    const strings = (this.#forms.size + this.#terms.size) * STRING_OVERHEAD_BYTES + this.#characters * 2;
+    return arrays.reduce((sum, array) => sum + array.byteLength, strings);
+  }
+
+  /** The number of a form, given to it when it is met for the first time. */
+  intern(token: string): number {
+    return this.#forms.get(token) ?? this.#add(token);
+  }
+
+  /** The number of a form, or `NONE` when no entry ever held it. */
+  find(token: string): number {
+    return this.#forms.get(token) ?? NONE;
+  }
+
+  /** The number of the term that a token would belong to, or `NONE`. */
+  findTerm(token: string): number {
+    const form = this.#forms.get(token);
+    return form === undefined ? (this.#terms.get(stemOf(token)) ?? NONE) : this.termOf(form);
+  }
+
+  termOf(form: number): number {
+    return this.#termOf[form] as number;
+  }
+
+  rowOf(form: number): number {
+    return this.#rowOf[form] as number;
+  }
+
+  spelling(form: number): string {
+    return this.#spelling[form] as string;
+  }
+
+  /** The forms that the model has vectors for, used or not, and the rows of those. */
+  get known(): { forms: Uint32Array; rows: Int32Array } {
+    return {
+      forms: this.#knownForms.subarray(0, this.#known),
+      rows: this.#knownRows.subarray(0, this.#known),
+    };
+  }
+
+  /** Whether any entry that is still there holds the form. */
+  isUsed(form: number): boolean {
+    return (this.#uses[form] as number) > 0;
+  }
+
+  /** Passages that hold the term. */
+  frequency(term: number): number {
+    return this.#frequency[term] as number;
+  }
+
+  /** Calls `visit` with every form of a term. */
+  eachForm(term: number, visit: (form: number) => void): void {
+    for (let form = this.#firstForm[term] as number; form !== NONE; form = this.#nextForm[form] as number)
+      visit(form);
+  }
+
+  /** Counts a passage in (`by` 1) or out (`by` -1) for a form. */
+  countForm(form: number, by: 1 | -1): void {
+    this.#uses[form] = (this.#uses[form] as number) + by;
+  }
+
+  /** Counts a passage in (`by` 1) or out (`by` -1) for a term. */
+  countTerm(term: number, by: 1 | -1): void {
+    this.#frequency[term] = (this.#frequency[term] as number) + by;
+  }
+
+  #add(token: string): number {
+    const form = this.#spelling.length;
+    const term = this.#internTerm(stemOf(token));
+    this.#spelling.push(token);
+    this.#forms.set(token, form);
+    this.#characters += token.length;
+    this.#termOf = growU32(this.#termOf, form + 1);
+    this.#rowOf = growI32(this.#rowOf, form + 1);
+    this.#uses = growU32(this.#uses, form + 1);
+    this.#nextForm = growI32(this.#nextForm, form + 1);
+    this.#termOf[form] = term;
+    const row = this.#findRow(token);
+    this.#rowOf[form] = row;
+    if (row !== NONE) this.#addKnown(form, row);
+    this.#nextForm[form] = this.#firstForm[term] as number;
+    this.#firstForm[term] = form;
+    return form;
+  }
+
+  #addKnown(form: number, row: number): void {
+    this.#knownForms = growU32(this.#knownForms, this.#known + 1);
+    this.#knownRows = growI32(this.#knownRows, this.#known + 1);
+    this.#knownForms[this.#known] = form;
+    this.#knownRows[this.#known] = row;
+    this.#known++;
+  }
+
+  #internTerm(stem: string): number {
+    const known = this.#terms.get(stem);
+    if (known !== undefined) return known;
+    const term = this.#terms.size;
+    this.#terms.set(stem, term);
+    this.#characters += stem.length;
+    this.#firstForm = growI32(this.#firstForm, term + 1);
+    this.#frequency = growU32(this.#frequency, term + 1);
+    this.#firstForm[term] = NONE;
+    return term;
+  }
+}
+
+/** Porter's stem of an English-looking word; any other token is its own stem. */
+function stemOf(token: string): string {
+  return STEMMABLE.test(token) ? stemmer(token) : token;
+}

@@ -1,0 +1,159 @@
+/**
+ * The word vectors: format `governd.words/1`, little-endian.
+ *
+ *     8 bytes   "GVWORDS1"
+ *     u32       V, the number of words
+ *     u32       D, dimensions
+ *     u32       B, bytes of the word list, padded with line feeds to a multiple of 4
+ *     B bytes   the words, ASCII, most frequent first, each followed by a line feed
+ *     V × f32   the weight of each word's row: its quantisation step times its SIF weight
+ *     V × D i8  the rows
+ *
+ * A word's vector is weight × row. Its frequency is in the weight: a text's vector is the plain sum
+ * of its words' vectors (smooth inverse frequency, Arora et al. 2017).
+ */
+const MAGIC = "GVWORDS1";
+const HEADER_BYTES = 20;
+const LINE_FEED = 10;
+
+/** The hash table has at least this many places for each word. */
+const TABLE_FACTOR = 2;
+const EMPTY = -1;
+
+interface Layout {
+  size: number;
+  dimensions: number;
+  wordBytes: number;
+}
+
+/** Reads the head of a word vector file. Throws when it is not one, or not whole. */
+export function readLayout(bytes: Uint8Array): Layout {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const magic =
+    bytes.byteLength < HEADER_BYTES ? "" : String.fromCharCode(...bytes.subarray(0, MAGIC.length));
+  if (magic !== MAGIC) throw new Error("not a word vector file (governd.words/1)");
+  const size = view.getUint32(8, true);
+  const dimensions = view.getUint32(12, true);
+  const wordBytes = view.getUint32(16, true);
+  if (wordBytes % 4 !== 0 || bytes.byteLength !== HEADER_BYTES + wordBytes + size * (4 + dimensions)) {
+    throw new Error("the word vector file is cut short or damaged; build it anew");
+  }
+  return { size, dimensions, wordBytes };
+}
+
+/** The words of the model and their vectors. */
+export class WordVectors {
+  readonly size: number;
+  readonly dimensions: number;
+  /** Row weights; see the format. */
+  readonly weights: Float32Array;
+  readonly rows: Int8Array;
+  readonly #words: Uint8Array;
+  /** row → where its word begins; one more entry for the end of the last. */
+  readonly #start: Uint32Array;
+  /** Open addressing by `hash`; rows or `EMPTY`. */
+  readonly #table: Int32Array;
+
+  /** Reads a word vector file held in memory, at a multiple of 4; it stays in use. Throws as `readLayout`. */
+  constructor(bytes: Uint8Array) {
+    const { size, dimensions, wordBytes } = readLayout(bytes);
+    this.size = size;
+    this.dimensions = dimensions;
+    const weightsAt = HEADER_BYTES + wordBytes;
+    const rowsAt = weightsAt + 4 * size;
+    this.#words = bytes.subarray(HEADER_BYTES, weightsAt);
+    this.weights = new Float32Array(bytes.buffer, bytes.byteOffset + weightsAt, this.size);
+    this.rows = new Int8Array(bytes.buffer, bytes.byteOffset + rowsAt, this.size * this.dimensions);
+    this.#start = wordStarts(this.#words, this.size);
+    this.#table = new Int32Array(2 ** Math.ceil(Math.log2(this.size * TABLE_FACTOR + 1))).fill(EMPTY);
+    for (let row = 0; row < this.size; row++) this.#insert(row);
+  }
+
+  /** The row of a word as the tokenizer spells it, which is also its rank by frequency; -1 for none. */
+  find(word: string): number {
+    const mask = this.#table.length - 1;
+    for (let place = hashText(word) & mask; ; place = (place + 1) & mask) {
+      const row = this.#table[place] as number;
+      if (row === EMPTY || this.#spells(row, word)) return row;
+    }
+  }
+
+  /** Adds the vector of a row to `sum`. */
+  addTo(sum: Float32Array, row: number): void {
+    const weight = this.weights[row] as number;
+    const rows = this.rows;
+    const at = row * this.dimensions;
+    for (let k = 0; k < this.dimensions; k++) sum[k] = (sum[k] as number) + weight * (rows[at + k] as number);
+  }
+
+  #insert(row: number): void {
+    const mask = this.#table.length - 1;
+    let place =
+      hashBytes(this.#words, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
+    while (this.#table[place] !== EMPTY) place = (place + 1) & mask;
+    this.#table[place] = row;
+  }
+
+  #spells(row: number, word: string): boolean {
+    const from = this.#start[row] as number;
+    if ((this.#start[row + 1] as number) - 1 - from !== word.length) return false;
+    for (let i = 0; i < word.length; i++) if (this.#words[from + i] !== word.charCodeAt(i)) return false;
+    return true;
+  }
+}
+
+/** Writes the format. The words are ASCII without line feeds; `rows` holds D numbers for each. */
+export function encodeWordVectors(
+  words: readonly string[],
+  weights: Float32Array,
+  rows: Int8Array,
+): Uint8Array {
+  const list = new TextEncoder().encode(words.map((word) => `${word}\n`).join(""));
+  const wordBytes = Math.ceil(list.length / 4) * 4;
+  const bytes = new Uint8Array(HEADER_BYTES + wordBytes + 4 * words.length + rows.length).fill(
+    LINE_FEED,
+    HEADER_BYTES,
+    HEADER_BYTES + wordBytes,
+  );
+  bytes.set(new TextEncoder().encode(MAGIC));
+  const view = new DataView(bytes.buffer);
+  view.setUint32(8, words.length, true);
+  view.setUint32(12, rows.length / words.length, true);
+  view.setUint32(16, wordBytes, true);
+  bytes.set(list, HEADER_BYTES);
+  for (let i = 0; i < words.length; i++)
+    view.setFloat32(HEADER_BYTES + wordBytes + 4 * i, weights[i] as number, true);
+  bytes.set(
+    new Uint8Array(rows.buffer, rows.byteOffset, rows.length),
+    HEADER_BYTES + wordBytes + 4 * words.length,
+  );
+  return bytes;
+}
+
+function wordStarts(words: Uint8Array, count: number): Uint32Array {
+  const start = new Uint32Array(count + 1);
+  let next = 0;
+  for (let row = 1; row <= count; row++) {
+    next = words.indexOf(LINE_FEED, next) + 1;
+    if (next === 0)
+      throw new Error("the word vector file names fewer words than it has vectors; build it anew");
+    start[row] = next;
+  }
+  return start;
+}
+
+/** FNV-1a, 32 bits. */
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+function hashBytes(bytes: Uint8Array, from: number, to: number): number {
+  let hash = FNV_OFFSET;
+  for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
+  return hash >>> 0;
+}
+
+function hashText(text: string): number {
+  let hash = FNV_OFFSET;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
+  return hash >>> 0;
+}

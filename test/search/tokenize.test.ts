@@ -1,0 +1,39 @@
+import { describe, expect, test } from "bun:test";
+import { MAX_TOKEN_LENGTH, tokenize } from "../../src/search/tokenize.ts";
+
+describe("tokenize", () => {
+  const cases: [text: string, tokens: string[]][] = [
+    ["The quick Brown fox, 2 times.", ["the", "quick", "brown", "fox", "2", "times"]],
+    ["user_42", ["user", "42", "user_42"]],
+    ["ERR-1093", ["err", "1093", "err-1093"]],
+    ["src/time/duration.ts", ["src", "time", "duration", "ts", "src/time/duration.ts"]],
+    ["ana@example.org", ["ana", "example", "org", "ana@example.org"]],
+    ["parseIsoDuration", ["parse", "iso", "duration", "parseisoduration"]],
+    ["HTTPServer", ["http", "server", "httpserver"]],
+    ["LH1174", ["lh", "1174", "lh1174"]],
+    ["10.4.2.17", ["10", "4", "2", "17", "10.4.2.17"]],
+    ["12,450.00 EUR", ["12", "450", "00", "12450.00", "eur"]],
+    ["two-factor sign-in", ["two", "factor", "sign", "in"]],
+    ["Melanie's dog doesn't bite", ["melanie", "dog", "does", "bite"]],
+    ["O'Brien", ["o", "brien", "obrien"]],
+    ["Crème brûlée, Łódź, Straße, ﬁne", ["creme", "brulee", "lodz", "strasse", "fine"]],
+    ["Ελλάδα Москва", ["ελλαδα", "москва"]],
+    ["한국어 사용자", ["한국어", "사용자"]],
+    ["用户喜欢绿茶", ["用户", "喜欢", "绿茶"]],
+    ["今日は東京で会議", ["今日", "は", "東京", "で", "会議"]],
+    ["ผู้ใช้ชอบกาแฟ", ["ผู้", "ใช้", "ชอบ", "กาแฟ"]],
+    ["", []],
+    ["… !? \u{1f600}", []],
+  ];
+  for (const [text, tokens] of cases) {
+    test(text, () => expect(tokenize(text)).toEqual(tokens));
+  }
+
+  test("an endless token keeps a fixed length, and equal ones stay equal", () => {
+    const blob = "abcdefghij".repeat(10_000);
+    const [token] = tokenize(blob);
+    expect(token?.length).toBeLessThanOrEqual(MAX_TOKEN_LENGTH);
+    expect(tokenize(blob)).toEqual([token as string]);
+    expect(tokenize(`${blob}x`)).not.toEqual([token as string]);
+  });
+});
