@@ -84,10 +84,3 @@ CREATE TABLE checkpoints (
   metadata        TEXT    NOT NULL      -- JSON object
 ) STRICT;
 CREATE INDEX checkpoints_by_agent ON checkpoints (agent, as_of_seq);
-
--- Full-text index of the live entries; rowid is entries.id. Derived, and no part of the record.
-CREATE VIRTUAL TABLE entry_words USING fts5 (
-  key, value, metadata,
-  content = '', contentless_delete = 1,
-  tokenize = 'unicode61 remove_diacritics 2'
-);

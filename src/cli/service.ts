@@ -13,6 +13,9 @@ import type { Serve } from "./listener.ts";
 import type { Logger } from "./logger.ts";
 import { isWritable, Sweeper } from "./upkeep.ts";
 
+/** What the search indexes of one reader thread may occupy. */
+const SEARCH_MEMORY_BYTES = 256 * 1024 * 1024;
+
 /** Everything that a service is made of. */
 export interface ServiceParts {
   settings: Settings;
@@ -35,6 +38,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     new WorkspacePool({
       workspacesDir: directory.workspaces,
       clockOffsetMs: 0,
+      searchMemoryBytes: SEARCH_MEMORY_BYTES,
       threads: settings.threads,
       onFailure: ({ where, name, frames }) =>
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") }),

@@ -150,7 +150,6 @@ export async function putEntry(
   // An expired entry is gone already: what follows it under the same key is a new one.
   const expired = updatedAt < retentionCutoff(agent.policies, moment.nowMs);
   const origin = expired ? { createdSeq: moment.seq, createdAt: moment.nowMs } : { createdSeq, createdAt };
-  await removeWords(tx, id);
   if (isSeen(agent, liveFrom)) {
     await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
     await insertLive(tx, agent, content, origin, moment);
@@ -169,7 +168,6 @@ export async function putEntry(
         id,
       ],
     );
-    await addWords(tx, id, content);
   }
   return 0;
 }
@@ -181,9 +179,9 @@ async function insertLive(
   origin: { createdSeq: number; createdAt: number },
   moment: Moment,
 ): Promise<void> {
-  const row = await tx.get<[number]>(
+  await tx.run(
     `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       agent.firstSeq,
       content.key,
@@ -196,21 +194,6 @@ async function insertLive(
       moment.nowMs,
     ],
   );
-  await addWords(tx, (row as [number])[0], content);
-}
-
-/** Full-text words of an entry. NUL, which SQL text cannot hold, separates words like a space. */
-export async function addWords(tx: Transaction, id: number, content: NewContent): Promise<void> {
-  await tx.run("INSERT INTO entry_words (rowid, key, value, metadata) VALUES (?, ?, ?, ?)", [
-    id,
-    content.key,
-    (JSON.parse(content.value) as string).replaceAll("\u0000", " "),
-    content.metadata,
-  ]);
-}
-
-export async function removeWords(tx: Transaction, id: number): Promise<void> {
-  await tx.run("DELETE FROM entry_words WHERE rowid = ?", [id]);
 }
 
 /**
@@ -226,7 +209,6 @@ async function endWhere(
 ): Promise<number> {
   const named = `agent = ? AND live_to IS NULL AND ${condition}`;
   const bound = [agent.firstSeq, ...parameters];
-  await tx.run(`DELETE FROM entry_words WHERE rowid IN (SELECT id FROM entries WHERE ${named})`, bound);
   const kept = await tx.run(`UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`, [
     seq,
     ...bound,
@@ -286,10 +268,7 @@ export async function removeExpired(
   );
   let live = 0;
   for (const [id, isLive] of rows) {
-    if (isLive === 1) {
-      live++;
-      await removeWords(tx, id);
-    }
+    live += isLive;
     await tx.run("DELETE FROM entries WHERE id = ?", [id]);
   }
   return { removed: rows.length, live };

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
-import { addWords, countExpired, type Moment, removeWords } from "./entries.ts";
+import { countExpired, type Moment } from "./entries.ts";
 
 /** What restoring would change, before anything is changed. */
 export interface RestorePlan {
@@ -78,21 +78,14 @@ export async function readVersion(
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {
   for (const id of plan.end) {
-    await removeWords(tx, id);
     await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
   }
   for (const id of plan.comeBack) {
-    const copy = await tx.get<[number]>(
+    await tx.run(
       `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
        SELECT agent, key, value, metadata, written_seq, created_seq, ?, created_at, updated_at
-       FROM entries WHERE id = ? RETURNING id`,
+       FROM entries WHERE id = ?`,
       [moment.seq, id],
     );
-    const { key, value, metadata } = await readVersion(tx, id);
-    await addWords(tx, (copy as [number])[0], {
-      key,
-      value: JSON.stringify(value),
-      metadata: JSON.stringify(metadata),
-    });
   }
 }

@@ -13,6 +13,8 @@ export interface ThreadOptions {
   workspacesDir: string;
   /** Added to the system clock, ms: tests move time with it. */
   clockOffsetMs: number;
+  /** What the search indexes of one thread may occupy, bytes. */
+  searchMemoryBytes: number;
 }
 
 /** One operation on its way to the thread that owns its workspace. */

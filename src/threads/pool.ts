@@ -50,12 +50,8 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    const { workspacesDir, clockOffsetMs } = options;
     const count = Math.max(1, options.threads);
-    this.#writers = Array.from(
-      { length: count },
-      () => new WriterThread({ workspacesDir, clockOffsetMs }, options),
-    );
+    this.#writers = Array.from({ length: count }, () => new WriterThread(threadOptions(options), options));
     this.#readers = new Array<ReaderThread | undefined>(count).fill(undefined);
   }
 
@@ -133,11 +129,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const index = this.#shard(workspaceId);
     const known = this.#readers[index];
     if (known !== undefined) return known;
-    const { workspacesDir, clockOffsetMs } = this.#options;
-    const started = new ReaderThread({ workspacesDir, clockOffsetMs }, this.#options);
+    const started = new ReaderThread(threadOptions(this.#options), this.#options);
     this.#readers[index] = started;
     return started;
   }
+}
+
+/** What a thread is told: no functions, which cannot be passed on. */
+function threadOptions({ workspacesDir, clockOffsetMs, searchMemoryBytes }: PoolOptions): ThreadOptions {
+  return { workspacesDir, clockOffsetMs, searchMemoryBytes };
 }
 
 function rejection(reason: Rejection): ProblemReply {

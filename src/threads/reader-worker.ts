@@ -7,6 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { streamExport } from "../features/audit/export.ts";
 import { streamCheckpoint } from "../features/checkpoints/state.ts";
 import { systemClock } from "../ids.ts";
+import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { Refusal } from "../workspace/operation.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
@@ -20,7 +21,7 @@ const UPKEEP_INTERVAL_MS = 30_000;
 /** Size of a chunk of a stream, UTF-16 units; larger pieces go as they are. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const { workspacesDir, clockOffsetMs } = workerData as ThreadOptions;
+const { workspacesDir, clockOffsetMs, searchMemoryBytes } = workerData as ThreadOptions;
 const clock = () => systemClock() + clockOffsetMs;
 const encoder = new TextEncoder();
 
@@ -31,6 +32,8 @@ const openReader = (workspaceId: string): Connection =>
 
 /** For queries; a stream has a connection of its own. */
 const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS });
+
+const indexes = new SearchIndexes(searchMemoryBytes);
 
 interface OpenStream {
   pieces: AsyncGenerator<string>;
@@ -62,7 +65,7 @@ type Query = Extract<ToReader, { kind: "query" }>["query"];
 async function runQuery(query: Query): Promise<void> {
   const { id, workspaceId, name, input, principal } = query;
   try {
-    const context = { workspaceId, principal, nowMs: clock() };
+    const context = { workspaceId, principal, nowMs: clock(), indexes };
     const reader = connections.use(workspaceId, context.nowMs);
     post({ kind: "found", id, found: await inquiryOf(name).query(reader, context, input) });
   } catch (error) {

@@ -7,6 +7,7 @@ import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AgentChange, AgentDirectory, AgentState } from "../state/agents.ts";
+import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
 import type { StreamPlan } from "./streams.ts";
@@ -55,6 +56,8 @@ export interface QueryContext {
   readonly workspaceId: string;
   readonly principal: Principal;
   readonly nowMs: number;
+  /** The search indexes of this thread. */
+  readonly indexes: SearchIndexes;
 }
 
 /**

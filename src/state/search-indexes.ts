@@ -1,0 +1,150 @@
+/**
+ * The search indexes that one reader thread holds. The database is their truth: an index is built from
+ * the live entries on an agent's first search, follows the agent's audit trail from then on, and is
+ * dropped when memory is short. Writing costs nothing for it.
+ */
+import { AgentIndex } from "../search/agent-index.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { AgentState } from "./agents.ts";
+
+/** Entries read at once while an index is built; other queries get their turn in between. */
+const ENTRIES_AT_ONCE = 500;
+/** Changed keys followed one by one; past that, comparing all entries is cheaper. */
+const MAX_FOLLOWED_KEYS = 20_000;
+
+type DocumentRow = [id: number, key: string, value: string, metadata: string, writtenSeq: number];
+
+interface Loaded {
+  index: AgentIndex;
+  /** Which row each key has, and which write of it is indexed. */
+  rows: Map<string, { id: number; writtenSeq: number }>;
+  /** The agent's events up to here are in the index. */
+  throughAgentSeq: number;
+}
+
+export class SearchIndexes {
+  /** In order of last use, the oldest first. */
+  readonly #loaded = new Map<string, Loaded>();
+  /** Work on one agent's index goes one after another. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #maxBytes: number;
+
+  /** `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Runs `use` with the agent's index, as it is with all that was committed when this was called. */
+  async with<T>(
+    reader: Reader,
+    workspaceId: string,
+    agent: AgentState,
+    use: (index: AgentIndex) => T,
+  ): Promise<T> {
+    const name = `${workspaceId}/${agent.agentId}`;
+    const before = this.#turns.get(name) ?? Promise.resolve();
+    const turn = before.then(async () => use((await this.#current(reader, name, agent)).index));
+    const settled = turn.catch(() => {});
+    this.#turns.set(name, settled);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(name) === settled) this.#turns.delete(name);
+      this.#evict(name);
+    }
+  }
+
+  async #current(reader: Reader, name: string, agent: AgentState): Promise<Loaded> {
+    const known = this.#loaded.get(name);
+    const loaded = known ?? { index: new AgentIndex(), rows: new Map(), throughAgentSeq: 0 };
+    this.#loaded.delete(name);
+    try {
+      if (known === undefined) await compareAll(reader, agent, loaded);
+      else await follow(reader, agent, loaded);
+    } catch (error) {
+      loaded.index.close();
+      throw error;
+    }
+    loaded.throughAgentSeq = agent.headSeq;
+    this.#loaded.set(name, loaded);
+    return loaded;
+  }
+
+  /** Drops indexes, the longest unused first, until the rest fits. */
+  #evict(inUse: string): void {
+    let bytes = 0;
+    for (const { index } of this.#loaded.values()) bytes += index.memoryBytes;
+    for (const [name, { index }] of this.#loaded) {
+      if (bytes <= this.#maxBytes) return;
+      if (name === inUse || this.#turns.has(name)) continue;
+      bytes -= index.memoryBytes;
+      this.#loaded.delete(name);
+      index.close();
+    }
+  }
+}
+
+/** Brings an index up to the agent's newest event. */
+async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promise<void> {
+  if (agent.headSeq === loaded.throughAgentSeq) return;
+  const changes = await reader.all<[operation: string, key: string | null]>(
+    `SELECT operation, details ->> '$.key' FROM events
+     WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')
+       AND operation IN ('data.write', 'data.delete', 'data.delete_prefix', 'data.expire', 'data.erase',
+                         'checkpoint.restore')
+     LIMIT ?`,
+    [agent.agentId, loaded.throughAgentSeq, agent.headSeq, MAX_FOLLOWED_KEYS + 1],
+  );
+  const keys = new Set<string>();
+  for (const [, key] of changes) {
+    // An event that names no key (or no longer does) may have changed any entry.
+    if (key === null || changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
+    keys.add(key);
+  }
+  for (const key of keys) await followKey(reader, agent, loaded, key);
+}
+
+async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key: string): Promise<void> {
+  const row = await reader.get<DocumentRow>(
+    `SELECT id, key, value, metadata, written_seq FROM entries
+     WHERE agent = ? AND key = ? AND live_to IS NULL`,
+    [agent.firstSeq, key],
+  );
+  const indexed = loaded.rows.get(key);
+  if (indexed !== undefined && indexed.id !== row?.[0]) loaded.index.remove(indexed.id);
+  if (row === undefined) loaded.rows.delete(key);
+  else if (indexed?.id !== row[0] || indexed.writtenSeq !== row[4]) addRow(loaded, row);
+}
+
+function addRow(loaded: Loaded, [id, key, value, metadata, writtenSeq]: DocumentRow): void {
+  loaded.index.add(id, { key, value: JSON.parse(value) as string, metadata: JSON.parse(metadata) });
+  loaded.rows.set(key, { id, writtenSeq });
+}
+
+/** Compares an index with all live entries, in key order, and mends what differs. */
+async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Promise<void> {
+  const stale = new Set(loaded.rows.keys());
+  let after = "";
+  for (;;) {
+    const rows = await reader.all<DocumentRow>(
+      `SELECT id, key, value, metadata, written_seq FROM entries
+       WHERE agent = ? AND live_to IS NULL AND key > ? ORDER BY key LIMIT ?`,
+      [agent.firstSeq, after, ENTRIES_AT_ONCE],
+    );
+    for (const row of rows) {
+      const [id, key, , , writtenSeq] = row;
+      stale.delete(key);
+      const indexed = loaded.rows.get(key);
+      if (indexed?.id === id && indexed.writtenSeq === writtenSeq) continue;
+      if (indexed !== undefined && indexed.id !== id) loaded.index.remove(indexed.id);
+      addRow(loaded, row);
+    }
+    if (rows.length < ENTRIES_AT_ONCE) break;
+    after = (rows.at(-1) as DocumentRow)[1];
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  for (const key of stale) {
+    loaded.index.remove((loaded.rows.get(key) as { id: number }).id);
+    loaded.rows.delete(key);
+  }
+}
