@@ -17,7 +17,7 @@ const NODE_BYTES = 1 + 2 * HASH_BYTES;
 const node = new Uint8Array(NODE_BYTES);
 node[0] = 1;
 
-/** The hash of an inner node, written to `target` at `at`; the operands may lie there too. */
+/** The hash of an inner node. */
 export function hashNode(left: Uint8Array, right: Uint8Array): Uint8Array {
   node.set(left, 1);
   node.set(right, 1 + HASH_BYTES);
@@ -61,73 +61,97 @@ export function rootOfRow(hashes: Uint8Array): Uint8Array {
   return row.slice(0, HASH_BYTES);
 }
 
-/** The heights of the complete subtrees that a tree of `size` leaves falls into, the largest first. */
-export function subtreeHeights(size: number): number[] {
-  const heights: number[] = [];
-  for (let height = 0, rest = size; rest > 0; height++, rest = Math.floor(rest / 2)) {
-    if (rest % 2 === 1) heights.unshift(height);
+/** The complete subtree of 2^height leaves that is number `index` of its height. */
+export interface Subtree {
+  height: number;
+  index: number;
+}
+
+/** The fewest complete subtrees that cover the leaves `start` to `end` (exclusive), from left to right. */
+export function coveringSubtrees(start: number, end: number): Subtree[] {
+  const subtrees: Subtree[] = [];
+  for (let at = start; at < end; ) {
+    let height = 0;
+    while (at % 2 ** (height + 1) === 0 && at + 2 ** (height + 1) <= end) height += 1;
+    subtrees.push({ height, index: at / 2 ** height });
+    at += 2 ** height;
   }
-  return heights;
+  return subtrees;
 }
 
 /**
- * A growing tree of which only the right edge is kept: one hash for each complete subtree. Appending
- * is amortised O(1), the root O(log n).
+ * A run of leaves of which only the roots of the fewest covering subtrees are kept: O(log n) hashes.
+ * One that begins at leaf 0 is a tree. Appending a leaf is amortised O(1).
  */
-export class Frontier {
-  #size = 0;
-  // By height; only those whose bit is set in the size are in use.
-  readonly #subtrees: Uint8Array[] = [];
+export class CompactRange {
+  readonly start: number;
+  #end: number;
+  // The covering subtrees, as a stack: root, number of leaves, first leaf.
+  readonly #roots: Uint8Array[] = [];
+  readonly #widths: number[] = [];
+  readonly #starts: number[] = [];
 
-  /** The number of leaves. */
-  get size(): number {
-    return this.#size;
+  /** An empty run that begins at leaf `start`. */
+  constructor(start = 0) {
+    this.start = start;
+    this.#end = start;
+  }
+
+  /** Where the run ends: the number of its last leaf plus one. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The roots of the covering subtrees, from left to right. */
+  get roots(): readonly Uint8Array[] {
+    return this.#roots;
   }
 
   /**
-   * A tree of `size` leaves, from its complete subtrees, the largest first.
+   * A run from the roots of its covering subtrees.
    *
-   * @throws RangeError when there are not as many as that size has
+   * @throws RangeError when there are not as many as that run has
    */
-  static of(size: number, subtrees: readonly Uint8Array[]): Frontier {
-    const heights = subtreeHeights(size);
-    if (heights.length !== subtrees.length) throw new RangeError("not the subtrees of a tree of this size");
-    const frontier = new Frontier();
-    for (const [index, height] of heights.entries())
-      frontier.appendSubtree(height, subtrees[index] as Uint8Array);
-    return frontier;
+  static of(start: number, end: number, roots: readonly Uint8Array[]): CompactRange {
+    const subtrees = coveringSubtrees(start, end);
+    if (subtrees.length !== roots.length) throw new RangeError("not the subtrees of such a run of leaves");
+    const range = new CompactRange(start);
+    for (const [at, { height }] of subtrees.entries()) range.#push(2 ** height, roots[at] as Uint8Array);
+    return range;
   }
 
   /** Adds a leaf by its hash. */
   append(leaf: Uint8Array): void {
-    this.appendSubtree(0, leaf);
+    this.#push(1, leaf);
   }
 
-  /**
-   * Adds 2^height leaves at once, by the root over them.
-   *
-   * @throws RangeError when the tree's size is no multiple of that
-   */
-  appendSubtree(height: number, root: Uint8Array): void {
-    const width = 2 ** height;
-    if (this.#size % width !== 0) throw new RangeError("a subtree stands at a multiple of its own size only");
-    let hash = root;
-    let level = height;
-    for (let rest = this.#size / width; rest % 2 === 1; rest = (rest - 1) / 2) {
-      hash = hashNode(this.#subtrees[level] as Uint8Array, hash);
-      level += 1;
-    }
-    this.#subtrees[level] = hash;
-    this.#size += width;
+  /** Adds the run that begins where this one ends. @throws RangeError when it begins elsewhere */
+  appendRange(next: CompactRange): void {
+    if (next.start !== this.#end) throw new RangeError("the runs do not meet");
+    for (const [at, root] of next.#roots.entries()) this.#push(next.#widths[at] as number, root);
   }
 
-  /** The complete subtrees, the largest first. */
-  subtrees(): Uint8Array[] {
-    return subtreeHeights(this.#size).map((height) => this.#subtrees[height] as Uint8Array);
-  }
-
-  /** The root of the tree as it is now. */
+  /** The root of the tree. @throws RangeError when the run does not begin at leaf 0 */
   root(): Uint8Array {
-    return foldSubtrees(this.subtrees());
+    if (this.start !== 0) throw new RangeError("only a run from leaf 0 is a tree");
+    return foldSubtrees(this.#roots);
+  }
+
+  #push(width: number, root: Uint8Array): void {
+    let [hash, wide, start] = [root, width, this.#end];
+    // The stack's top is the left half of a larger subtree when it is as wide and stands even.
+    for (let top = this.#widths.length - 1; top >= 0 && this.#widths[top] === wide; top--) {
+      const left = this.#starts[top] as number;
+      if (left % (2 * wide) !== 0) break;
+      hash = hashNode(this.#roots.pop() as Uint8Array, hash);
+      start = left;
+      wide *= 2;
+      this.#widths.pop();
+      this.#starts.pop();
+    }
+    this.#roots.push(hash);
+    this.#widths.push(wide);
+    this.#starts.push(start);
+    this.#end += width;
   }
 }

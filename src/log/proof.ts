@@ -4,14 +4,15 @@
  * Making one reads O(log n) rows of hashes through a {@link TileReader}.
  */
 import {
-  Frontier,
+  CompactRange,
+  coveringSubtrees,
   foldSubtrees,
   HASH_BYTES,
   hashNode,
   rootOfRow,
+  type Subtree,
   sameHash,
   splitPoint,
-  subtreeHeights,
 } from "./merkle.ts";
 import { TILE_HEIGHT, type TileReader } from "./tiles.ts";
 
@@ -134,49 +135,31 @@ export async function rangeProof(
   if (start < 0 || start > end || end > size) throw new RangeError("the tree has no such leaves");
   const read = ({ height, index }: Subtree): Promise<Uint8Array> => completeRoot(height, index, reader);
   return {
-    before: await Promise.all(subtreesBetween(0, start).map(read)),
-    after: await Promise.all(subtreesBetween(end, size).map(read)),
+    before: await Promise.all(coveringSubtrees(0, start).map(read)),
+    after: await Promise.all(coveringSubtrees(end, size).map(read)),
   };
 }
 
-/** A tree grown to `start` leaves by a range proof; append the leaves of the range to it, then {@link close}. */
-export function openRange(start: number, proof: RangeProof): Frontier | null {
-  return subtreeHeights(start).length === proof.before.length ? Frontier.of(start, proof.before) : null;
-}
-
-/** Whether the tree, grown by the leaves of the range and then by the proof, is the one given. */
-export function closeRange(
-  range: Frontier,
+/** Whether a run of leaves, with what the proof says stands around it, makes the tree. */
+export function verifyRange(
+  run: CompactRange,
   tree: { size: number; root: Uint8Array },
-  proof: RangeProof,
+  { before, after }: RangeProof,
 ): boolean {
-  const rest = subtreesBetween(range.size, tree.size);
-  if (rest.length !== proof.after.length || range.size > tree.size) return false;
-  for (const [at, { height }] of rest.entries()) range.appendSubtree(height, proof.after[at] as Uint8Array);
-  return sameHash(range.root(), tree.root);
-}
-
-/** The complete subtree of 2^height leaves that is number `index` of its height. */
-interface Subtree {
-  height: number;
-  index: number;
-}
-
-/** The fewest complete subtrees that cover the leaves `start` to `end`, from left to right. */
-function subtreesBetween(start: number, end: number): Subtree[] {
-  const subtrees: Subtree[] = [];
-  for (let at = start; at < end; ) {
-    let height = 0;
-    while (at % 2 ** (height + 1) === 0 && at + 2 ** (height + 1) <= end) height += 1;
-    subtrees.push({ height, index: at / 2 ** height });
-    at += 2 ** height;
-  }
-  return subtrees;
+  const fits =
+    run.end <= tree.size &&
+    coveringSubtrees(0, run.start).length === before.length &&
+    coveringSubtrees(run.end, tree.size).length === after.length;
+  if (!fits) return false;
+  const whole = CompactRange.of(0, run.start, before);
+  whole.appendRange(run);
+  whole.appendRange(CompactRange.of(run.end, tree.size, after));
+  return sameHash(whole.root(), tree.root);
 }
 
 /** The root over the leaves `start` to `end`, where `start` is as the tree's own division has it. */
 async function rootOf(start: number, end: number, reader: TileReader): Promise<Uint8Array> {
-  const parts = subtreesBetween(start, end).map(({ height, index }) => completeRoot(height, index, reader));
+  const parts = coveringSubtrees(start, end).map(({ height, index }) => completeRoot(height, index, reader));
   return foldSubtrees(await Promise.all(parts));
 }
 

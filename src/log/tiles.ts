@@ -6,7 +6,7 @@
  * leaf hashes behind the last full tile of level 0 stand in the events themselves. So adding an
  * event costs nothing until it is sealed, a proof reads O(log n) tiles, and opening a log reads none.
  */
-import { foldSubtrees, HASH_BYTES, rootOfRow, subtreeHeights } from "./merkle.ts";
+import { coveringSubtrees, foldSubtrees, HASH_BYTES, rootOfRow } from "./merkle.ts";
 
 /** Hashes in a full tile, and the height of the tree that they are the leaves of. */
 export const TILE_WIDTH = 256;
@@ -111,11 +111,9 @@ export class TileWriter {
 
 /** The roots of the complete subtrees over a row of hashes, the largest first. */
 export function completeSubtrees(row: Uint8Array): Uint8Array[] {
-  let at = 0;
-  return subtreeHeights(row.length / HASH_BYTES).map((height) => {
+  return coveringSubtrees(0, row.length / HASH_BYTES).map(({ height, index }) => {
     const length = 2 ** height * HASH_BYTES;
-    at += length;
-    return rootOfRow(row.subarray(at - length, at));
+    return rootOfRow(row.subarray(index * length, (index + 1) * length));
   });
 }
 

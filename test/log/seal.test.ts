@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
-import { Frontier } from "../../src/log/merkle.ts";
+import { CompactRange } from "../../src/log/merkle.ts";
 import {
   checkSignature,
   ed25519Signer,
@@ -140,7 +140,7 @@ describe("seals (C2SP tlog-checkpoint)", () => {
 async function sealed(count: number) {
   const log = sampleLog(count);
   const tiles = new MemoryTiles();
-  const frontier = new Frontier();
+  const frontier = new CompactRange();
   for (const { hash } of log.events) {
     tiles.tail.push(Buffer.from(hash, "hex"));
     frontier.append(Buffer.from(hash, "hex"));
