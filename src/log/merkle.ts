@@ -1,0 +1,157 @@
+/**
+ * Merkle trees after RFC 6962, section 2.1 (RFC 9162, 2.1): hashes of 32 bytes,
+ *
+ *   leaf  SHA-256(0x00 ‖ entry)         node  SHA-256(0x01 ‖ left ‖ right)
+ *
+ * The entry of leaf `seq` is the canonical bytes of event `seq`, so the leaf hash is the event's hash.
+ */
+import { SHA256 } from "bun";
+
+/** The length of a hash, bytes. */
+export const HASH_BYTES = 32;
+
+/** The root of the tree without leaves: SHA-256 of nothing (RFC 6962, 2.1). */
+export const EMPTY_ROOT: Uint8Array = SHA256.hash("") as Uint8Array;
+
+const NODE_BYTES = 1 + 2 * HASH_BYTES;
+const node = new Uint8Array(NODE_BYTES);
+node[0] = 1;
+
+/** The hash of an inner node. */
+export function hashNode(left: Uint8Array, right: Uint8Array): Uint8Array {
+  node.set(left, 1);
+  node.set(right, 1 + HASH_BYTES);
+  return SHA256.hash(node) as Uint8Array;
+}
+
+/** Whether two hashes are the same. */
+export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
+/** The largest power of two below `size`, where a tree of two or more leaves divides (RFC 6962, 2.1). */
+export function splitPoint(size: number): number {
+  let half = 1;
+  while (half * 2 < size) half *= 2;
+  return half;
+}
+
+/** The root over complete subtrees that stand side by side, the largest first. */
+export function foldSubtrees(subtrees: readonly Uint8Array[]): Uint8Array {
+  let root = subtrees.at(-1);
+  if (root === undefined) return EMPTY_ROOT;
+  for (let index = subtrees.length - 2; index >= 0; index--)
+    root = hashNode(subtrees[index] as Uint8Array, root);
+  return root;
+}
+
+/** The root over a power of two of hashes that stand one behind the other in `hashes`. */
+export function rootOfRow(hashes: Uint8Array): Uint8Array {
+  const row = new Uint8Array(hashes);
+  for (let count = row.length / HASH_BYTES; count > 1; count /= 2) {
+    for (let index = 0; index < count / 2; index++) {
+      const at = 2 * index * HASH_BYTES;
+      const pair = hashNode(
+        row.subarray(at, at + HASH_BYTES),
+        row.subarray(at + HASH_BYTES, at + 2 * HASH_BYTES),
+      );
+      row.set(pair, index * HASH_BYTES);
+    }
+  }
+  return row.slice(0, HASH_BYTES);
+}
+
+/** The complete subtree of 2^height leaves that is number `index` of its height. */
+export interface Subtree {
+  height: number;
+  index: number;
+}
+
+/** The fewest complete subtrees that cover the leaves `start` to `end` (exclusive), from left to right. */
+export function coveringSubtrees(start: number, end: number): Subtree[] {
+  const subtrees: Subtree[] = [];
+  for (let at = start; at < end; ) {
+    let height = 0;
+    while (at % 2 ** (height + 1) === 0 && at + 2 ** (height + 1) <= end) height += 1;
+    subtrees.push({ height, index: at / 2 ** height });
+    at += 2 ** height;
+  }
+  return subtrees;
+}
+
+/**
+ * A run of leaves of which only the roots of the fewest covering subtrees are kept: O(log n) hashes.
+ * One that begins at leaf 0 is a tree. Appending a leaf is amortised O(1).
+ */
+export class CompactRange {
+  readonly start: number;
+  #end: number;
+  // The covering subtrees, as a stack: root, number of leaves, first leaf.
+  readonly #roots: Uint8Array[] = [];
+  readonly #widths: number[] = [];
+  readonly #starts: number[] = [];
+
+  /** An empty run that begins at leaf `start`. */
+  constructor(start = 0) {
+    this.start = start;
+    this.#end = start;
+  }
+
+  /** Where the run ends: the number of its last leaf plus one. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The roots of the covering subtrees, from left to right. */
+  get roots(): readonly Uint8Array[] {
+    return this.#roots;
+  }
+
+  /**
+   * A run from the roots of its covering subtrees.
+   *
+   * @throws RangeError when there are not as many as that run has
+   */
+  static of(start: number, end: number, roots: readonly Uint8Array[]): CompactRange {
+    const subtrees = coveringSubtrees(start, end);
+    if (subtrees.length !== roots.length) throw new RangeError("not the subtrees of such a run of leaves");
+    const range = new CompactRange(start);
+    for (const [at, { height }] of subtrees.entries()) range.#push(2 ** height, roots[at] as Uint8Array);
+    return range;
+  }
+
+  /** Adds a leaf by its hash. */
+  append(leaf: Uint8Array): void {
+    this.#push(1, leaf);
+  }
+
+  /** Adds the run that begins where this one ends. @throws RangeError when it begins elsewhere */
+  appendRange(next: CompactRange): void {
+    if (next.start !== this.#end) throw new RangeError("the runs do not meet");
+    for (const [at, root] of next.#roots.entries()) this.#push(next.#widths[at] as number, root);
+  }
+
+  /** The root of the tree. @throws RangeError when the run does not begin at leaf 0 */
+  root(): Uint8Array {
+    if (this.start !== 0) throw new RangeError("only a run from leaf 0 is a tree");
+    return foldSubtrees(this.#roots);
+  }
+
+  #push(width: number, root: Uint8Array): void {
+    let [hash, wide, start] = [root, width, this.#end];
+    // The stack's top is the left half of a larger subtree when it is as wide and stands even.
+    for (let top = this.#widths.length - 1; top >= 0 && this.#widths[top] === wide; top--) {
+      const left = this.#starts[top] as number;
+      if (left % (2 * wide) !== 0) break;
+      hash = hashNode(this.#roots.pop() as Uint8Array, hash);
+      start = left;
+      wide *= 2;
+      this.#widths.pop();
+      this.#starts.pop();
+    }
+    this.#roots.push(hash);
+    this.#widths.push(wide);
+    this.#starts.push(start);
+    this.#end += width;
+  }
+}

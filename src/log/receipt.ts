@@ -1,0 +1,117 @@
+/**
+ * Receipts: one text file that proves one event, checked with a public key alone. It is a C2SP
+ * tlog-proof whose extra data is the event as the API shows it (JSON, present.ts):
+ *
+ *   c2sp.org/tlog-proof@v1
+ *   extra <base64 of the event's JSON>
+ *   index <seq>
+ *   <base64 of a hash> …            the inclusion proof, from the leaf up
+ *
+ *   <the seal, verbatim>
+ */
+import type { JsonValue } from "../json.ts";
+import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
+import { commitmentOfText, eventHash } from "./hash.ts";
+import { parseStrictJson, StrictJsonError } from "./json-strict.ts";
+import { HASH_BYTES } from "./merkle.ts";
+import { fromBase64, NoteError } from "./note.ts";
+import { type ExportedEvent, presentEventJson, storedFromPresented } from "./present.ts";
+import { MAX_PROOF_HASHES, verifyInclusion } from "./proof.ts";
+import type { StoredEvent } from "./rows.ts";
+import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "./seal.ts";
+
+/** The first line of a receipt. */
+export const RECEIPT_HEAD = "c2sp.org/tlog-proof@v1";
+
+/** The longest receipt that is read, characters. */
+export const MAX_RECEIPT_CHARS = 32 * 1024 * 1024;
+
+/** A receipt taken apart; nothing is verified yet. */
+export interface Receipt {
+  stored: ExportedEvent;
+  event: AuditEventBody;
+  index: number;
+  path: Uint8Array[];
+  seal: Seal;
+}
+
+/** A text that is no receipt. */
+export class ReceiptError extends Error {
+  override readonly name = "ReceiptError";
+}
+
+/** The text of a receipt. */
+export function makeReceipt(stored: StoredEvent, path: readonly Uint8Array[], seal: string): string {
+  const shown = presentEventJson(stored);
+  const { seq } = JSON.parse(shown) as { seq: number };
+  const proof = path.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("");
+  return `${RECEIPT_HEAD}\nextra ${Buffer.from(shown).toString("base64")}\nindex ${seq}\n${proof}\n${seal}`;
+}
+
+/** Takes a receipt apart. @throws ReceiptError when it is none */
+export function parseReceipt(text: string): Receipt {
+  if (text.length > MAX_RECEIPT_CHARS) throw new ReceiptError("too long for a receipt");
+  const end = text.indexOf("\n\n");
+  const [head, extra = "", index = "", ...path] = text.slice(0, Math.max(end, 0)).split("\n");
+  if (head !== RECEIPT_HEAD) throw new ReceiptError(`a receipt begins with ${RECEIPT_HEAD}`);
+  const shown = extra.startsWith("extra ") ? fromBase64(extra.slice("extra ".length)) : null;
+  if (shown === null) throw new ReceiptError("the receipt's event is missing or no base64");
+  const number = /^index (0|[1-9][0-9]{0,15})$/.exec(index);
+  if (number === null || path.length > MAX_PROOF_HASHES)
+    throw new ReceiptError("the receipt's proof is not in form");
+  try {
+    const stored = storedFromPresented(parseStrictJson(decodeUtf8(shown)) as JsonValue);
+    const event = parseEvent(stored.canonical);
+    return {
+      stored,
+      event,
+      index: Number(number[1]),
+      path: path.map(asHash),
+      seal: parseSeal(text.slice(end + 2)),
+    };
+  } catch (error) {
+    const known =
+      error instanceof EventFormatError || error instanceof StrictJsonError || error instanceof NoteError;
+    if (known) throw new ReceiptError(error.message);
+    throw error;
+  }
+}
+
+/**
+ * What is wrong with a receipt; null when it proves its event.
+ *
+ * @param publicKey the sealing key, 32 raw bytes, known from elsewhere
+ */
+export function receiptProblem(
+  { stored, event, index, path, seal }: Receipt,
+  publicKey: Uint8Array,
+): string | null {
+  const hash = eventHash(stored.canonical);
+  if (stored.hash !== hash) return "the event does not have the hash that it states";
+  if (stored.details !== null || stored.salt !== null) {
+    if (stored.details === null || stored.salt === null)
+      return "details and salt are not both there or both erased";
+    if (commitmentOfText(stored.salt, stored.details) !== event.details_commitment) {
+      return "the details do not fit the event's commitment";
+    }
+  }
+  if (event.seq !== index) return "the proof is of another event";
+  if (sealedWorkspace(seal) !== event.workspace_id) return "the seal is of another workspace";
+  if (checkSeal(seal, publicKey) !== "good") return "the seal is not signed by this key";
+  const included = verifyInclusion(Buffer.from(hash, "hex"), index, seal, path);
+  return included ? null : "the proof does not lead from the event to the seal";
+}
+
+function asHash(line: string): Uint8Array {
+  const hash = fromBase64(line);
+  if (hash?.length !== HASH_BYTES) throw new ReceiptError("a line of the receipt's proof is no hash");
+  return hash;
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ReceiptError("the receipt's event is not UTF-8");
+  }
+}

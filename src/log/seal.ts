@@ -1,0 +1,72 @@
+/**
+ * Seals: signed tree heads of a workspace's log, after C2SP tlog-checkpoint. A seal is a signed note
+ * of three lines,
+ *
+ *   <origin>          <host>/<workspace id>
+ *   <tree size>       events sealed, decimal
+ *   <root>            base64 of the RFC 6962 root over them
+ *
+ * signed under the origin as key name. Extension lines are neither made nor accepted. Signatures
+ * of other keys may follow (cosignatures of witnesses, see witness.ts).
+ */
+import { HASH_BYTES } from "./merkle.ts";
+import {
+  checkSignature,
+  fromBase64,
+  NoteError,
+  type NoteSigner,
+  parseNote,
+  type SignedNote,
+  signNote,
+  verifierKey,
+} from "./note.ts";
+
+/** A signed tree head. */
+export interface Seal {
+  origin: string;
+  size: number;
+  root: Uint8Array;
+  /** The note as it was read, signatures included. */
+  note: SignedNote;
+}
+
+/** The text that is signed. */
+export function sealText(origin: string, size: number, root: Uint8Array): string {
+  if (origin === "" || /[\n\s+]/u.test(origin))
+    throw new NoteError("an origin is not empty and has neither spaces nor +");
+  return `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
+}
+
+/** The text of a new seal. The signers' name is the origin. */
+export function makeSeal(
+  tree: { origin: string; size: number; root: Uint8Array },
+  signers: readonly NoteSigner[],
+): string {
+  return signNote(sealText(tree.origin, tree.size, tree.root), signers);
+}
+
+/** Reads a seal; its signature is not looked at. @throws NoteError when it is none */
+export function parseSeal(text: string): Seal {
+  const note = parseNote(text);
+  const lines = note.text.split("\n");
+  const [origin, size, root] = lines as [string, string, string];
+  if (lines.length !== 4 || origin === "")
+    throw new NoteError("a seal has three lines before its signatures");
+  if (!/^(0|[1-9][0-9]{0,15})$/.test(size) || !Number.isSafeInteger(Number(size))) {
+    throw new NoteError("the seal's tree size is no number");
+  }
+  const hash = fromBase64(root);
+  if (hash?.length !== HASH_BYTES) throw new NoteError("the seal's root is no hash");
+  return { origin, size: Number(size), root: hash, note };
+}
+
+/** The workspace that a seal is of: the last part of its origin. */
+export function sealedWorkspace(seal: Seal): string {
+  return seal.origin.slice(seal.origin.lastIndexOf("/") + 1);
+}
+
+/** Looks for the signature of one key (32 raw bytes) on a seal, under the seal's origin. */
+export function checkSeal(seal: Seal, publicKey: Uint8Array): "good" | "bad" | "absent" {
+  if (/[\s+]/u.test(seal.origin)) return "absent";
+  return checkSignature(seal.note, verifierKey(seal.origin, publicKey));
+}

@@ -1,0 +1,90 @@
+/**
+ * What is said to a witness and what it answers: C2SP tlog-witness `add-checkpoint`, and the
+ * timestamped Ed25519 cosignatures of C2SP tlog-cosignature (`cosignature/v1`).
+ */
+
+import { HASH_BYTES } from "./merkle.ts";
+import {
+  formatNote,
+  formatSignature,
+  fromBase64,
+  NoteError,
+  type NoteSignature,
+  parseSignatures,
+  SIGNATURE_COSIGNATURE_V1,
+  type VerifierKey,
+  verifyEd25519,
+} from "./note.ts";
+import { MAX_PROOF_HASHES } from "./proof.ts";
+import { parseSeal, type Seal } from "./seal.ts";
+
+const TIMESTAMP_BYTES = 8;
+const ED25519_BYTES = 64;
+
+/** The body of `add-checkpoint`: the tree size that the witness knows, the proof from it, the seal. */
+export function addCheckpointBody(oldSize: number, proof: readonly Uint8Array[], seal: string): string {
+  if (proof.length > MAX_PROOF_HASHES) throw new RangeError("a consistency proof has at most 63 hashes");
+  return `old ${oldSize}\n${proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("")}\n${seal}`;
+}
+
+/** Reads the body of `add-checkpoint`, as a witness does. @throws NoteError */
+export function parseAddCheckpoint(body: string): { oldSize: number; proof: Uint8Array[]; seal: Seal } {
+  const end = body.indexOf("\n\n");
+  const [first = "", ...lines] = body.slice(0, Math.max(end, 0)).split("\n");
+  const size = /^old (0|[1-9][0-9]{0,15})$/.exec(first);
+  if (size === null || lines.length > MAX_PROOF_HASHES)
+    throw new NoteError("not a request to add a checkpoint");
+  const proof = lines.map((line) => {
+    const hash = fromBase64(line);
+    if (hash?.length !== HASH_BYTES) throw new NoteError("a line of the proof is no hash");
+    return hash;
+  });
+  return { oldSize: Number(size[1]), proof, seal: parseSeal(body.slice(end + 2)) };
+}
+
+/** The message that a `cosignature/v1` signs: the time, POSIX seconds, and the seal's three lines. */
+export function cosignedText(seal: Seal, timestamp: bigint): string {
+  return `cosignature/v1\ntime ${timestamp}\n${seal.note.text}`;
+}
+
+/**
+ * The time of a witness's cosignature, POSIX seconds; null when the line is not a good one of this key.
+ *
+ * @param witness a key of type 0x04
+ */
+export function checkCosignature(seal: Seal, line: NoteSignature, witness: VerifierKey): bigint | null {
+  if (witness.type !== SIGNATURE_COSIGNATURE_V1) return null;
+  if (line.name !== witness.name || line.keyId !== witness.keyId) return null;
+  if (line.signature.length !== TIMESTAMP_BYTES + ED25519_BYTES) return null;
+  const timestamp = Buffer.from(line.signature).readBigUInt64BE();
+  if (timestamp >= 1n << 63n) return null;
+  const signature = line.signature.subarray(TIMESTAMP_BYTES);
+  return verifyEd25519(witness.publicKey, cosignedText(seal, timestamp), signature) ? timestamp : null;
+}
+
+/** A cosignature line as a witness makes it, from the signature over {@link cosignedText}. */
+export function formatCosignature(witness: VerifierKey, timestamp: bigint, signature: Uint8Array): string {
+  const bytes = Buffer.alloc(TIMESTAMP_BYTES + signature.length);
+  bytes.writeBigUInt64BE(timestamp);
+  bytes.set(signature, TIMESTAMP_BYTES);
+  return formatSignature({ name: witness.name, keyId: witness.keyId, signature: bytes });
+}
+
+/**
+ * The seal with the good cosignatures of known witnesses that an answer brings; lines of unknown
+ * keys are left out.
+ *
+ * @throws NoteError when the answer is not made of signature lines, or none is good
+ */
+export function withCosignatures(
+  sealNote: string,
+  answer: string,
+  witnesses: readonly VerifierKey[],
+): string {
+  const seal = parseSeal(sealNote);
+  const good = parseSignatures(answer).filter((line) =>
+    witnesses.some((witness) => checkCosignature(seal, line, witness) !== null),
+  );
+  if (good.length === 0) throw new NoteError("the answer has no good cosignature of a known witness");
+  return formatNote({ text: seal.note.text, signatures: [...seal.note.signatures, ...good] });
+}
