@@ -40,7 +40,7 @@ export function privateKeyBlock(text: string, at: number): Hit | null {
   return secretHit("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
 }
 
-const TELEGRAM_SECRET = /:A[A-Za-z0-9_-]{33,35}(?![A-Za-z0-9_-])/y;
+const TELEGRAM_SECRET = /:A(?=[A-Za-z_-]{0,32}\d)[A-Za-z0-9_-]{33,35}(?![A-Za-z0-9_-])/y;
 const LONGEST_BOT_ID = 16;
 const SHORTEST_BOT_ID = 5;
 
@@ -49,6 +49,7 @@ export function telegramToken(text: string, at: number): Hit | null {
   let start = at;
   while (start > 0 && at - start <= LONGEST_BOT_ID && isDigit(text.charCodeAt(start - 1))) start--;
   if (at - start < SHORTEST_BOT_ID || at - start > LONGEST_BOT_ID) return null;
+  if (start > 0 && /[A-Za-z_]/.test(text[start - 1] as string)) return null;
   TELEGRAM_SECRET.lastIndex = at;
   return TELEGRAM_SECRET.test(text) ? secretHit("provider_token", start, TELEGRAM_SECRET.lastIndex) : null;
 }

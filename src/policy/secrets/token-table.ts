@@ -197,7 +197,7 @@ export const TOKEN_ROWS: readonly TokenRow[] = [
   ["DeepSeek", "sk-", "h{32}"],
   ["Stability", "sk-", "n{40,60}"],
   ["ElevenLabs", "sk_", "h{48}"],
-  ["Groq", "gsk_", "n{48,56}"],
+  ["Groq", "gsk_", "n{48,52}"],
   ["Perplexity", "pplx-", "n{40,56}"],
   ["Hugging Face", "hf_", "a{34}"],
   ["Hugging Face", "api_org_", "a{34}"],

@@ -7,6 +7,13 @@ import { FOLD, foldWord } from "./fold.ts";
 /** Class of every code unit that no word contains. */
 const OTHER = 0;
 const MAX_STATES = 0xffff;
+/**
+ * Letters of other scripts share a few classes, or the table would be ten times as large. What is found
+ * by such letters is compared once more.
+ */
+const FIRST_SHARED = 0x80;
+const SHARED_CLASSES = 31;
+const NOT_LATIN = /[^\x20-\x7e]/;
 
 /** A compiled dictionary. Build once, use for every text. */
 export class Automaton {
@@ -17,6 +24,7 @@ export class Automaton {
   readonly classes: number;
   /** Ids of the words that end in each state, longest first; undefined for most states. */
   readonly output: readonly (readonly number[] | undefined)[];
+  private readonly words: readonly (string | null)[];
   /** Length of each word as matched, in code units. */
   readonly lengths: Uint16Array;
   /** Whether a state has an output, in one byte. */
@@ -24,16 +32,23 @@ export class Automaton {
 
   constructor(words: readonly string[]) {
     const folded = words.map(foldWord);
+    this.words = folded.map((word) => (NOT_LATIN.test(word) ? word : null));
     this.lengths = Uint16Array.from(folded, (word) => word.length);
     const alphabet = new Map<number, number>();
+    let plain = 0;
     for (const word of folded) {
       for (let i = 0; i < word.length; i++) {
         const code = word.charCodeAt(i);
-        if (!alphabet.has(code)) alphabet.set(code, alphabet.size + 1);
+        if (code < FIRST_SHARED && !alphabet.has(code)) alphabet.set(code, ++plain);
       }
     }
-    if (alphabet.size > 254) throw new Error("The anchor dictionary has more than 254 different characters.");
-    this.classes = alphabet.size + 1;
+    for (const word of folded) {
+      for (let i = 0; i < word.length; i++) {
+        const code = word.charCodeAt(i);
+        if (code >= FIRST_SHARED) alphabet.set(code, plain + 1 + (code % SHARED_CLASSES));
+      }
+    }
+    this.classes = plain + 1 + SHARED_CLASSES;
     this.classOf = new Uint8Array(0x10000);
     for (let code = 0; code < 0x10000; code++) {
       this.classOf[code] = alphabet.get(FOLD[code] as number) ?? OTHER;
@@ -45,6 +60,17 @@ export class Automaton {
     this.accepting = new Uint8Array(trie.output.length);
     for (let state = 0; state < trie.output.length; state++)
       if (trie.output[state]) this.accepting[state] = 1;
+  }
+
+  /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
+  confirms(id: number, text: string, end: number): boolean {
+    const word = this.words[id];
+    if (word == null) return true;
+    const start = end - word.length;
+    for (let i = 0; i < word.length; i++) {
+      if (FOLD[text.charCodeAt(start + i)] !== word.charCodeAt(i)) return false;
+    }
+    return true;
   }
 }
 
