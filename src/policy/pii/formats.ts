@@ -79,6 +79,7 @@ export const TOKEN_FORMS: readonly LoneForm[] = [
   { detector: "tax_id", countries: "IN", pattern: /[A-Z]{3}[ABCFGHLJPT][A-Z]\d{4}[A-Z]/y },
   { detector: "driver_license", countries: "UK", pattern: /[A-Z]{1,5}9{0,4}\d(?:0[1-9]|1[0-2]|5[1-9]|6[0-2])(?:0[1-9]|[12]\d|3[01])\d[A-Z][A-Z9][A-Z0-9]{3}/y, check: (value) => value.length === 16 },
   { detector: "medical_id", countries: "US", pattern: /[1-9][AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-HJKMNP-RT-Y]{2}\d{2}/y },
+  { detector: "medical_id", countries: "US", pattern: /[1-9][ac-hjkmnp-rt-y][0-9ac-hjkmnp-rt-y]\d-[ac-hjkmnp-rt-y][0-9ac-hjkmnp-rt-y]\d-[ac-hjkmnp-rt-y]{2}\d{2}/y },
   { detector: "medical_id", countries: "DE", pattern: /[A-Z]\d{9}/y, check: validKvnr },
   { detector: "vehicle_id", countries: "all", pattern: /[A-HJ-NPR-Z0-9]{17}/y, check: validVin },
   { detector: "vehicle_id", countries: "IN", pattern: /(?:A[NPRS]|B[HR]|C[GH]|D[DLN]|G[AJ]|H[PR]|J[HK]|K[AL]|L[AD]|M[HLNPZ]|N[L]|O[DR]|P[BY]|R[J]|S[K]|T[NRS]|U[AKP]|W[B])[ -]?\d{1,2}[ -]?[A-Z]{1,3}[ -]?\d{4}/y },

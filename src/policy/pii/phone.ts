@@ -12,7 +12,7 @@ const GLUE = /(?:[\s"'`\\[\]{}<>*_#.:=|,;-]|\((?![+\d])|(?:number|numbers|num|no
 const NUMBER = /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,28}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
 const FEWEST_DIGITS = 5;
 const MOST_DIGITS = 15;
-const DATE_OR_TIME = /^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|^\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)|^\d{1,2}:\d{2}/;
+const DATE_OR_TIME = /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)|^\d{1,2}:\d{2}/;
 
 /** The number behind a word for telephone that ends at `end`. With the word, a possible number is enough. */
 export function labelledPhone(text: string, _start: number, end: number): Hit | null {

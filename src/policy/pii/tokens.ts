@@ -14,7 +14,7 @@ export function tokenIdentifier(text: string, start: number, end: number): Hit |
   const length = end - start;
   if (length > LONGEST) return null;
   const before = text[start - 1];
-  if (before === "_" || before === "@") return null;
+  if (before === "_" || before === "@" || isInBlob(text, start, end)) return null;
   if (length === 2 || length === 4) return iban(text, start) ?? lone(text, start, end);
   if (length < SHORTEST) return lone(text, start, end);
   if (length === 42 && text.startsWith("0x", start)) return ethereumAddress(text, start);
@@ -59,4 +59,24 @@ export function iban(text: string, at: number): Hit | null {
     return isValidIBAN(compact) ? piiHit("iban", at, i + 1) : null;
   }
   return null;
+}
+
+const BLOB_LENGTH = 40;
+
+/** The token is a piece of encoded data: signs of Base64 tie it to more. */
+export function isInBlob(text: string, start: number, end: number): boolean {
+  if (!isBlobSign(text.charCodeAt(start - 1)) && !isBlobSign(text.charCodeAt(end))) return false;
+  let from = start;
+  while (from > 0 && start - from < BLOB_LENGTH && isBlobCharacter(text.charCodeAt(from - 1))) from--;
+  let to = end;
+  while (to < text.length && to - end < BLOB_LENGTH && isBlobCharacter(text.charCodeAt(to))) to++;
+  return to - from >= BLOB_LENGTH;
+}
+
+function isBlobSign(code: number): boolean {
+  return code === 43 || code === 47;
+}
+
+function isBlobCharacter(code: number): boolean {
+  return isBlobSign(code) || isAlphanumeric(code);
 }
