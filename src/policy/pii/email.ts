@@ -1,0 +1,48 @@
+/** Email addresses (RFC 5321 in practice, RFC 6531 for other scripts). */
+import { type Hit, piiHit } from "../finding.ts";
+
+const LONGEST_LOCAL = 64;
+const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
+const DOMAIN = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})(?![\p{L}\p{N}])/uy;
+/** What a domain ends in when the text is a file, a package or code. */
+const NOT_A_DOMAIN = /\.(?:js|mjs|cjs|ts|tsx|jsx|json|png|jpe?g|gif|svg|webp|css|scss|html?|md|py|go|rs|rb|java|kt|swift|sh|zip|gz|tgz|tar|lock|ya?ml|toml|txt|log|sql|db|exe|dll|so|service|socket|local|localhost|internal|localdomain|lan|invalid|test|example)$/i;
+const EXAMPLE_DOMAIN = /(?:^|\.)(?:example\.(?:com|net|org|edu)|domain\.(?:com|tld)|yourdomain\.com|yourcompany\.com|company\.com|email\.com|test\.com|acme\.com|foo\.com|bar\.com)$/i;
+/** A mailbox of a function or a manual, not of a person. */
+const ROLE = /^(?:git|hg|svn|npm|root|admin|administrator|user|users?\d{0,2}|username|you|your[._-]?(?:name|email|mail)?|me|name|email|mail|test|testing|tests?\d{0,2}|foo|bar|baz|example|someone|somebody|anyone|nobody|noreply|no-reply|donotreply|do-not-reply|info|contact|support|help|hello|sales|security|abuse|postmaster|webmaster|hostmaster|bounce|mailer-daemon|alice|bob|jane|john|janedoe|johndoe|jane\.doe|john\.doe|jdoe|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
+/** Function mailboxes belong to nobody wherever they are. */
+const FUNCTION = /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$|^\d+\+.*$/i;
+const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
+
+/** The address whose `@` is at `at`. */
+export function email(text: string, at: number): Hit | null {
+  let start = at;
+  while (start > 0 && at - start < LONGEST_LOCAL && LOCAL.test(characterBefore(text, start))) {
+    start -= characterBefore(text, start).length;
+  }
+  // Signs may stand in a local part, but hardly at its beginning.
+  while (start < at && /[.!#$%&'*+/=?^`{|}~-]/.test(text[start] as string)) start++;
+  const cut = text.slice(start, at).search(/[=/?&'|{}]+(?=[^=/?&'|{}]*$)/);
+  if (cut >= 0) start += cut + 1;
+  if (start === at || text[at - 1] === ".") return null;
+  DOMAIN.lastIndex = at + 1;
+  if (!DOMAIN.test(text)) return null;
+  const end = DOMAIN.lastIndex;
+  const local = text.slice(start, at);
+  const domain = text.slice(at + 1, end);
+  if (/\.\.|^\./.test(local) || NOT_A_DOMAIN.test(domain) || isUserinfo(text, start, end)) return null;
+  if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain)) return null;
+  if (EXAMPLE_DOMAIN.test(domain) && ROLE.test(local)) return null;
+  // `name@1.2.3` is a package and its version; `func@plt` has no dot.
+  return piiHit("email", start, end);
+}
+
+function characterBefore(text: string, at: number): string {
+  const code = text.charCodeAt(at - 1);
+  return code >= 0xdc00 && code <= 0xdfff && at > 1 ? text.slice(at - 2, at) : (text[at - 1] as string);
+}
+
+/** `scheme://user@host` and `scheme://user:secret@host` are no addresses. */
+function isUserinfo(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 80), start);
+  return /:\/\/[^\s/@]*$/.test(before) || /^:[\w/~]/.test(text.slice(end, end + 2)) ;
+}

@@ -1,0 +1,95 @@
+/** Looks for the value that a label announces. */
+import { luhn } from "../checksums.ts";
+import { type Hit, piiHit } from "../finding.ts";
+import { isWordlike } from "../text/wordlike.ts";
+import type { LabelledForm } from "./labels.ts";
+import { type Written, isDigit, isLetter, readNumber } from "./number.ts";
+
+/** What stands between a label and its value and means nothing: quotes, brackets, signs, small words. */
+const GLUE =
+  /(?:[\s"'`\\()[\]{}<>*_#.:=|,;№°º?!-]|(?:number|numbers|num|no|nr|nbr|nummer|numero|número|numéro|numer|numara|numarası|id|ids|code|card|is|are|was|of|for|my|his|her|the|a|ist|lautet|est|es|è|é|er|är|on|jest|je|to|with|value|text|string|ending|registered|olarak|issued|holder|номер|є|是|为|번호|は|:)(?![\p{L}\p{N}])){0,24}/iuy;
+/** How far behind the label a value with words between is looked for. */
+const REACH = 56;
+/** Between label and value such words say that the value is something else. */
+const OTHER_NUMBER = /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
+const TOKEN_START = /[\p{L}\p{N}+]+/uy;
+
+/** The check for one label: looks behind it for a value of the label's form. */
+export function labelledValue(form: LabelledForm): (text: string, start: number, end: number) => Hit | null {
+  return (text, _start, end) => {
+    GLUE.lastIndex = end;
+    GLUE.test(text);
+    const adjacent = GLUE.lastIndex;
+    const direct = fitting(form, text, adjacent);
+    if (direct) return piiHit(form.detector, direct.start, direct.end);
+    if (form.ambiguous) return null;
+    return behindWords(form, text, end, adjacent);
+  };
+}
+
+/** The value among the next words of the sentence; one with words between must look the part. */
+function behindWords(form: LabelledForm, text: string, end: number, from: number): Hit | null {
+  const limit = Math.min(text.length, end + REACH);
+  let position = from;
+  while (position < limit) {
+    if (!/[\p{L}\p{N}]/u.test(text[position] as string)) {
+      if (text[position] === "\n" && text[position + 1] === "\n") return null;
+      position++;
+      continue;
+    }
+    TOKEN_START.lastIndex = position;
+    TOKEN_START.test(text);
+    const value = fitting(form, text, position);
+    if (value && value.digits >= 4 && value.compact.length >= Math.max(6, form.min)) {
+      if (OTHER_NUMBER.test(text.slice(end, position))) return null;
+      return piiHit(form.detector, value.start, value.end);
+    }
+    position = TOKEN_START.lastIndex;
+  }
+  return null;
+}
+
+/** The value at `at` when it has the label's form; the longest prefix of its groups that has. */
+function fitting(form: LabelledForm, text: string, at: number): Written | null {
+  const code = text.charCodeAt(at);
+  if (!isDigit(code) && !isLetter(code)) return null;
+  if (at > 0 && isJoined(text, at)) return null;
+  const written = readNumber(text, at);
+  if (!written) return null;
+  if (fits(form, written)) return written;
+  // "4111111111111111 12/27": the groups behind belong to something else.
+  for (let cut = lastSeparator(text, at, written.end); cut > at; cut = lastSeparator(text, at, cut)) {
+    const shorter = readNumber(text.slice(at, cut), 0);
+    if (!shorter) return null;
+    if (fits(form, shorter)) return { ...shorter, start: at, end: at + shorter.end };
+  }
+  return null;
+}
+
+function lastSeparator(text: string, from: number, end: number): number {
+  let cut = end - 1;
+  while (cut > from && (isDigit(text.charCodeAt(cut)) || isLetter(text.charCodeAt(cut)))) cut--;
+  while (cut > from && !(isDigit(text.charCodeAt(cut - 1)) || isLetter(text.charCodeAt(cut - 1)))) cut--;
+  return cut;
+}
+
+/** The value goes on to the left: it is the tail of a longer token. */
+function isJoined(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1);
+  return isDigit(before) || (isLetter(before) && isLetter(text.charCodeAt(at)));
+}
+
+function fits(form: LabelledForm, { compact, digits }: Written): boolean {
+  if (compact.length < form.min || compact.length > form.max || digits < form.digits) return false;
+  if (form.form && !form.form.test(compact)) return false;
+  if (form.detector === "credit_card") return luhn(compact) && !/^(\d)\1+$/.test(compact);
+  if (/^(.)\1+$/.test(compact) || /X{4,}/.test(compact)) return false;
+  if (form.detector === "us_ssn") return /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(compact);
+  return digits >= 4 || !hasWord(compact);
+}
+
+/** "v2beta", "section8": a word with a digit is no document number. */
+function hasWord(compact: string): boolean {
+  const letters = compact.match(/[A-Z]{4,}/)?.[0];
+  return letters !== undefined && isWordlike(letters);
+}

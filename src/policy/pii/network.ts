@@ -1,0 +1,81 @@
+/** Public IP addresses and MAC addresses. */
+import { type Hit, piiHit } from "../finding.ts";
+import { isAlphanumeric, isDigit } from "./number.ts";
+
+const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
+const VERSION_BEFORE = /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
+const ADDRESS_BEFORE = /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
+/** Resolvers that everybody may name. */
+const WELL_KNOWN = new Set(["8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "208.67.222.222", "208.67.220.220", "4.4.4.4", "4.2.2.2", "1.2.3.4", "5.6.7.8"]);
+
+/** A public IPv4 address that begins at `at`. */
+export function ipv4(text: string, at: number): Hit | null {
+  if (at > 0 && (text[at - 1] === "." || isAlphanumeric(text.charCodeAt(at - 1)))) return null;
+  IPV4.lastIndex = at;
+  if (!IPV4.test(text)) return null;
+  const end = IPV4.lastIndex;
+  if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1)))) return null;
+  const address = text.slice(at, end);
+  if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
+  const before = text.slice(Math.max(0, at - 24), at);
+  if (VERSION_BEFORE.test(before) && !ADDRESS_BEFORE.test(before) && !/:\/\/$/.test(before)) return null;
+  return piiHit("ip_address", at, end);
+}
+
+/** Not in the special-purpose registry (RFC 6890 and its successors). */
+function isPublicV4(address: string): boolean {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+  if (a === 0 || a === 10 || a === 127 || a >= 224) return false;
+  if (a === 100 && b >= 64 && b <= 127) return false;
+  if (a === 169 && b === 254) return false;
+  if (a === 172 && b >= 16 && b <= 31) return false;
+  if (a === 192 && (b === 168 || (b === 0 && (c === 0 || c === 2)) || (b === 88 && c === 99))) return false;
+  if (a === 198 && (b === 18 || b === 19 || (b === 51 && c === 100))) return false;
+  if (a === 203 && b === 0 && c === 113) return false;
+  // Four small numbers are a version or an outline, hardly ever a host.
+  return !(a < 10 && b < 10 && c < 10 && d < 10);
+}
+
+const IPV6 = /(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){0,6}(?:::)?|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}/iy;
+
+/** A global unicast IPv6 address (RFC 4291, 2000::/3) whose first group begins at `at`. */
+export function ipv6(text: string, at: number): Hit | null {
+  const before = text.charCodeAt(at - 1);
+  if (at > 0 && (isAlphanumeric(before) || before === 58 || before === 46)) return null;
+  IPV6.lastIndex = at;
+  if (!IPV6.test(text)) return null;
+  const end = IPV6.lastIndex;
+  const address = text.slice(at, end);
+  if (isAlphanumeric(text.charCodeAt(end)) || !isGlobalV6(address)) return null;
+  return piiHit("ip_address", at, end);
+}
+
+function isGlobalV6(address: string): boolean {
+  const groups = address.split(":");
+  const first = Number.parseInt(groups[0] as string, 16);
+  if (!(first >= 0x2000 && first <= 0x3fff) || (groups[0] as string).length !== 4) return false;
+  const compressed = address.includes("::");
+  if (address.indexOf("::") !== address.lastIndexOf("::")) return false;
+  if (compressed ? groups.length > 9 || groups.length < 4 : groups.length !== 8) return false;
+  // Documentation (RFC 3849, RFC 9637) and the public resolvers.
+  return !/^2001:0?db8:|^3fff:|^2001:4860:4860:|^2606:4700:4700:/i.test(address);
+}
+
+const MAC = /[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f])(?!\1[0-9a-f])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])/iy;
+const NULL_MAC = /^[0:.-]+$/;
+const BROADCAST_MAC = /^[f:.-]+$/i;
+const MAC_BEFORE = /mac|hardware|physical|ether|hwaddr|bssid|bluetooth|wifi|nic/i;
+
+/** A MAC address (IEEE 802: six octets) that begins at `at`. */
+export function macAddress(text: string, at: number): Hit | null {
+  const before = text[at - 1];
+  if (at > 0 && before !== undefined && /[0-9A-Za-z]/.test(before)) return null;
+  if ((before === ":" || before === "-") && /[0-9a-f]/i.test(text[at - 2] ?? "")) return null;
+  MAC.lastIndex = at;
+  if (!MAC.test(text)) return null;
+  const end = MAC.lastIndex;
+  const address = text.slice(at, end);
+  if (NULL_MAC.test(address)) return null;
+  if (BROADCAST_MAC.test(address) && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;
+  return piiHit("mac_address", at, end);
+}

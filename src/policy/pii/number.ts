@@ -1,0 +1,72 @@
+/** Reads a written number or document code: letters and digits in groups with single separators. */
+
+/** What was read. */
+export interface Written {
+  start: number;
+  end: number;
+  /** Without separators, in capitals. */
+  compact: string;
+  digits: number;
+}
+
+const LONGEST_WRITTEN = 48;
+const SEPARATOR = /[ .\-/()·]/;
+/** A group of letters alone belongs to the number only when it is this short and in capitals. */
+const LONGEST_LETTER_GROUP = 4;
+
+/** The number that begins at `at`, or null when what stands there has no digit. */
+export function readNumber(text: string, at: number): Written | null {
+  const limit = Math.min(text.length, at + LONGEST_WRITTEN);
+  let end = at;
+  let compact = "";
+  let digits = 0;
+  let position = at;
+  while (position < limit) {
+    const groupEnd = groupEndAt(text, position, limit);
+    if (groupEnd === position) break;
+    const group = text.slice(position, groupEnd);
+    const groupDigits = countDigits(group);
+    if (groupDigits === 0 && !isLetterGroup(group, compact !== "")) break;
+    compact += group.toUpperCase();
+    digits += groupDigits;
+    end = groupEnd;
+    position = skipSeparators(text, groupEnd, limit);
+    if (position === groupEnd) break;
+  }
+  return digits > 0 ? { start: at, end, compact, digits } : null;
+}
+
+function groupEndAt(text: string, at: number, limit: number): number {
+  let end = at;
+  while (end < limit && isAlphanumeric(text.charCodeAt(end))) end++;
+  return end;
+}
+
+/** Up to three separators in a row: "3  91 05", "12 - 34". */
+function skipSeparators(text: string, at: number, limit: number): number {
+  let position = at;
+  while (position < limit && position - at < 3 && SEPARATOR.test(text[position] as string)) position++;
+  return position < limit && isAlphanumeric(text.charCodeAt(position)) ? position : at;
+}
+
+function isLetterGroup(group: string, inside: boolean): boolean {
+  return group.length <= (inside ? 3 : LONGEST_LETTER_GROUP) && group === group.toUpperCase();
+}
+
+export function countDigits(text: string): number {
+  let count = 0;
+  for (let i = 0; i < text.length; i++) if (isDigit(text.charCodeAt(i))) count++;
+  return count;
+}
+
+export function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+export function isLetter(code: number): boolean {
+  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+}
+
+export function isAlphanumeric(code: number): boolean {
+  return isDigit(code) || isLetter(code);
+}

@@ -1,0 +1,82 @@
+/** Identifiers of letters and digits in one token, found at a digit that touches a letter. */
+import { countrySpecs, isValidIBAN } from "ibantools";
+import { type Hit, piiHit } from "../finding.ts";
+import { TOKEN_FORMS } from "./formats.ts";
+import { isAlphanumeric, isDigit } from "./number.ts";
+import { base58Address, ethereumAddress } from "./wallet.ts";
+
+const SHORTEST = 7;
+/** Wallets are the longest of them; a longer token is a digest or encoded data. */
+const LONGEST = 48;
+
+/** The identifier that the token around `at` is; `start` and `end` are the token's bounds. */
+export function tokenIdentifier(text: string, start: number, end: number): Hit | null {
+  const length = end - start;
+  if (length > LONGEST) return null;
+  const before = text[start - 1];
+  if (before === "_" || before === "@" || isInBlob(text, start, end)) return null;
+  if (length === 2 || length === 4) return iban(text, start) ?? lone(text, start, end);
+  if (length < SHORTEST) return lone(text, start, end);
+  if (length === 42 && text.startsWith("0x", start)) return ethereumAddress(text, start);
+  if (length >= 26 && length <= 36) {
+    const wallet = base58Address(text, start);
+    if (wallet) return wallet;
+  }
+  return lone(text, start, end) ?? iban(text, start);
+}
+
+function lone(text: string, start: number, end: number): Hit | null {
+  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2)))) return null;
+  for (const form of TOKEN_FORMS) {
+    form.pattern.lastIndex = start;
+    if (!form.pattern.test(text)) continue;
+    const last = form.pattern.lastIndex;
+    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_") continue;
+    if (form.check && !form.check(text.slice(start, last))) continue;
+    return piiHit(form.detector, start, last);
+  }
+  return null;
+}
+
+/** Forms that begin with two letters apart: "NO 93 8601 1117 947", "LM 63 06 33 A". */
+export function letterPair(text: string, start: number, end: number): Hit | null {
+  const pair = text.slice(start, end);
+  if (pair !== pair.toUpperCase() || !isDigit(text.charCodeAt(end + 1))) return null;
+  return iban(text, start) ?? lone(text, start, end);
+}
+
+/** An IBAN (ISO 13616) whose country code begins at `at`, with or without spaces. */
+export function iban(text: string, at: number): Hit | null {
+  const length = countrySpecs[text.slice(at, at + 2).toUpperCase()]?.chars ?? 0;
+  if (length === 0) return null;
+  let compact = "";
+  for (let i = at; i < text.length && i - at < length * 2; i++) {
+    const char = text[i] as string;
+    if (isAlphanumeric(char.charCodeAt(0))) compact += char.toUpperCase();
+    else if (char !== " " && char !== "-") return null;
+    if (compact.length < length) continue;
+    if (isAlphanumeric(text.charCodeAt(i + 1))) return null;
+    return isValidIBAN(compact) ? piiHit("iban", at, i + 1) : null;
+  }
+  return null;
+}
+
+const BLOB_LENGTH = 40;
+
+/** The token is a piece of encoded data: signs of Base64 tie it to more. */
+export function isInBlob(text: string, start: number, end: number): boolean {
+  if (!isBlobSign(text.charCodeAt(start - 1)) && !isBlobSign(text.charCodeAt(end))) return false;
+  let from = start;
+  while (from > 0 && start - from < BLOB_LENGTH && isBlobCharacter(text.charCodeAt(from - 1))) from--;
+  let to = end;
+  while (to < text.length && to - end < BLOB_LENGTH && isBlobCharacter(text.charCodeAt(to))) to++;
+  return to - from >= BLOB_LENGTH;
+}
+
+function isBlobSign(code: number): boolean {
+  return code === 43 || code === 47;
+}
+
+function isBlobCharacter(code: number): boolean {
+  return isBlobSign(code) || isAlphanumeric(code);
+}

@@ -1,0 +1,67 @@
+/** Cryptocurrency addresses, by their own checksums where they have one. */
+import { createHash } from "node:crypto";
+import { type Hit, piiHit } from "../finding.ts";
+
+const ETHEREUM = /0x[0-9a-fA-F]{40}(?![0-9A-Za-z])/y;
+const BASE58 = /[13LMDXA9t][1-9A-HJ-NP-Za-km-z]{25,35}(?![0-9A-Za-z])/y;
+const BECH32 = /(?:bc|tb|ltc)1[02-9ac-hj-np-z]{8,87}(?![0-9A-Za-z])/iy;
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+const ADDRESS_BYTES = 25;
+const WALLET_WORD = /wallet|address|\bbtc\b|\beth\b|bitcoin|ethereum|crypto/i;
+
+/** An Ethereum-style address whose `0x` is at `at`. */
+export function ethereumAddress(text: string, at: number): Hit | null {
+  if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
+  ETHEREUM.lastIndex = at;
+  if (!ETHEREUM.test(text)) return null;
+  const end = ETHEREUM.lastIndex;
+  // The null address and its like are constants, unless somebody calls one a wallet.
+  const constant = /^0x0{20,}|^0x([0-9a-f])\1{39}$/i.test(text.slice(at, end));
+  if (constant && !WALLET_WORD.test(text.slice(Math.max(0, at - 40), at))) return null;
+  return piiHit("crypto_wallet", at, end);
+}
+
+/** A Bitcoin, Litecoin or Dogecoin address (Base58Check) that begins at `at`. */
+export function base58Address(text: string, at: number): Hit | null {
+  if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
+  BASE58.lastIndex = at;
+  if (!BASE58.test(text)) return null;
+  const end = BASE58.lastIndex;
+  return isBase58Check(text.slice(at, end)) ? piiHit("crypto_wallet", at, end) : null;
+}
+
+/** A segwit address (BIP 173 and 350) that begins at `at`. */
+export function bech32Address(text: string, at: number): Hit | null {
+  if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
+  BECH32.lastIndex = at;
+  if (!BECH32.test(text)) return null;
+  const end = BECH32.lastIndex;
+  return isBech32(text.slice(at, end).toLowerCase()) ? piiHit("crypto_wallet", at, end) : null;
+}
+
+function isBase58Check(value: string): boolean {
+  let number = 0n;
+  for (const char of value) number = number * 58n + BigInt(ALPHABET.indexOf(char));
+  const bytes = Buffer.from(number.toString(16).padStart(ADDRESS_BYTES * 2, "0"), "hex");
+  if (bytes.length !== ADDRESS_BYTES) return false;
+  const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest();
+  return sha256(sha256(bytes.subarray(0, 21))).subarray(0, 4).equals(bytes.subarray(21));
+}
+
+const BECH32_ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
+
+function isBech32(value: string): boolean {
+  const split = value.lastIndexOf("1");
+  const prefix = value.slice(0, split);
+  const symbols = [...prefix].map((char) => char.charCodeAt(0) >> 5);
+  symbols.push(0, ...[...prefix].map((char) => char.charCodeAt(0) & 31));
+  for (const char of value.slice(split + 1)) symbols.push(BECH32_ALPHABET.indexOf(char));
+  let checksum = 1;
+  for (const symbol of symbols) {
+    const top = checksum >> 25;
+    checksum = ((checksum & 0x1ffffff) << 5) ^ symbol;
+    for (let i = 0; i < 5; i++) if ((top >> i) & 1) checksum ^= GENERATOR[i] as number;
+  }
+  return checksum === 1 || checksum === 0x2bc830a3;
+}

@@ -1,0 +1,116 @@
+/**
+ * One pass over a text. The automaton finds the anchors and the loop finds the tokens that hold digits;
+ * detectors run only there, and each looks at a bounded piece of the text, so the whole is linear.
+ */
+import type { Anchor } from "./anchor.ts";
+import type { Hit, ScreeningPolicy } from "./finding.ts";
+import { piiAnchors } from "./pii/anchors.ts";
+import { digitRun } from "./pii/digits.ts";
+import { ipv6, macAddress } from "./pii/network.ts";
+import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
+import { secretAnchors } from "./secrets/anchors.ts";
+import { Automaton } from "./text/automaton.ts";
+
+/** Findings in one text after which the rest is not looked at: the write is blocked already. */
+export const MOST_HITS = 64;
+/** Anchors that any text may have checked. */
+const FREE_CHECKS = 4096;
+/** Beyond those, one check for this many code units, so that the work stays linear. */
+const UNITS_PER_CHECK = 12;
+
+const DIGIT = 1;
+const LETTER = 2;
+const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
+  if (code >= 48 && code <= 57) return DIGIT;
+  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) ? LETTER : 0;
+});
+
+interface Dictionary {
+  automaton: Automaton;
+  anchors: readonly Anchor[];
+}
+
+const dictionaries = new Map<string, Dictionary>();
+
+function dictionaryFor(wanted: ReadonlySet<ScreeningPolicy>): Dictionary {
+  const name = [...wanted].sort().join();
+  let dictionary = dictionaries.get(name);
+  if (!dictionary) {
+    const anchors = [...secretAnchors(), ...piiAnchors()].filter((anchor) => wanted.has(anchor.policy));
+    dictionary = { automaton: new Automaton(anchors.map((anchor) => anchor.word)), anchors };
+    dictionaries.set(name, dictionary);
+  }
+  return dictionary;
+}
+
+/** Findings in `text`, in its own offsets, of the policies that are wanted. */
+export function scan(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit[] {
+  const { automaton, anchors } = dictionaryFor(wanted);
+  const { classOf, next, classes, accepting, output, lengths } = automaton;
+  const personal = wanted.has("block_pii");
+  const hits: Hit[] = [];
+  let budget = FREE_CHECKS + text.length / UNITS_PER_CHECK;
+  let state = 0;
+  let tokenStart = -1;
+  let tokenKinds = 0;
+  let checkedTo = 0;
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 0;
+    const kind = code < 128 ? (KIND[code] as number) : 0;
+    if (kind !== 0) {
+      if (tokenStart < 0) {
+        tokenStart = at;
+        tokenKinds = 0;
+      }
+      tokenKinds |= kind;
+    } else if (tokenStart >= 0) {
+      if (personal && tokenStart >= checkedTo) {
+        const hit = tokenHit(text, tokenStart, at, tokenKinds);
+        if (hit) {
+          hits.push(hit);
+          checkedTo = hit.end;
+          if (hits.length >= MOST_HITS) return hits;
+        }
+      }
+      tokenStart = -1;
+    }
+    state = next[state * classes + (classOf[code] as number)] as number;
+    if (accepting[state] === 0) continue;
+    for (const id of output[state] as readonly number[]) {
+      if (budget-- <= 0) {
+        hits.push(overBudget(text, wanted));
+        return hits;
+      }
+      const end = at + 1;
+      if (!automaton.confirms(id, text, end)) continue;
+      const hit = (anchors[id] as Anchor).check(text, end - (lengths[id] as number), end);
+      if (hit) {
+        hits.push(hit);
+        if (hits.length >= MOST_HITS) return hits;
+      }
+    }
+  }
+  return hits;
+}
+
+/** More anchors than any honest text has: blocked, since it cannot be looked through. */
+function overBudget(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit {
+  const policy = wanted.has("block_secrets") ? "block_secrets" : "block_pii";
+  return { policy, detector: "budget", start: 0, end: text.length };
+}
+
+/** What the run of letters and digits `[start, end)` is, on its own form. */
+function tokenHit(text: string, start: number, end: number, kinds: number): Hit | null {
+  const length = end - start;
+  const joiner = text[end];
+  if (joiner === ":" && length <= 4) {
+    const hit = ipv6(text, start);
+    if (hit) return hit;
+  }
+  if ((length === 2 && (joiner === ":" || joiner === "-")) || (length === 4 && joiner === ".")) {
+    const hit = macAddress(text, start);
+    if (hit) return hit;
+  }
+  if (kinds === LETTER) return length === 2 && joiner === " " ? letterPair(text, start, end) : null;
+  return kinds === DIGIT ? digitRun(text, start, end) : tokenIdentifier(text, start, end);
+}

@@ -1,0 +1,96 @@
+/**
+ * Finds the value that a name announces: in JSON, YAML, .env, shell, SQL, XML, code, a table or a
+ * sentence. Hand-written and bounded: every step looks at a fixed number of characters.
+ */
+
+/** How the value is tied to the name. */
+export type Link = "assigned" | "said" | "beside";
+
+export interface Assigned {
+  start: number;
+  end: number;
+  link: Link;
+  quoted: boolean;
+}
+
+const LONGEST_VALUE = 512;
+/** Quotes and brackets that close the name. */
+const CLOSE = /(?:\\{0,4}["'`*]){0,3}[\])]{0,2}(?:\\{0,4}["'`]){0,1}/y;
+/** A type between name and operator: Go, TypeScript, Rust, Kotlin. */
+const TYPE =
+  /\s{0,4}(?::\s{0,2}[&*]?[A-Za-z]{1,12}(?:<[a-z]{1,12}>)?\s{0,4}(?==)|\s[*&]{0,1}(?:string|String|str|char|text)\s{1,4}(?==))/y;
+const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,)\s{0,24}/y;
+const SAID =
+  /:?[ \t]{1,3}(?:is|was|are|be|equals|set to|changed to|reset to|now|ist|lautet|es|est|era|é|è|jest|är|er|on|это|är)\b[:]?\s{1,3}(?:now |set to |just |still )?/iy;
+const BESIDE = /[ \t]{1,24}/y;
+/** Words between the name and its operator: "the password for the staging box is". */
+const FILLER =
+  /(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?:[:=]|[ \t](?:is|was|ist|es|est)\b))/uy;
+/** What may stand before the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
+const OPEN =
+  /(?:[A-Za-z_.]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;
+const QUOTE = /\\{0,4}["'`]{1,3}/y;
+const LIST_OPEN = /[[({<]\s{0,2}/y;
+const BARE_END = /[\s"'`,;<>(){}[\]|]/;
+
+/** The value that the name ending at `at` announces, or null. */
+export function valueAfter(text: string, at: number): Assigned | null {
+  let position = skip(CLOSE, text, at);
+  position = skip(TYPE, text, position);
+  let next = skip(OPERATOR, text, position);
+  let link: Link = "assigned";
+  if (text[position] === ">" && next !== position && text[next] === "@") return null;
+  if (next === position) {
+    next = skip(SAID, text, position);
+    link = "said";
+  }
+  if (next === position) {
+    const filled = skip(FILLER, text, position);
+    if (filled !== position) {
+      next = skip(OPERATOR, text, filled);
+      if (next === filled) next = skip(SAID, text, filled);
+      if (next === filled) return null;
+    }
+  }
+  if (next === position) {
+    next = skip(BESIDE, text, position);
+    link = "beside";
+  }
+  if (next === position) return null;
+  return valueAt(text, next, link);
+}
+
+/** The value that begins at `at`: what the quotes hold, or the run up to a separator. */
+export function valueAt(text: string, at: number, link: Link): Assigned | null {
+  const opened = skip(OPEN, text, at);
+  const inside = skip(QUOTE, text, opened);
+  if (inside !== opened) {
+    const quote = text[inside - 1] as string;
+    const limit = Math.min(text.length, inside + LONGEST_VALUE);
+    let end = inside;
+    while (end < limit && text[end] !== quote && text[end] !== "\n") end++;
+    while (end > inside && text[end - 1] === "\\") end--;
+    return end > inside
+      ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\" }
+      : null;
+  }
+  const start = skip(LIST_OPEN, text, at);
+  const limit = Math.min(text.length, start + LONGEST_VALUE);
+  let end = start;
+  while (end < limit && !BARE_END.test(text[end] as string)) end++;
+  const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
+  if (parameter) end = start + parameter.index;
+  // The sentence's own punctuation, and an escape that ends a line.
+  while (
+    end > start &&
+    /[.,;:!?\\]/.test(text[end - 1] as string) &&
+    !(text[end - 1] === "!" && link !== "assigned")
+  )
+    end--;
+  return end > start ? { start, end, link, quoted: false } : null;
+}
+
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}

@@ -1,0 +1,59 @@
+/** JSON Web Tokens and private keys in text form. */
+import { type Hit, secretHit } from "../finding.ts";
+
+const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
+const LOOSE_JWT =
+  /ey[A-Za-z0-9_-]{20,2048}\.(?:ey)?[A-Za-z0-9_-]{20,16384}(?:\.[A-Za-z0-9_-]{16,4096}){1,3}={0,2}/y;
+
+/** A JSON Web Token (RFC 7519, compact JWS or JWE) that begins at `at`. */
+export function jsonWebToken(text: string, at: number): Hit | null {
+  if (at > 0 && /[A-Za-z0-9_-]/.test(text[at - 1] as string)) return null;
+  LOOSE_JWT.lastIndex = at;
+  JWT.lastIndex = at;
+  if (JWT.test(text) && hasHeader(text.slice(at, text.indexOf(".", at)))) {
+    return secretHit("jwt", at, JWT.lastIndex);
+  }
+  if (!LOOSE_JWT.test(text)) return null;
+  const body = text.slice(at, LOOSE_JWT.lastIndex);
+  return /\d/.test(body) && /[A-Z]/.test(body) ? secretHit("jwt", at, LOOSE_JWT.lastIndex) : null;
+}
+
+/** The first part must be a JSON object with a member that headers have. */
+function hasHeader(part: string): boolean {
+  const json = Buffer.from(part, "base64url").toString("latin1");
+  return json.startsWith("{") && /"(?:alg|typ|enc|kid|cty|jku|x5t|zip)"/.test(json);
+}
+
+const PEM_BEGIN = /-{3,5} ?BEGIN[ A-Z0-9_-]{0,40}PRIVATE[ _]KEY(?: BLOCK)? ?-{3,5}/iy;
+/** Enough of a body that it is a key and not a mention of the format. */
+const PEM_BODY =
+  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\s|\\[nr]){1,12}){0,4}[A-Za-z0-9+/=]{12}/y;
+
+/** A private key in PEM (RFC 7468), OpenSSH or OpenPGP armour whose `-----BEGIN` starts at `at`. */
+export function privateKeyBlock(text: string, at: number): Hit | null {
+  PEM_BEGIN.lastIndex = at;
+  if (!PEM_BEGIN.test(text)) return null;
+  const bodyAt = PEM_BEGIN.lastIndex;
+  PEM_BODY.lastIndex = bodyAt;
+  if (!PEM_BODY.test(text)) return null;
+  const close = text.indexOf("-----END", bodyAt);
+  return secretHit("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
+}
+
+const TELEGRAM_SECRET = /:A(?=[A-Za-z_-]{0,32}\d)[A-Za-z0-9_-]{33,35}(?![A-Za-z0-9_-])/y;
+const LONGEST_BOT_ID = 16;
+const SHORTEST_BOT_ID = 5;
+
+/** A Telegram bot token, `<bot id>:A…`, whose `:A` begins at `at`. */
+export function telegramToken(text: string, at: number): Hit | null {
+  let start = at;
+  while (start > 0 && at - start <= LONGEST_BOT_ID && isDigit(text.charCodeAt(start - 1))) start--;
+  if (at - start < SHORTEST_BOT_ID || at - start > LONGEST_BOT_ID) return null;
+  if (start > 0 && /[A-Za-z_]/.test(text[start - 1] as string)) return null;
+  TELEGRAM_SECRET.lastIndex = at;
+  return TELEGRAM_SECRET.test(text) ? secretHit("provider_token", start, TELEGRAM_SECRET.lastIndex) : null;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}

@@ -1,0 +1,72 @@
+/** Credentials in HTTP headers and in the arguments of command-line clients. */
+import { type Hit, secretHit } from "../finding.ts";
+import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
+
+const AUTHORIZATION =
+  /["'\\]{0,3}\s{0,4}[:=,]{1,2}>?\s{0,4}["'\\`]{0,3}([A-Za-z][\w-]{1,24})?[ \t]{0,3}([A-Za-z0-9+/=_.~:-]{4,4096})/y;
+const SCHEME_VALUE = /[ \t]{1,3}["'\\]{0,2}([A-Za-z0-9+/=_.~:-]{4,4096})/y;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** `Authorization: Bearer …` whose name ends at `end`; any scheme, or none. */
+export function authorizationHeader(text: string, start: number, end: number): Hit | null {
+  AUTHORIZATION.lastIndex = end;
+  const match = AUTHORIZATION.exec(text);
+  if (!match) return null;
+  const credential = match[2] as string;
+  if (!isCredential(credential)) return null;
+  return secretHit("auth_header", start, AUTHORIZATION.lastIndex);
+}
+
+/** `Bearer …` or `Basic …` on its own, whose scheme ends at `end`. */
+export function schemeCredential(
+  text: string,
+  scheme: "basic" | "bearer",
+  start: number,
+  end: number,
+): Hit | null {
+  if (start > 0 && /[\w-]/.test(text[start - 1] as string)) return null;
+  SCHEME_VALUE.lastIndex = end;
+  const match = SCHEME_VALUE.exec(text);
+  if (!match) return null;
+  const credential = match[1] as string;
+  const fits = scheme === "basic" ? isBasic(credential) : credential.length >= 16 && isCredential(credential);
+  return fits ? secretHit("auth_header", start, SCHEME_VALUE.lastIndex) : null;
+}
+
+function isCredential(value: string): boolean {
+  if (isPlaceholder(value)) return false;
+  return isBasic(value) || (value.length >= 10 && looksRandom(value));
+}
+
+/** Base64 of `user:password` (RFC 7617), or what is clearly meant as such. */
+function isBasic(value: string): boolean {
+  if (value.length < 8 || !BASE64.test(value) || isPlaceholder(value)) return false;
+  const decoded = Buffer.from(value, "base64").toString("latin1");
+  if (/^[\x20-\x7e]+$/.test(decoded) && decoded.includes(":"))
+    return !/^[<$]|:\s*$|:[<$*]/.test(decoded) || decoded.endsWith(":");
+  return value.length >= 12 && /=$|[A-Z].*\d|\d.*[A-Z]/.test(value) && looksRandom(value);
+}
+
+const USER_OPTION = /(?:=|[ \t]{1,4}|(?=["']))(?:"([^"\n]{3,200})"|'([^'\n]{3,200})'|([^\s"'<>|;&]{3,200}))/y;
+
+/** `-u user:password` of curl and its kind, whose option ends at `end`. */
+export function userOption(text: string, start: number, end: number): Hit | null {
+  USER_OPTION.lastIndex = end;
+  const match = USER_OPTION.exec(text);
+  if (!match) return null;
+  const pair = match[1] ?? match[2] ?? match[3] ?? "";
+  const colon = pair.indexOf(":");
+  if (colon < 0 || /^https?:|\/\//.test(pair)) return null;
+  const user = pair.slice(0, colon);
+  const password = pair.slice(colon + 1);
+  if (isReference(user) || isReference(password)) return null;
+  const strong = (half: string) =>
+    half !== "" && !isPlaceholder(half) && (looksLikePassword(half) || looksRandom(half));
+  // A token often travels as the user with an empty or constant password.
+  if (!strong(password) && !(strong(user) && user.length >= 10 && password === "")) return null;
+  return secretHit("auth_header", start, USER_OPTION.lastIndex);
+}
+
+function isReference(half: string): boolean {
+  return /^[$<{%`]|\$\{|\$\(|\{\{/.test(half);
+}

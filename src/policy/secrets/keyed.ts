@@ -1,0 +1,107 @@
+/** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
+import { type Hit, secretHit } from "../finding.ts";
+import { type Assigned, valueAfter } from "./assignment.ts";
+import { distinct, isGibberish, isPlaceholder, isUuid, looksLikePassword, looksRandom } from "./plausible.ts";
+import type { SecretWord } from "./words.ts";
+
+const LONGEST_NAME_REST = 40;
+const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
+/** Endings that turn a secret's name into the name of something else. */
+const HARMLESS_REST =
+  /^(?:s(?![a-z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
+/** Beginnings that make a key or token public. */
+const HARMLESS_BEFORE =
+  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
+const LONGEST_BEFORE = 16;
+const SHORTEST_PASSWORD = 5;
+const SHORTEST_KEY = 10;
+const SHORTEST_DIGIT_KEY = 14;
+/** A key that nothing but a space ties to its name must be this long. */
+const SHORTEST_KEY_BESIDE = 16;
+
+/** What the word that spans `[start, end)` announces. */
+export function announcedSecret(text: string, word: SecretWord, start: number, end: number): Hit | null {
+  NAME_REST.lastIndex = end;
+  NAME_REST.test(text);
+  const nameEnd = Math.min(NAME_REST.lastIndex, end + LONGEST_NAME_REST);
+  const rest = text.slice(end, nameEnd);
+  if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
+  if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
+  const value = valueAfter(text, nameEnd);
+  if (value === null) return compared(text, word, start, nameEnd);
+  const secret = text.slice(value.start, value.end);
+  if (word === "password" && isLogin(text, start, secret, value)) {
+    return secretHit("connection_string", value.start, value.end);
+  }
+  if (!isSecret(secret, word, value)) return null;
+  return secretHit("generic_credential", value.start, value.end);
+}
+
+const LOGIN_REACH = 320;
+const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
+
+/** A password of any kind that stands with its server and its user: the settings of a connection. */
+function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
+  if (link !== "assigned" || value.length < 4 || /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)) return false;
+  if (!quoted && /\.|->/.test(value)) return false;
+  const before = text.slice(Math.max(0, start - LOGIN_REACH), start);
+  return SERVER_NAME.test(before) && USER_NAME.test(before);
+}
+
+function isSecret(value: string, word: SecretWord, { link, quoted }: Assigned): boolean {
+  if (isPlaceholder(value)) return false;
+  if (word === "password") {
+    if (value.length < SHORTEST_PASSWORD || value.length > 128) return false;
+    if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
+    if (!quoted && /\s/.test(value)) return false;
+    if (quoted && /\s/.test(value))
+      return /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
+    return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
+  }
+  if (/^0x[0-9a-f]{1,16}$/i.test(value) || /^[A-Z]+(?:_[A-Z]+)+$/.test(value)) return false;
+  if (/\s/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)) return false;
+  if (/^\d+$/.test(value))
+    return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
+  if (isUuid(value)) return link === "assigned";
+  const shortest = link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY;
+  return (
+    value.length >= shortest &&
+    /^[\w+/=.~:|*!@#$%^&-]+$/.test(value) &&
+    looksRandom(value) &&
+    !isCode(value, quoted)
+  );
+}
+
+/** In a sentence a password must show a digit or a sign, or be no word at all. */
+function strongPassword(value: string): boolean {
+  if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;
+  if (/^[A-Za-z]+$/.test(value)) return value.length >= 8 && isGibberish(value);
+  return (
+    /[A-Za-z]/.test(value) &&
+    (/\d/.test(value) || /[!@#$%^&*?]/.test(value.slice(0, -1)) || value.includes("-"))
+  );
+}
+
+/** An unquoted name, path or call rather than a literal. */
+function isCode(value: string, quoted: boolean): boolean {
+  return !quoted && /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/.test(value);
+}
+
+const COMPARED = /(["'`])([^"'`\n]{6,80})\1\s{0,3}[!=]={1,2}\s{0,3}[\w.]{0,30}$/;
+const LONGEST_COMPARISON = 120;
+
+/** The literal that the name is compared with: `"…" != password`. */
+function compared(text: string, word: SecretWord, start: number, end: number): Hit | null {
+  const from = Math.max(0, start - LONGEST_COMPARISON);
+  const before = text.slice(from, start);
+  if (!before.includes("=")) return null;
+  const match = COMPARED.exec(before);
+  if (!match || end - start > LONGEST_NAME_REST) return null;
+  const literal = match[2] as string;
+  const secret =
+    word === "password" ? looksLikePassword(literal) : looksRandom(literal) || looksLikePassword(literal);
+  if (!secret || /^\*+$|^<.*>$/.test(literal)) return null;
+  const at = from + match.index + 1;
+  return secretHit("generic_credential", at, at + literal.length);
+}

@@ -1,0 +1,113 @@
+/** Whether a string could be a real secret: not a placeholder, not a reference, not a word. */
+import { isWordlike } from "../text/wordlike.ts";
+
+const PLACEHOLDER_WORD =
+  /example|placeholder|fake|change.?me|redacted|your[-_ .]|[-_ .]your|^your|yourkey|yourtoken|insert[-_ ]|dummy|sample|replace|notreal|undefined|lorem|ipsum|fill.?in|^my[-_](?:key|token|secret|pass)|(?:key|token|secret|password|value)[-_ ]?here|^(?:foo|bar|baz|qux|test|testing|tests|abc|abcd|none|null|nil|true|false|yes|no|string|password|passwd|secret|token|hidden|masked|empty|default|unknown|invalid|user|username|admin|root|guest)$/i;
+const REFERENCE =
+  /^(?:\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…|xxx/i;
+const REPEATED = /(.)\1{5,}/;
+/** Fewer different characters than this in a long body is somebody's filler. */
+const FEWEST_DISTINCT = 6;
+/** Placeholders that count upwards are short; longer ones with a run in them occur in real keys. */
+const LONGEST_COUNTED_PLACEHOLDER = 20;
+
+/** A token of letters alone is at least this long. */
+const SHORTEST_LETTERS_ONLY = 16;
+
+/** A body after a known prefix that nobody was ever issued: filler, or words. */
+export function looksInvented(body: string): boolean {
+  if (REPEATED.test(body) || /example|xxxx|\.\.\.|your[-_]|redacted|placeholder/i.test(body)) return true;
+  if (body.length >= 12 && distinct(body) < FEWEST_DISTINCT) return true;
+  if (/\d/.test(body)) return false;
+  return body.length < SHORTEST_LETTERS_ONLY || !isGibberish(body) || wordShare(body) > 0.5;
+}
+
+/** Whether `value` stands for a secret that is elsewhere, or for none. */
+export function isPlaceholder(value: string): boolean {
+  if (PLACEHOLDER_WORD.test(value) || REFERENCE.test(value)) return true;
+  if (
+    distinct(value) <= 2 ||
+    (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)
+  ) {
+    return true;
+  }
+  return value.length <= LONGEST_COUNTED_PLACEHOLDER && counted(value) >= value.length * 0.6;
+}
+
+/** How many characters follow their predecessor in the alphabet or in the digits. */
+function counted(value: string): number {
+  let steps = 0;
+  for (let i = 1; i < value.length; i++) {
+    if (value.charCodeAt(i) === value.charCodeAt(i - 1) + 1) steps++;
+  }
+  return steps;
+}
+
+/** Number of different characters. */
+export function distinct(value: string): number {
+  return new Set(value).size;
+}
+
+const LETTERS = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
+
+/** The share of `value` that is words of four letters or more, names in camel case taken apart. */
+export function wordShare(value: string): number {
+  let words = 0;
+  for (const match of value.matchAll(LETTERS)) {
+    const run = match[0];
+    if (run.length >= 4 && isWordlike(run)) words += run.length;
+  }
+  return words / value.length;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+export function isUuid(value: string): boolean {
+  return UUID.test(value);
+}
+
+/** Digits and letters mixed, or letters that make no word: what a generator makes. */
+export function looksRandom(value: string): boolean {
+  if (value.length < 8 || distinct(value) < Math.min(8, value.length / 2)) return false;
+  const digits = count(value, /[0-9]/g);
+  const upper = count(value, /[A-Z]/g);
+  const lower = count(value, /[a-z]/g);
+  if (digits > 0 && upper + lower > 0) {
+    // A name with a number behind it is no key: words, then digits.
+    return wordShare(value) <= 0.55 && !/^[A-Za-z]+[-_.]?\d{1,4}$/.test(value);
+  }
+  if (digits > 0) return false;
+  return wordShare(value) <= 0.4 && isGibberish(value);
+}
+
+/** Letters that no language would put together. */
+export function isGibberish(value: string): boolean {
+  const runs = value.match(/[A-Za-z]+/g) ?? [];
+  const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), "");
+  if (longest.length < 4) return false;
+  if (/[a-z][A-Z][a-z]?[A-Z]|[A-Z][a-z][A-Z][a-z]?[A-Z]/.test(longest) && wordShare(longest) < 0.5)
+    return true;
+  return !isWordlike(longest);
+}
+
+function count(value: string, pattern: RegExp): number {
+  return value.match(pattern)?.length ?? 0;
+}
+
+const PLAIN_NUMBER = /^[+-]?[\d.,:_/-]+%?$/;
+const NAME_PATH = /^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\[)[A-Za-z_$][\w$]*\]?)+$/;
+const CALL = /[A-Za-z_$][\w$]*\($|\(\)?$/;
+const PASSPHRASE = /^[a-z]{3,}(?:[-_. ][a-z]{3,}){2,}[-_. ]?\d{0,4}[!?.]?$/i;
+
+/** A word that a person chose: letters with a digit or a sign among them, or a passphrase. */
+export function looksLikePassword(value: string): boolean {
+  if (value.length < 5 || PLAIN_NUMBER.test(value) || CALL.test(value)) return false;
+  if (NAME_PATH.test(value) && wordShare(value) > 0.5) return false;
+  if (PASSPHRASE.test(value)) return /\d/.test(value) || value.includes("-");
+  const letters = /[A-Za-z]/.test(value);
+  const digit = /\d/.test(value);
+  const sign = /[!@#$%^&*+=?~|\\]/.test(value);
+  if (letters && (digit || sign))
+    return !/^[a-z_]+_?v?\d{1,2}$/i.test(value) || !isWordlike(value.replace(/[^a-z]/gi, ""));
+  return letters && value.length >= 6 && isGibberish(value);
+}

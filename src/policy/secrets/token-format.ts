@@ -1,0 +1,64 @@
+/** Compiles the bodies of the token table, and recognises a token at a prefix. */
+import { looksInvented } from "./plausible.ts";
+import { TOKEN_ROWS, type TokenRow } from "./token-table.ts";
+
+const ALPHABETS: Readonly<Record<string, string>> = {
+  d: "[0-9]",
+  h: "[0-9a-f]",
+  H: "[0-9a-fA-F]",
+  l: "[a-z]",
+  u: "[A-Z]",
+  a: "[A-Za-z]",
+  t: "[a-z0-9]",
+  s: "[A-Z0-9]",
+  n: "[A-Za-z0-9]",
+  w: "[A-Za-z0-9_-]",
+  b: "[A-Za-z0-9+/]",
+  x: "[A-Za-z0-9_+/.=~-]",
+  U: "[0-9A-Za-z]{8}-[0-9A-Za-z]{4}-[0-9A-Za-z]{4}-[0-9A-Za-z]{4}-[0-9A-Za-z]{12}",
+};
+/** What `{20,}` is bounded by. */
+const LONGEST_TOKEN = 2048;
+const ITEM = /'([^']*)'|([a-zA-Z])(?:\{(\d+)(,)?(\d+)?\})?|(=)\{(\d+),(\d+)\}|([^a-zA-Z'?])|(\?)/g;
+
+export interface TokenFormat {
+  provider: string;
+  prefix: string;
+  /** Sticky, matched right after the prefix. */
+  body: RegExp;
+}
+
+/** The table with its bodies compiled. */
+export const TOKEN_FORMATS: readonly TokenFormat[] = TOKEN_ROWS.map(compile);
+
+function compile([provider, prefix, body]: TokenRow): TokenFormat {
+  let source = "";
+  for (const [, quoted, alphabet, min, open, max, pad, padMin, padMax, literal] of body.matchAll(ITEM)) {
+    if (quoted !== undefined) source += escapeLiteral(quoted);
+    else if (alphabet !== undefined) {
+      const upper = max ?? (open === undefined ? min : String(LONGEST_TOKEN));
+      source += `${ALPHABETS[alphabet]}${min === undefined ? "" : `{${min},${upper}}`}`;
+    } else if (pad !== undefined) source += `={${padMin},${padMax}}`;
+    else if (literal !== undefined) source += escapeLiteral(literal);
+    else source += "?";
+  }
+  return { provider, prefix, body: new RegExp(`(?:${source})(?![A-Za-z0-9])`, "y") };
+}
+
+function escapeLiteral(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+}
+
+/** Where the token whose prefix is `text[start, bodyStart)` ends, or -1 when it is none. */
+export function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
+  if (start > 0 && isWordCharacter(text.charCodeAt(start - 1))) return -1;
+  if (!text.startsWith(format.prefix, start)) return -1;
+  format.body.lastIndex = bodyStart;
+  if (!format.body.test(text)) return -1;
+  const end = format.body.lastIndex;
+  return looksInvented(text.slice(bodyStart, end)) ? -1 : end;
+}
+
+function isWordCharacter(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+}

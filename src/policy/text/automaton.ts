@@ -1,0 +1,119 @@
+/**
+ * Aho-Corasick: every word of a dictionary is found in one pass over the text, in time that depends on
+ * the text's length alone. Words are matched on folded code units (fold.ts).
+ */
+import { FOLD, foldWord } from "./fold.ts";
+
+/** Class of every code unit that no word contains. */
+const OTHER = 0;
+const MAX_STATES = 0xffff;
+/**
+ * Letters of other scripts share a few classes, or the table would be ten times as large. What is found
+ * by such letters is compared once more.
+ */
+const FIRST_SHARED = 0x80;
+const SHARED_CLASSES = 31;
+const NOT_LATIN = /[^\x20-\x7e]/;
+
+/** A compiled dictionary. Build once, use for every text. */
+export class Automaton {
+  /** Class of each raw code unit (folding included). */
+  readonly classOf: Uint8Array;
+  /** Next state, `state * classes + class`. */
+  readonly next: Uint16Array;
+  readonly classes: number;
+  /** Ids of the words that end in each state, longest first; undefined for most states. */
+  readonly output: readonly (readonly number[] | undefined)[];
+  private readonly words: readonly (string | null)[];
+  /** Length of each word as matched, in code units. */
+  readonly lengths: Uint16Array;
+  /** Whether a state has an output, in one byte. */
+  readonly accepting: Uint8Array;
+
+  constructor(words: readonly string[]) {
+    const folded = words.map(foldWord);
+    this.words = folded.map((word) => (NOT_LATIN.test(word) ? word : null));
+    this.lengths = Uint16Array.from(folded, (word) => word.length);
+    const alphabet = new Map<number, number>();
+    let plain = 0;
+    for (const word of folded) {
+      for (let i = 0; i < word.length; i++) {
+        const code = word.charCodeAt(i);
+        if (code < FIRST_SHARED && !alphabet.has(code)) alphabet.set(code, ++plain);
+      }
+    }
+    for (const word of folded) {
+      for (let i = 0; i < word.length; i++) {
+        const code = word.charCodeAt(i);
+        if (code >= FIRST_SHARED) alphabet.set(code, plain + 1 + (code % SHARED_CLASSES));
+      }
+    }
+    this.classes = plain + 1 + SHARED_CLASSES;
+    this.classOf = new Uint8Array(0x10000);
+    for (let code = 0; code < 0x10000; code++) {
+      this.classOf[code] = alphabet.get(FOLD[code] as number) ?? OTHER;
+    }
+
+    const trie = buildTrie(folded, alphabet, this.classes);
+    this.next = trie.next;
+    this.output = trie.output;
+    this.accepting = new Uint8Array(trie.output.length);
+    for (let state = 0; state < trie.output.length; state++)
+      if (trie.output[state]) this.accepting[state] = 1;
+  }
+
+  /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
+  confirms(id: number, text: string, end: number): boolean {
+    const word = this.words[id];
+    if (word == null) return true;
+    const start = end - word.length;
+    for (let i = 0; i < word.length; i++) {
+      if (FOLD[text.charCodeAt(start + i)] !== word.charCodeAt(i)) return false;
+    }
+    return true;
+  }
+}
+
+function buildTrie(words: readonly string[], alphabet: ReadonlyMap<number, number>, classes: number) {
+  const total = words.reduce((sum, word) => sum + word.length, 1);
+  let next = new Uint16Array(total * classes);
+  const output: (number[] | undefined)[] = [undefined];
+  let states = 1;
+  for (const [id, word] of words.entries()) {
+    let state = 0;
+    for (let i = 0; i < word.length; i++) {
+      const slot = state * classes + (alphabet.get(word.charCodeAt(i)) as number);
+      if (next[slot] === 0) {
+        if (states >= MAX_STATES) throw new Error("The anchor dictionary has more than 65,535 states.");
+        next[slot] = states++;
+        output.push(undefined);
+      }
+      state = next[slot] as number;
+    }
+    output[state] ??= [];
+    (output[state] as number[]).push(id);
+  }
+  next = next.slice(0, states * classes);
+
+  // Breadth first: a missing edge goes where the longest proper suffix would go.
+  const fail = new Uint16Array(states);
+  const queue: number[] = [];
+  for (let c = 0; c < classes; c++) if (next[c] !== 0) queue.push(next[c] as number);
+  for (let head = 0; head < queue.length; head++) {
+    const state = queue[head] as number;
+    const suffix = fail[state] as number;
+    const inherited = output[suffix];
+    if (inherited) output[state] = [...(output[state] ?? []), ...inherited];
+    for (let c = 0; c < classes; c++) {
+      const slot = state * classes + c;
+      const target = next[slot] as number;
+      const through = next[suffix * classes + c] as number;
+      if (target === 0) next[slot] = through;
+      else {
+        fail[target] = through;
+        queue.push(target);
+      }
+    }
+  }
+  return { next, output };
+}

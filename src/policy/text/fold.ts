@@ -1,0 +1,111 @@
+/**
+ * Character folding for finding anchors: case, accents, full-width and other compatible forms, and
+ * look-alike letters all become one plain code unit, for the dictionary and for the text alike.
+ */
+
+/** Letters of other scripts that are drawn like a Latin one (Unicode TR39 confusables, the common ones). */
+const LOOK_ALIKE: Readonly<Record<string, string>> = {
+  а: "a",
+  в: "b",
+  с: "c",
+  ԁ: "d",
+  е: "e",
+  һ: "h",
+  і: "i",
+  ј: "j",
+  к: "k",
+  ӏ: "l",
+  м: "m",
+  н: "h",
+  о: "o",
+  р: "p",
+  ԛ: "q",
+  ѕ: "s",
+  т: "t",
+  ѵ: "v",
+  ԝ: "w",
+  х: "x",
+  у: "y",
+  ѐ: "e",
+  ё: "e",
+  ї: "i",
+  α: "a",
+  β: "b",
+  γ: "y",
+  ε: "e",
+  η: "n",
+  ι: "i",
+  κ: "k",
+  ν: "v",
+  ο: "o",
+  ρ: "p",
+  τ: "t",
+  υ: "u",
+  χ: "x",
+  ω: "w",
+  ς: "c",
+  ı: "i",
+  ł: "l",
+  ø: "o",
+  đ: "d",
+  ð: "d",
+  ħ: "h",
+  ŧ: "t",
+  æ: "e",
+  œ: "e",
+  ß: "s",
+  ɑ: "a",
+  ɡ: "g",
+  ɩ: "i",
+  ſ: "s",
+  ƅ: "b",
+  ց: "g",
+  օ: "o",
+  ս: "u",
+  հ: "h",
+  ո: "n",
+  զ: "q",
+};
+
+/** Code units below this are folded by table; the rest (Han, Hangul, surrogates) stand for themselves. */
+const FOLDED_BLOCKS: readonly [number, number][] = [
+  [0x00, 0x24ff],
+  [0x3000, 0x30ff],
+  [0xfb00, 0xfb06],
+  [0xff00, 0xffef],
+];
+
+const SPACE = 0x20;
+const table = buildTable();
+
+function buildTable(): Uint16Array {
+  const folded = new Uint16Array(0x10000);
+  for (let code = 0; code < 0x10000; code++) folded[code] = code;
+  for (const [first, last] of FOLDED_BLOCKS) {
+    for (let code = first; code <= last; code++) folded[code] = foldOne(code);
+  }
+  // The parts of a name are joined in many ways; to the dictionary they are all the same.
+  for (const joiner of "_-.\t\n\r\u2010\u2011\u2012\u2013") folded[joiner.charCodeAt(0)] = SPACE;
+  return folded;
+}
+
+function foldOne(code: number): number {
+  const plain = String.fromCharCode(code).normalize("NFKD").toLowerCase();
+  const base = plain.normalize("NFD").charAt(0);
+  return (LOOK_ALIKE[base] ?? base).charCodeAt(0) || code;
+}
+
+/** The folded code unit of each code unit. */
+export const FOLD: Readonly<Uint16Array> = table;
+
+/** A dictionary word, folded as the text will be. */
+export function foldWord(word: string): string {
+  let folded = "";
+  for (let i = 0; i < word.length; i++) {
+    const code = word.charCodeAt(i);
+    // A combining mark belongs to the letter before it.
+    if (code >= 0x300 && code <= 0x36f) continue;
+    folded += String.fromCharCode(table[code] as number);
+  }
+  return folded;
+}

@@ -1,0 +1,89 @@
+/** The plain view: compatible Unicode forms become their plain ones, invisible characters go. */
+import { identity, type View, ViewBuilder } from "./view.ts";
+
+const NOT_ASCII = /\P{ASCII}/u;
+/** Zero-width and format characters, soft hyphen, variation selectors, tags: nothing a reader sees. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
+const ACCENTS_FIRST = 0x300;
+const ACCENTS_LAST = 0x36f;
+const DIGIT = /\p{Nd}/u;
+
+/** Characters that stand for a plain one and that NFKC leaves alone. */
+const PLAIN: Readonly<Record<string, string>> = {
+  "\u2010": "-",
+  "\u2011": "-",
+  "\u2012": "-",
+  "\u2013": "-",
+  "\u2014": "-",
+  "\u2212": "-",
+  "\ufe63": "-",
+  "\u2018": "'",
+  "\u2019": "'",
+  "\u201c": '"',
+  "\u201d": '"',
+  "\u00ab": '"',
+  "\u00bb": '"',
+  "\u2044": "/",
+  "\u2215": "/",
+  "\u3002": ".",
+  "\u00b7": ".",
+  "\u2024": ".",
+};
+
+const replacements = new Map<number, string>();
+
+/** The plain view of `text`; the text itself when it is plain already. */
+export function plainView(text: string): View {
+  if (!NOT_ASCII.test(text)) return identity(text);
+  const builder = new ViewBuilder();
+  let changed = false;
+  let kept = 0;
+  for (let at = 0; at < text.length; ) {
+    if (text.charCodeAt(at) < 0x80) {
+      at++;
+      continue;
+    }
+    const code = text.codePointAt(at) as number;
+    const width = code > 0xffff ? 2 : 1;
+    const plain = plainOf(code);
+    if (plain !== undefined) {
+      builder.copy(text, kept, at);
+      builder.add(plain, at, at + width);
+      kept = at + width;
+      changed = true;
+    }
+    at += width;
+  }
+  if (!changed) return identity(text);
+  builder.copy(text, kept, text.length);
+  return builder.build();
+}
+
+/** What a character is read as; undefined when it stays. */
+function plainOf(code: number): string | undefined {
+  const known = replacements.get(code);
+  if (known !== undefined) return known === String.fromCodePoint(code) ? undefined : known;
+  const char = String.fromCodePoint(code);
+  const plain = compute(code, char);
+  // Bounded by the number of characters that exist, and small in practice.
+  replacements.set(code, plain);
+  return plain === char ? undefined : plain;
+}
+
+function compute(code: number, char: string): string {
+  if (INVISIBLE.test(char) || (code >= ACCENTS_FIRST && code <= ACCENTS_LAST)) return "";
+  const mapped = PLAIN[char];
+  if (mapped !== undefined) return mapped;
+  if (DIGIT.test(char)) return String(decimalValue(code));
+  const compatible = char.normalize("NFKC");
+  // Only into ASCII: accented and other letters stay what they are.
+  return NOT_ASCII.test(compatible) ? char : compatible;
+}
+
+/** Decimal digits of every script come in runs of ten (Unicode core specification, 4.6). */
+function decimalValue(code: number): number {
+  let zero = code;
+  while (code - zero < 9 && DIGIT.test(String.fromCodePoint(zero - 1))) zero--;
+  // Adjacent runs (the mathematical digits) start at known multiples.
+  return code >= 0x1d7ce && code <= 0x1d7ff ? (code - 0x1d7ce) % 10 : (code - zero) % 10;
+}
