@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { invalid, type Problem } from "./problem.ts";
-import { type Query, quoteName } from "./query.ts";
+import { type Query, quoteName, shortName } from "./query.ts";
 
 /** How many unknown names one error lists. */
 const MAX_LISTED_NAMES = 5;
@@ -65,7 +65,7 @@ export class Validator<T extends TObject> {
     const allowed = known === "" ? "None is taken here." : `Known here: ${known}.`;
     return invalid(
       `Unknown ${this.#noun}${names.length === 1 ? "" : "s"} ${shown}${more}. ${allowed}`,
-      first,
+      shortName(first),
     );
   }
 
