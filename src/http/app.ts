@@ -11,6 +11,7 @@ import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
 import type { Exchange } from "./exchange.ts";
+import { type PublicPage, publicPages } from "./pages.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline.ts";
 import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";
@@ -31,7 +32,8 @@ type Context = Routed & { path: string };
  * and name no more, and the hook on requests returns no call, which would make it asynchronous.
  */
 export function createApp(deps: AppDeps) {
-  const pipeline = new Pipeline(deps, new Set(["/healthz", "/readyz"]));
+  const pages = publicPages(routes, () => deps.isReady());
+  const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
   // Elysia applies hooks only to what is added after them, so these come first. Strict paths: with a
   // slash at its end a path is another one.
   const app = new Elysia({ strictPath: true, normalize: false })
@@ -46,10 +48,14 @@ export function createApp(deps: AppDeps) {
       const refused = pipeline.admit(exchange, context.request, (context as unknown as Context).path);
       if (refused !== undefined) return refused;
     });
-  for (const route of routes)
+  for (const route of routes) {
     app.route(route.method, route.path, operation(pipeline, route) as never, UNPARSED);
-  for (const [path, allow] of allowedMethods(routes))
+  }
+  for (const page of pages) app.get(page.path, publicPage(pipeline, page) as never, UNPARSED);
+  const known = [...routes, ...pages.map(({ path }) => ({ method: "GET", path }))];
+  for (const [path, allow] of allowedMethods(known)) {
     app.all(path, otherMethods(pipeline, path, allow) as never, UNPARSED);
+  }
   return app;
 }
 
@@ -59,6 +65,10 @@ const UNPARSED = { parse: "none" } as const;
 function operation(pipeline: Pipeline, route: Route) {
   return ({ request, url, qi, params, exchange }: Context) =>
     pipeline.operate(route, { request, url, qi, params, exchange });
+}
+
+function publicPage(pipeline: Pipeline, page: PublicPage) {
+  return ({ exchange }: Context) => pipeline.serve(page.path, exchange, () => page.answer(exchange));
 }
 
 function otherMethods(pipeline: Pipeline, path: string, allow: string) {

@@ -1,5 +1,6 @@
 /** The listener: TLS, sizes and timeouts of connections. */
 import { createApp } from "./app.ts";
+import { withRoutableHost } from "./host.ts";
 import type { AppDeps } from "./pipeline.ts";
 
 /** Seconds without a byte after which a connection is closed. */
@@ -38,8 +39,15 @@ export function startServer(deps: Omit<AppDeps, "peerOf">, options: ListenOption
   if (options.tls === null && deps.trustedProxies === undefined) {
     throw new TypeError("without TLS the server needs trustedProxies");
   }
-  const app = createApp({ ...deps, peerOf: (request) => server.requestIP(request)?.address ?? null });
-  const { fetch } = app;
+  // The runtime knows the peer of its own requests only, not of a copy.
+  const originals = new WeakMap<Request, Request>();
+  const peerOf = (request: Request) => server.requestIP(originals.get(request) ?? request)?.address ?? null;
+  const app = createApp({ ...deps, peerOf });
+  const fetch = (request: Request) => {
+    const routable = withRoutableHost(request);
+    if (routable !== request) originals.set(routable, request);
+    return app.fetch(routable);
+  };
   const serve = (tls: ListenOptions["tls"]) => ({
     hostname: options.hostname,
     port: options.port,

@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { invalid, type Problem } from "./problem.ts";
-import { type Query, quoteName } from "./query.ts";
+import { type Query, quoteName, shortName } from "./query.ts";
 
 /** How many unknown names one error lists. */
 const MAX_LISTED_NAMES = 5;
@@ -47,8 +47,9 @@ export class Validator<T extends TObject> {
   parseQuery(query: Query): Static<T> {
     const value: JsonObject = {};
     for (const [name, text] of query) {
-      const type: unknown = this.#members.get(name)?.schema.type;
-      Object.defineProperty(value, name, { value: fromText(text, type), enumerable: true });
+      const schema = this.#members.get(name)?.schema;
+      // Defined, not assigned: a parameter may be called __proto__.
+      Object.defineProperty(value, name, { value: fromText(text, schema), enumerable: true });
     }
     return this.parse(value);
   }
@@ -64,7 +65,7 @@ export class Validator<T extends TObject> {
     const allowed = known === "" ? "None is taken here." : `Known here: ${known}.`;
     return invalid(
       `Unknown ${this.#noun}${names.length === 1 ? "" : "s"} ${shown}${more}. ${allowed}`,
-      first,
+      shortName(first),
     );
   }
 
@@ -93,8 +94,10 @@ export function expectation(schema: TSchema): string {
 }
 
 /** A query parameter's text as the schema's type; what is not of that type stays text and is refused. */
-function fromText(text: string, type: unknown): JsonValue {
-  if (type === "integer" && INTEGER_TEXT.test(text)) return Number(text);
-  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+function fromText(text: string, schema: TSchema | undefined): JsonValue {
+  if (schema?.type === "integer" && INTEGER_TEXT.test(text)) return Number(text);
+  if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  // A time's `+02:00` arrives with a space when the client did not encode it; it can mean nothing else.
+  if (schema?.format === "date-time") return text.replace(" ", "+");
   return text;
 }

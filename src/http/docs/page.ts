@@ -1,0 +1,92 @@
+/** The documentation page. Everything that it loads comes from this binary. */
+
+import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
+import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import { OPENAPI_PATH } from "./openapi.ts";
+
+/** Where the page is served; its assets are below it. */
+export const DOCS_PATH = "/v1/docs";
+
+const STYLE_PATH = `${DOCS_PATH}/swagger-ui.css`;
+const BUNDLE_PATH = `${DOCS_PATH}/swagger-ui-bundle.js`;
+const START_PATH = `${DOCS_PATH}/start.js`;
+
+/** Seconds that a browser may keep an asset. */
+const ASSET_MAX_AGE_SECONDS = 3600;
+
+/** Nothing from elsewhere, nothing inline; small pictures are inside the style sheet. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>governd API</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="${STYLE_PATH}" />
+  </head>
+  <body>
+    <noscript>This page needs JavaScript. The API's description is at <a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>.</noscript>
+    <div id="docs"></div>
+    <script src="${BUNDLE_PATH}"></script>
+    <script src="${START_PATH}"></script>
+  </body>
+</html>
+`;
+
+// No validator: the default one would send the document's address to a service elsewhere.
+const START = `SwaggerUIBundle({ url: ${JSON.stringify(OPENAPI_PATH)}, dom_id: "#docs", deepLinking: true, validatorUrl: null });
+`;
+
+/** Headers of one kind of file. */
+export interface DocsFile {
+  path: string;
+  contentType: string;
+  cacheControl: string;
+  headers: Readonly<Record<string, string>>;
+  body(): string | Blob;
+}
+
+const asset = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;
+
+/** The page and its assets. */
+export const DOCS_FILES: readonly DocsFile[] = [
+  {
+    path: DOCS_PATH,
+    contentType: "text/html; charset=utf-8",
+    cacheControl: "no-cache",
+    headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" },
+    body: () => PAGE,
+  },
+  {
+    path: STYLE_PATH,
+    contentType: "text/css; charset=utf-8",
+    cacheControl: asset,
+    headers: {},
+    body: () => Bun.file(stylePath),
+  },
+  {
+    path: BUNDLE_PATH,
+    contentType: "text/javascript; charset=utf-8",
+    cacheControl: asset,
+    headers: {},
+    body: () => Bun.file(bundlePath),
+  },
+  {
+    path: START_PATH,
+    contentType: "text/javascript; charset=utf-8",
+    cacheControl: asset,
+    headers: {},
+    body: () => START,
+  },
+];

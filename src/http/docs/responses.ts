@@ -1,0 +1,126 @@
+/** How the documentation describes answers: the good one of each route, and every error. */
+
+import { type TSchema, Type as t } from "@sinclair/typebox";
+import type { JsonObject } from "../../json.ts";
+import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../problem.ts";
+import type { Route } from "../route.ts";
+import { component } from "../shapes.ts";
+
+/** What any request with a key can be answered with. */
+const ALWAYS: readonly ProblemCode[] = [
+  "unauthenticated",
+  "forbidden",
+  "workspace_mismatch",
+  "https_required",
+  "rate_limited",
+  "internal",
+  "unavailable",
+];
+
+/** What a request with a body can be answered with besides. */
+const WITH_BODY: readonly ProblemCode[] = ["payload_too_large", "unsupported_media_type"];
+
+const EXAMPLE_REQUEST_ID = "req_5f2c1d8e9a3b4c7d0000002a";
+
+const codes = Object.keys(PROBLEMS) as ProblemCode[];
+
+export const ProblemSchema = component(
+  "Problem",
+  t.Object(
+    {
+      type: t.String({
+        description: "A URN of the code.",
+        examples: ["urn:governd:problem:invalid_request"],
+      }),
+      title: t.String(),
+      status: t.Integer(),
+      detail: t.String({ description: "What to do next, for a person." }),
+      code: t.String({ enum: codes, description: "Stable; switch on it." }),
+      param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
+      request_id: t.String(),
+      blocked_by: t.Optional(t.String({ description: "With `restore_blocked`: the policy." })),
+      findings: t.Optional(t.Array(t.Unsafe({ $ref: "#/components/schemas/Finding" }))),
+    },
+    { additionalProperties: false, description: "RFC 9457. It never repeats a value that was sent." },
+  ),
+);
+
+const HEADERS: Record<string, JsonObject> = {
+  "X-Request-Id": {
+    description: "The request's id: the client's own, or a new one.",
+    schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,128}$" },
+  },
+};
+
+const AUDIT_HEADER = {
+  "X-Audit-Id": { description: "The audit event that recorded the operation.", schema: { type: "string" } },
+};
+
+const ETAG_HEADER = {
+  ETag: { description: 'The config version in quotes ("v3").', schema: { type: "string" } },
+};
+
+const RETRY_HEADER = {
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" }, required: true },
+};
+
+const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { type: "string" } } };
+
+/** The `responses` of a route's documentation. */
+export function responsesOf(route: Route): JsonObject {
+  const { response, status = 200, headers } = route.docs;
+  const content: JsonObject = { "application/json": mediaType(response.schema, response.example) };
+  for (const type of response.otherTypes ?? []) content[type] = { schema: { type: "string" } };
+  const good: JsonObject = {
+    description: response.description,
+    headers: { ...HEADERS, ...AUDIT_HEADER, ...(response.etag === true ? ETAG_HEADER : {}) },
+    content,
+  };
+  const notModified: JsonObject =
+    headers?.["If-None-Match"] === undefined
+      ? {}
+      : { 304: { description: "The entity tag still holds.", headers: { ...HEADERS, ...ETAG_HEADER } } };
+  return { [status]: good, ...notModified, ...problemResponses(problemsOf(route)) };
+}
+
+function problemsOf(route: Route): ProblemCode[] {
+  const own = route.docs.problems ?? [];
+  const body = route.body === null ? [] : WITH_BODY;
+  return ["invalid_request", ...own, ...ALWAYS, ...body];
+}
+
+/** One response for every status, with an example for every code. */
+export function problemResponses(wanted: readonly ProblemCode[]): JsonObject {
+  const responses: JsonObject = {};
+  for (const status of [...new Set(wanted.map((code) => PROBLEMS[code][0]))].sort()) {
+    const ofStatus = wanted.filter((code) => PROBLEMS[code][0] === status);
+    responses[status] = {
+      description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
+      headers: {
+        ...HEADERS,
+        ...(status === 429 || status === 503 ? RETRY_HEADER : {}),
+        ...(status === 405 ? ALLOW_HEADER : {}),
+      },
+      content: {
+        "application/problem+json": {
+          schema: ProblemSchema as unknown as JsonObject,
+          examples: Object.fromEntries(ofStatus.map((code) => [code, { value: exampleOf(code) }])),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+function exampleOf(code: ProblemCode): JsonObject {
+  return JSON.parse(
+    problemBody(new Problem(code, `${PROBLEMS[code][1]}.`), EXAMPLE_REQUEST_ID),
+  ) as JsonObject;
+}
+
+function mediaType(schema: TSchema, example: unknown): JsonObject {
+  return {
+    schema: schema as unknown as JsonObject,
+    ...(example === undefined ? {} : { example: example as JsonObject }),
+  };
+}

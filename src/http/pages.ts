@@ -1,0 +1,56 @@
+/** What is served besides operations, without a key: probes and the API's documentation. */
+import { OPENAPI_PATH, openApiJson } from "./docs/openapi.ts";
+import { DOCS_FILES, type DocsFile } from "./docs/page.ts";
+import type { Exchange } from "./exchange.ts";
+import { Problem } from "./problem.ts";
+import type { Route } from "./route.ts";
+
+const JSON_TYPE = "application/json";
+
+/** A public path and its answer to GET. */
+export interface PublicPage {
+  path: string;
+  answer(exchange: Exchange): Response | Promise<Response>;
+}
+
+/** Every public page. `isReady` says whether the storage can be written and is migrated. */
+export function publicPages(
+  routes: readonly Route[],
+  isReady: () => boolean | Promise<boolean>,
+): PublicPage[] {
+  let document: Promise<string> | undefined;
+  return [
+    { path: "/healthz", answer: (exchange) => json(exchange, '{"status":"ok"}') },
+    { path: "/readyz", answer: async (exchange) => readiness(exchange, await isReady()) },
+    {
+      path: OPENAPI_PATH,
+      answer: async (exchange) => {
+        // Made when it is first asked for, so that starting costs nothing.
+        document ??= openApiJson(routes);
+        return json(exchange, await document);
+      },
+    },
+    ...DOCS_FILES.map((file) => ({
+      path: file.path,
+      answer: (exchange: Exchange) => serveFile(exchange, file),
+    })),
+  ];
+}
+
+function readiness(exchange: Exchange, ready: boolean): Response {
+  if (ready) return json(exchange, '{"status":"ready"}');
+  throw new Problem("unavailable", "The storage cannot be written. The daemon's log says why; try again.");
+}
+
+function json(exchange: Exchange, body: string): Response {
+  return new Response(body, { headers: exchange.headers(JSON_TYPE) });
+}
+
+function serveFile(exchange: Exchange, file: DocsFile): Response {
+  const headers = {
+    ...exchange.headers(file.contentType),
+    ...file.headers,
+    "cache-control": file.cacheControl,
+  };
+  return new Response(file.body(), { headers });
+}

@@ -1,0 +1,197 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { routes } from "../../src/http/app.ts";
+import type { OperationName } from "../../src/workspace/contract.ts";
+import { KEYS, WORKSPACE_ID } from "./support/memory-workspace.ts";
+import { assertMatchesOpenApi } from "./support/openapi.ts";
+import { serveTls, type TestServer } from "./support/serve.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await serveTls();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+afterEach(() => {
+  server.workspace.asked.length = 0;
+});
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+const PATHS = [
+  ...new Set(routes.map((route) => route.path.replace(/:[a-z_]+/g, "x"))),
+  "/v1",
+  "/v1/",
+  "/v1/nothing",
+  "/v1/data/",
+  "/v1/docs/",
+  "/v1/docs/other.js",
+  "/v1/openapi.json/",
+  "/v1/%64ocs",
+  "/v1/config/%zz",
+  "/v1//docs",
+  "/v1/data/read?agent_id=%ff",
+];
+
+describe("without a valid key everything under /v1 is 401", () => {
+  for (const path of PATHS) {
+    for (const method of METHODS) {
+      test(`${method} ${path}`, async () => {
+        for (const key of [null, "unknown", "full-key,full-key", "FULL-KEY", "constructor"]) {
+          const answer = await server.send({ method, path, key });
+          expect(answer.status).toBe(401);
+          if (method !== "HEAD") expect(answer.json.code).toBe("unauthenticated");
+          expect(answer.headers.get("www-authenticate")).toContain("ApiKey");
+        }
+        expect(server.workspace.asked).toEqual([]);
+      });
+    }
+  }
+
+  for (const body of ["", "{", "x".repeat(3 * 1024 * 1024), '{"agent_id":"a","key":"k","value":"v"}']) {
+    test(`whatever the body: ${body.length} bytes`, async () => {
+      for (const type of ["application/json", "text/plain"]) {
+        const headers = { "content-type": type };
+        const answer = await server.send({
+          path: "/v1/data/write",
+          key: null,
+          method: "POST",
+          headers,
+          body,
+        });
+        expect(answer.status).toBe(401);
+        assertMatchesOpenApi("POST", "/v1/data/write", 401, answer.json);
+      }
+    });
+  }
+});
+
+test("a key in the query string or in another header is none", async () => {
+  const attempts = [
+    { path: "/v1/config/a?api_key=full-key" },
+    { path: "/v1/config/a", headers: { authorization: "Bearer full-key" } },
+    { path: "/v1/config/a", headers: { cookie: "x-api-key=full-key" } },
+  ];
+  for (const attempt of attempts) expect((await server.send({ ...attempt, key: null })).status).toBe(401);
+});
+
+test("X-Workspace-Id must be the key's", async () => {
+  const path = "/v1/config/a";
+  const right = await server.send({ path, headers: { "x-workspace-id": WORKSPACE_ID } });
+  expect(right.status).toBe(200);
+  for (const other of ["ws_01h455vb4pex5vsknk084sn02r", "nonsense", WORKSPACE_ID.toUpperCase()]) {
+    const wrong = await server.send({ path, headers: { "x-workspace-id": other } });
+    expect(wrong.status).toBe(403);
+    expect(wrong.json).toMatchObject({ code: "workspace_mismatch", param: "X-Workspace-Id" });
+    assertMatchesOpenApi("GET", path, 403, wrong.json);
+  }
+  const unknownKey = await server.send({ path, key: "no", headers: { "x-workspace-id": "nonsense" } });
+  expect(unknownKey.status).toBe(401);
+});
+
+test("public paths need no key", async () => {
+  for (const path of ["/healthz", "/readyz", "/v1/docs", "/v1/openapi.json"]) {
+    expect((await server.send({ path, key: null })).status).toBe(200);
+    expect((await server.send({ path, key: "unknown" })).status).toBe(200);
+    const wrongMethod = await server.send({ path, key: null, method: "POST" });
+    expect(wrongMethod.status).toBe(405);
+  }
+});
+
+/** A request that every operation accepts. */
+const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
+  "config.read": { path: "/v1/config/mine" },
+  "config.update": { path: "/v1/config/mine", body: {} },
+  "config.list_versions": { path: "/v1/config/mine/versions" },
+  "config.read_version": { path: "/v1/config/mine/versions/v1" },
+  "config.rollback": { path: "/v1/config/mine/rollback", body: { version: "v1" } },
+  "checkpoint.create": { path: "/v1/checkpoints", body: { agent_id: "mine" } },
+  "checkpoint.list": { path: "/v1/checkpoints?agent_id=mine" },
+  "checkpoint.read": { path: "/v1/checkpoints/cp_1" },
+  "checkpoint.restore": { path: "/v1/checkpoints/cp_1/restore", body: {} },
+  "checkpoint.delete": { path: "/v1/checkpoints/cp_1" },
+  "data.write": { path: "/v1/data/write", body: { agent_id: "mine", key: "k", value: "v" } },
+  "data.read": { path: "/v1/data/read?agent_id=mine&key=k" },
+  "data.read_full": { path: "/v1/data/read-full?agent_id=mine&key=k" },
+  "data.list": { path: "/v1/data/list?agent_id=mine" },
+  "data.search": { path: "/v1/data/search", body: { agent_id: "mine", query: "q" } },
+  "data.delete": { path: "/v1/data?agent_id=mine&key=k" },
+  "data.delete_prefix": { path: "/v1/data/prefix?agent_id=mine&prefix=p" },
+  "audit.query": { path: "/v1/audit?agent_id=mine" },
+  "audit.read": { path: "/v1/audit/aud_1" },
+  "audit.verify": { path: "/v1/audit/verify", body: { agent_id: "mine" } },
+  "audit.export": { path: "/v1/audit/export", body: { agent_id: "mine" } },
+};
+
+const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "config.read_version"];
+
+const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
+  "full-key": () => true,
+  "limited-key": () => true,
+  "agent-key": (operation) =>
+    operation.startsWith("data.") || operation.startsWith("checkpoint.") || CONFIG_READS.includes(operation),
+  "auditor-key": (operation) =>
+    operation.startsWith("audit.") || operation === "checkpoint.list" || CONFIG_READS.includes(operation),
+};
+
+describe("scopes", () => {
+  for (const route of routes) {
+    test(route.operation, async () => {
+      for (const [key, allows] of Object.entries(ALLOWED)) {
+        server.workspace.asked.length = 0;
+        const answer = await server.send({ ...REQUESTS[route.operation], method: route.method, key });
+        if (allows(route.operation)) {
+          expect(answer.status).toBe(200);
+          expect(server.workspace.asked).toMatchObject([{ name: route.operation, principal: KEYS[key] }]);
+        } else {
+          expect(answer.status).toBe(403);
+          expect(answer.json.code).toBe("forbidden");
+          expect(server.workspace.asked).toEqual([]);
+        }
+      }
+    });
+  }
+
+  test("are decided before the body is looked at", async () => {
+    const answer = await server.send({ path: "/v1/config/mine", method: "PUT", key: "agent-key", body: "{" });
+    expect(answer.status).toBe(403);
+  });
+
+  test("a key limited to agents touches no other agent", async () => {
+    for (const [operation, { path, body }] of Object.entries(REQUESTS)) {
+      const other = path.replace("mine", "other");
+      const otherBody = body !== undefined && "agent_id" in body ? { ...body, agent_id: "other" } : body;
+      // Checkpoints and events are found by the operation, which knows whose they are.
+      if (other === path && otherBody === body) continue;
+      const { method } = routes.find((route) => route.operation === operation) as { method: string };
+      const answer = await server.send({
+        path: other,
+        method,
+        key: "limited-key",
+        ...(otherBody === undefined ? {} : { body: otherBody }),
+      });
+      expect(answer.status, operation).toBe(403);
+    }
+    expect(server.workspace.asked).toEqual([]);
+  });
+
+  test("a key limited to agents sees nothing of the whole workspace", async () => {
+    const attempts = [
+      { path: "/v1/audit?scope=workspace" },
+      { path: "/v1/audit/verify", body: { scope: "workspace" } },
+      { path: "/v1/audit/export", body: { scope: "workspace" } },
+    ];
+    for (const attempt of attempts) {
+      expect((await server.send({ ...attempt, key: "limited-key" })).status).toBe(403);
+      expect((await server.send(attempt)).status).toBe(200);
+    }
+  });
+
+  test("a restore with a key of scope agent restores data only", async () => {
+    const path = "/v1/checkpoints/cp_1/restore";
+    await server.send({ path, method: "POST", key: "agent-key" });
+    expect(server.workspace.input).toMatchObject({ restoreConfig: false, restoreData: true });
+    await server.send({ path, method: "POST" });
+    expect(server.workspace.input).toMatchObject({ restoreConfig: true, restoreData: true });
+    const nothing = await server.send({ path, key: "agent-key", body: { restore_data: false } });
+    expect(nothing.status).toBe(403);
+  });
+});

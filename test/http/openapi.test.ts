@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { routes } from "../../src/http/app.ts";
+import { assertMatchesOpenApi, document } from "./support/openapi.ts";
+import { serveTls, type TestServer } from "./support/serve.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await serveTls();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("the document is valid OpenAPI 3.1", async () => {
+  const answer = await server.send({ path: "/v1/openapi.json", key: null });
+  expect(answer.status).toBe(200);
+  const validator = new Validator();
+  const result = await validator.validate(answer.json);
+  expect(result.errors ?? []).toEqual([]);
+  expect(result.valid).toBe(true);
+  expect(validator.version).toBe("3.1");
+});
+
+test("every operation is documented with words, examples, errors and the key", () => {
+  for (const route of routes) {
+    const path = route.path.replace(/:([a-z_]+)/g, "{$1}");
+    // biome-ignore lint/suspicious/noExplicitAny: the document has every form
+    const operation = document.paths[path]?.[route.method.toLowerCase()] as any;
+    expect(operation?.summary, `${route.method} ${path}`).toBeString();
+    expect(
+      operation.responses[401].content["application/problem+json"].examples.unauthenticated,
+    ).toBeDefined();
+    for (const status of [400, 403, 429, 500, 503]) expect(operation.responses[status]).toBeDefined();
+    if (route.bodySchema !== null) {
+      expect(operation.requestBody.content["application/json"].example).toBeDefined();
+      expect(operation.responses[413]).toBeDefined();
+    }
+    const inPath = operation.parameters.filter((parameter: { in: string }) => parameter.in === "path");
+    expect(inPath.length).toBe((route.path.match(/:/g) ?? []).length);
+  }
+});
+
+test("examples of requests are valid requests", () => {
+  for (const { body, docs } of routes) {
+    if (body !== null) expect(body.parse(docs.requestExample ?? {})).toBeDefined();
+  }
+});
+
+test("examples of answers are valid answers", () => {
+  for (const { method, path, docs } of routes) {
+    if (docs.response.example !== undefined) {
+      assertMatchesOpenApi(method, path.replace(/:[a-z_]+/g, "x"), docs.status ?? 200, docs.response.example);
+    }
+  }
+});
+
+test("the page loads nothing from elsewhere", async () => {
+  const page = await server.send({ path: "/v1/docs", key: null });
+  expect(page.status).toBe(200);
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(page.text).not.toMatch(/https?:|<script>|<style|style=/);
+  const assets = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path as string);
+  expect(assets).toContain("/v1/docs/swagger-ui-bundle.js");
+  for (const path of assets) {
+    const asset = await server.send({ path, key: null });
+    expect(asset.status).toBe(200);
+    expect(asset.text.length).toBeGreaterThan(50);
+    if (!path.endsWith(".css")) continue;
+    const loaded = [...asset.text.matchAll(/@import.{40}|url\(.{9}/g)].map(([found]) =>
+      found.replace(/["'\\]/g, ""),
+    );
+    expect(loaded.filter((found) => !found.startsWith("url(data:"))).toEqual([]);
+  }
+});

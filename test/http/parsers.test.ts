@@ -1,0 +1,172 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { matchesNone, parseIfMatch } from "../../src/http/entity-tag.ts";
+import { Problem } from "../../src/http/problem.ts";
+import { parseQuery } from "../../src/http/query.ts";
+import { RequestIds } from "../../src/http/request-id.ts";
+import { parseTimestamp } from "../../src/http/timestamp.ts";
+import { TrustedProxies } from "../../src/http/trusted-proxy.ts";
+
+describe("timestamps", () => {
+  const good: Record<string, string> = {
+    "2026-01-31T08:00:00Z": "2026-01-31T08:00:00.000Z",
+    "2026-01-31t08:00:00z": "2026-01-31T08:00:00.000Z",
+    "2026-01-31T08:00:00+02:00": "2026-01-31T06:00:00.000Z",
+    "2026-01-31T08:00:00-23:59": "2026-02-01T07:59:00.000Z",
+    "2026-01-31T08:00:00-00:00": "2026-01-31T08:00:00.000Z",
+    "2026-01-31T08:00:00.5Z": "2026-01-31T08:00:00.500Z",
+    "2026-01-31T08:00:00.001Z": "2026-01-31T08:00:00.001Z",
+    "2026-01-31T08:00:00.0010000Z": "2026-01-31T08:00:00.001Z",
+    "2026-01-31T08:00:00.0010001Z": "2026-01-31T08:00:00.002Z",
+    "2026-01-31T08:00:00.9999999Z": "2026-01-31T08:00:01.000Z",
+    "2024-02-29T00:00:00Z": "2024-02-29T00:00:00.000Z",
+    "0001-01-01T00:00:00Z": "0001-01-01T00:00:00.000Z",
+    "9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.999Z",
+  };
+  for (const [text, expected] of Object.entries(good)) {
+    test(text, () => expect(new Date(parseTimestamp(text) as number).toISOString()).toBe(expected));
+  }
+  for (const text of [
+    "",
+    "2026-01-31",
+    "2026-01-31T08:00Z",
+    "2026-01-31T08:00:00",
+    "2026-01-31 08:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "2026-04-31T00:00:00Z",
+    "2026-00-01T00:00:00Z",
+    "2026-13-01T00:00:00Z",
+    "2026-01-00T00:00:00Z",
+    "2026-01-31T24:00:00Z",
+    "2026-01-31T08:60:00Z",
+    "2026-12-31T23:59:60Z",
+    "2026-01-31T08:00:00+24:00",
+    "2026-01-31T08:00:00+02:60",
+    "2026-01-31T08:00:00+0200",
+    "2026-01-31T08:00:00+02",
+    "2026-01-31T08:00:00.Z",
+    "2026-01-31T08:00:00,5Z",
+    "+002026-01-31T08:00:00Z",
+    "1767225600",
+    "2026-01-31T08:00:00Z ",
+    `2026-01-31T08:00:00.${"0".repeat(100)}Z`,
+  ]) {
+    test(`refused: ${text.slice(0, 40)}`, () => expect(parseTimestamp(text)).toBeNull());
+  }
+  test("agrees with Date on every day", () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true }),
+        (date) => {
+          expect(parseTimestamp(date.toISOString())).toBe(date.getTime());
+        },
+      ),
+    );
+  });
+});
+
+describe("If-Match", () => {
+  const cases: [string, ReturnType<typeof parseIfMatch>][] = [
+    ["*", "*"],
+    ['"v3"', ["v3"]],
+    ['"v1", "v2"', ["v1", "v2"]],
+    ['"v1","v2" ,\t"v3"', ["v1", "v2", "v3"]],
+    ['W/"v1"', []],
+    ['W/"v1", "v2"', ["v2"]],
+    [', "v1",, "v2",', ["v1", "v2"]],
+    ['""', [""]],
+    ['"a,b"', ["a,b"]],
+    ["v3", null],
+    ["", null],
+    [",", null],
+    ['"v3', null],
+    ['"v3" "v4"', null],
+    ['*, "v3"', null],
+    ['w/"v3"', null],
+  ];
+  for (const [header, expected] of cases) {
+    test(JSON.stringify(header), () => expect(parseIfMatch(header)).toEqual(expected));
+  }
+  test("If-None-Match compares weakly", () => {
+    expect(matchesNone('W/"v3"', "v3")).toBe(true);
+    expect(matchesNone('"v1", "v3"', "v3")).toBe(true);
+    expect(matchesNone("*", "v3")).toBe(true);
+    expect(matchesNone('"v1"', "v3")).toBe(false);
+    expect(matchesNone("v3", "v3")).toBe(false);
+  });
+});
+
+describe("query strings", () => {
+  test("are decoded", () => {
+    expect([...parseQuery("a=1&b=%C3%A9+%2B%26&c&&d=x=y&%61b=")]).toEqual([
+      ["a", "1"],
+      ["b", "é +&"],
+      ["c", ""],
+      ["d", "x=y"],
+      ["ab", ""],
+    ]);
+  });
+  for (const text of [
+    "a=1&a=1",
+    "a=1&%61=2",
+    "a=%",
+    "a=%z1",
+    "a=%4",
+    "a=%ff",
+    "a=%ED%A0%80",
+    "%ff=1",
+    "a=%C0%80",
+  ]) {
+    test(`refused: ${text}`, () => expect(() => parseQuery(text)).toThrow(Problem));
+  }
+  test("whatever a form encoder writes is read back", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" })),
+        (record) => {
+          const text = new URLSearchParams(record).toString();
+          expect(new Map(parseQuery(text))).toEqual(new Map(new URLSearchParams(text)));
+        },
+      ),
+    );
+  });
+});
+
+test("request ids: the client's when harmless, else unique", () => {
+  const ids = new RequestIds((length) => new Uint8Array(length));
+  expect(ids.of("abc.DEF-1_2")).toBe("abc.DEF-1_2");
+  const made = [null, "", "a b", "ä", "a".repeat(129), "a\u0000"].map((header) => ids.of(header));
+  for (const id of made) expect(id).toMatch(/^req_[0-9a-f]{24}$/);
+  expect(new Set(made).size).toBe(made.length);
+});
+
+describe("trusted proxies", () => {
+  const proxies = new TrustedProxies(["10.0.0.0/8", "192.168.1.7", "2001:db8::/32", "::1"]);
+  const cases: [string, boolean][] = [
+    ["10.255.0.1", true],
+    ["::ffff:10.1.2.3", true],
+    ["192.168.1.7", true],
+    ["192.168.1.8", false],
+    ["2001:db8:ffff::1", true],
+    ["2001:db9::1", false],
+    ["::1", true],
+    ["127.0.0.1", false],
+    ["nonsense", false],
+    ["", false],
+  ];
+  for (const [peer, expected] of cases) {
+    test(`${peer} ${expected}`, () => expect(proxies.includes(peer)).toBe(expected));
+  }
+  for (const entry of [
+    "",
+    "10.0.0.0/33",
+    "10.0.0/8",
+    "::/129",
+    "10.0.0.0/",
+    "10.0.0.0/8/8",
+    "host",
+    "10.0.0.0/-1",
+  ]) {
+    test(`refused: ${entry}`, () => expect(() => new TrustedProxies([entry])).toThrow(TypeError));
+  }
+});
