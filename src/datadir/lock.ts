@@ -21,6 +21,8 @@ export function lockDataDirectory(directory: DataDirectory): Disposable {
   const file = new Database(directory.lock);
   try {
     file.run("PRAGMA busy_timeout = 0");
+    // Nothing is ever written, so there is nothing to keep for a rollback.
+    file.run("PRAGMA journal_mode = MEMORY");
     file.run("BEGIN EXCLUSIVE");
   } catch (error) {
     file.close();
