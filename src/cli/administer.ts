@@ -10,12 +10,17 @@ import { workspaceRecorder } from "./recorder.ts";
 /** Who the audit log says it was. */
 const ACTOR = "cli";
 
-/** Does something that changes the control database; the data directory is made when there is none. */
+/**
+ * Does something that changes the control database. The data directory must be there, unless `first` says
+ * that this can be the first command of all.
+ */
 export async function administer<T>(
   options: Readonly<Record<string, unknown>>,
   work: (administration: Administration) => Promise<T>,
+  { first = false } = {},
 ): Promise<T> {
   const { settings } = loadSettings(settingFlags(options));
+  if (!first) existingDataDirectory(settings.data_dir);
   const directory = prepareDataDirectory(settings.data_dir);
   using control = ControlDatabase.open(directory);
   const random = new RandomPool();

@@ -15,6 +15,9 @@ import { printResult, type Terminal } from "./terminal.ts";
 /** Service managers kill after ten seconds at the earliest. */
 const STOP_WITHIN_MS = 9_500;
 
+/** How a person runs this program: the binary, or the source through the package script. */
+const PROGRAM = import.meta.path.endsWith(".ts") ? "npm run --silent governd --" : "governd";
+
 interface ServeOptions {
   printSettings?: boolean;
   json?: boolean;
@@ -81,7 +84,7 @@ class Signals {
 }
 
 async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, format: "text" | "json") {
-  const create = `governd workspace create --name NAME --data-dir ${daemon.dataDir}`;
+  const create = `${PROGRAM} workspace create --name NAME --data-dir ${shellWord(daemon.dataDir)}`;
   if (format === "json") {
     const { url, authorityFile, dataDir, empty } = daemon;
     const line = {
@@ -111,4 +114,9 @@ async function stopInTime(daemon: Daemon): Promise<boolean> {
   const inTime = await Promise.race([stopped, timeout.promise]);
   clearTimeout(timer);
   return inTime;
+}
+
+/** Text as one word of a POSIX shell. */
+function shellWord(text: string): string {
+  return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -29,8 +29,12 @@ export function addWorkspaceCommands(program: Command, session: Session): void {
 }
 
 async function createWorkspace({ terminal }: Session, options: CreateOptions): Promise<void> {
-  const made = await administer({ ...options }, (administration) =>
-    administration.createWorkspace(options.name),
+  const made = await administer(
+    { ...options },
+    (administration) => administration.createWorkspace(options.name),
+    {
+      first: true,
+    },
   );
   const { workspace, apiKey } = made;
   await printResult(terminal, options.json ?? false, { workspace_id: workspace.id, api_key: apiKey }, [

@@ -1,6 +1,8 @@
 /** `control.db`: opened by the daemon and by every command beside it. */
+import { existsSync } from "node:fs";
 import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
+import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { migrate, NewerDatabase } from "../store/migrate.ts";
@@ -20,6 +22,8 @@ export class ControlDatabase implements Disposable {
    * @throws {Failure} `newer_database` when a newer governd wrote it; nothing is changed then.
    */
   static open(directory: DataDirectory): ControlDatabase {
+    // SQLite would make it as the umask says; what stands beside it gets its mode.
+    if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
     const connection = openConnection(directory.control);
     try {
       migrate(connection, MIGRATIONS);

@@ -7,17 +7,22 @@
  * advisory locks): nothing else may open it.
  */
 import { Database, SQLiteError } from "bun:sqlite";
+import { existsSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import type { DataDirectory } from "./layout.ts";
+import { createPrivateFile } from "./private-files.ts";
 
 /**
  * Takes the lock for as long as the returned object is not disposed of.
  * @throws {Failure} `data_directory_in_use` when another daemon holds it.
  */
 export function lockDataDirectory(directory: DataDirectory): Disposable {
-  const file = new Database(directory.lock, { create: true });
+  if (!existsSync(directory.lock)) createPrivateFile(directory.lock, "");
+  const file = new Database(directory.lock);
   try {
     file.run("PRAGMA busy_timeout = 0");
+    // Nothing is ever written, so there is nothing to keep for a rollback.
+    file.run("PRAGMA journal_mode = MEMORY");
     file.run("BEGIN EXCLUSIVE");
   } catch (error) {
     file.close();

@@ -1,0 +1,129 @@
+/** Runs governd as a person does: as a process of its own, with an environment of its own. */
+import { join } from "node:path";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+const START_TIMEOUT_MS = 10_000;
+
+/** What to run: the source with Bun, unless a test says otherwise. */
+export const FROM_SOURCE: readonly string[] = [process.execPath, MAIN];
+
+export interface RunOptions {
+  program?: readonly string[];
+  cwd?: string;
+  env?: Record<string, string>;
+}
+
+export interface Outcome {
+  code: number;
+  out: string;
+  err: string;
+  /** Standard output as JSON. */
+  json<T = Record<string, unknown>>(): T;
+}
+
+/** Runs a command to its end. */
+export async function governd(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { program = FROM_SOURCE, cwd, env = {} } = options;
+  const child = Bun.spawn([...program, ...words], {
+    ...(cwd ? { cwd } : {}),
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err, json: () => JSON.parse(out) };
+}
+
+/** What the daemon says when it is ready. */
+interface Ready {
+  address: string;
+  ca_file: string | null;
+  data_dir: string;
+  next?: string;
+}
+
+/** A daemon as a process. */
+export interface RunningDaemon extends AsyncDisposable {
+  pid: number;
+  url: string;
+  ready: Ready;
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<{ code: number | null; tookMs: number; err: string }>;
+  /** A signal after which it goes on. */
+  signal(signal: NodeJS.Signals): void;
+  /** Asks the API; the daemon's own authority is trusted. */
+  ask(path: string, init?: RequestInit & { apiKey?: string }): Promise<Response>;
+}
+
+/** Starts a daemon on a free port and waits until it is ready. */
+export async function startGovernd(
+  dataDir: string,
+  words: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<RunningDaemon> {
+  const { program = FROM_SOURCE, cwd, env = {} } = options;
+  const listen = words.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+  const child = Bun.spawn(
+    [...program, "serve", "--data-dir", dataDir, ...listen, "--log-format", "json", ...words],
+    {
+      ...(cwd ? { cwd } : {}),
+      env,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const errors = new Response(child.stderr).text();
+  const ready = await firstLine(child.stdout).catch(async (error) => {
+    child.kill("SIGKILL");
+    throw new Error(`${error}; it said: ${await errors}`);
+  });
+  const ca = ready.ca_file ? await Bun.file(ready.ca_file).text() : undefined;
+  const daemon: RunningDaemon = {
+    pid: child.pid,
+    url: ready.address,
+    ready,
+    signal: (signal) => child.kill(signal),
+    async stop(signal = "SIGTERM") {
+      const start = performance.now();
+      child.kill(signal);
+      await child.exited;
+      return { code: child.exitCode, tookMs: performance.now() - start, err: await errors };
+    },
+    ask(path, { apiKey, ...init } = {}) {
+      const headers = new Headers(init.headers);
+      if (apiKey) headers.set("x-api-key", apiKey);
+      if (init.body) headers.set("content-type", "application/json");
+      return fetch(`${ready.address}${path}`, {
+        ...init,
+        headers,
+        ...(ca ? { tls: { ca } } : {}),
+        keepalive: false,
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+  return daemon;
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<Ready> {
+  const decoder = new TextDecoder();
+  const reader = stream.getReader();
+  const timer = setTimeout(() => reader.cancel(), START_TIMEOUT_MS);
+  let text = "";
+  while (!text.includes("\n")) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error("the daemon did not start");
+    text += decoder.decode(value, { stream: true });
+  }
+  clearTimeout(timer);
+  return JSON.parse(text.slice(0, text.indexOf("\n")));
+}

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createPublicKey } from "node:crypto";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { dataDirectory } from "../../src/datadir/layout.ts";
+import { lockDataDirectory } from "../../src/datadir/lock.ts";
+import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { createPrivateFile } from "../../src/datadir/private-files.ts";
+import { readSealKey } from "../../src/datadir/seal-key.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+const SOURCE = join(import.meta.dir, "../../src");
+
+let temporary: ReturnType<typeof temporaryDirectory>;
+let root: string;
+
+beforeEach(() => {
+  temporary = temporaryDirectory();
+  root = temporary.join("below", "data");
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe("the data directory", () => {
+  test("is made for its owner alone, with a signing key", () => {
+    const directory = prepareDataDirectory(root);
+    for (const path of [root, directory.workspaces, directory.seals, directory.keys, directory.tls]) {
+      expect(modeOf(path)).toBe(0o700);
+    }
+    expect(modeOf(directory.sealKey)).toBe(0o600);
+    const { publicKey, publicBytes } = readSealKey(directory);
+    expect(publicBytes).toHaveLength(32);
+    expect(createPublicKey(readFileSync(directory.sealPublicKey, "utf8")).equals(publicKey)).toBe(true);
+  });
+
+  test("keeps its key", () => {
+    const before = readSealKey(prepareDataDirectory(root)).publicBytes;
+    expect(readSealKey(prepareDataDirectory(root)).publicBytes).toEqual(before);
+  });
+
+  test("has one key when many processes come first", async () => {
+    const script = `
+      import { prepareDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/prepare.ts"))};
+      import { readSealKey } from ${JSON.stringify(join(SOURCE, "datadir/seal-key.ts"))};
+      import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
+      const directory = prepareDataDirectory(${JSON.stringify(root)});
+      ControlDatabase.open(directory)[Symbol.dispose]();
+      console.log(Buffer.from(readSealKey(directory).publicBytes).toString("hex"));`;
+    const processes = Array.from({ length: 6 }, () =>
+      Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe" }),
+    );
+    const keys = await Promise.all(processes.map(({ stdout }) => new Response(stdout).text()));
+    expect(await Promise.all(processes.map(({ exited }) => exited))).toEqual(processes.map(() => 0));
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]?.trim()).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test("that is open to others is closed to them", () => {
+    mkdirSync(root, { recursive: true });
+    chmodSync(root, 0o755);
+    prepareDataDirectory(root);
+    expect(modeOf(root)).toBe(0o700);
+  });
+
+  test("is not made of somebody's home", () => {
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, "thesis.tex"), "");
+    chmodSync(root, 0o755);
+    expect(() => prepareDataDirectory(root)).toThrow("is not a governd data directory");
+    expect(modeOf(root)).toBe(0o755);
+  });
+
+  test("that cannot be made is a failure that says why", () => {
+    writeFileSync(temporary.join("below"), "a file");
+    expect(() => prepareDataDirectory(root)).toThrow("not a directory");
+  });
+
+  test("with a damaged key says which file, and nothing of its content", () => {
+    const { sealKey } = prepareDataDirectory(root);
+    writeFileSync(sealKey, "hunter2");
+    expect(() => readSealKey(dataDirectory(root))).toThrow(`${sealKey} is not an Ed25519 private key`);
+    expect(() => readSealKey(dataDirectory(root))).not.toThrow("hunter2");
+  });
+
+  test("a private file is made once, whole", () => {
+    mkdirSync(root, { recursive: true });
+    const path = join(root, "f");
+    expect(createPrivateFile(path, "one")).toBe(true);
+    expect(createPrivateFile(path, "two")).toBe(false);
+    expect(readFileSync(path, "utf8")).toBe("one");
+  });
+});
+
+describe("the lock", () => {
+  const script = () => `
+    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
+    import { lockDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/lock.ts"))};
+    globalThis.held = lockDataDirectory(dataDirectory(${JSON.stringify(root)}));
+    console.log("held");
+    setInterval(() => {}, 1_000);`;
+
+  test("keeps a second daemon out, until it is given back", () => {
+    const directory = prepareDataDirectory(root);
+    const held = lockDataDirectory(directory);
+    expect(() => lockDataDirectory(directory)).toThrow("is in use by another running governd");
+    held[Symbol.dispose]();
+    lockDataDirectory(directory)[Symbol.dispose]();
+  });
+
+  test("is another process's, and ends with it, even by SIGKILL", async () => {
+    const directory = prepareDataDirectory(root);
+    const other = Bun.spawn([process.execPath, "-e", script()], { stdout: "pipe" });
+    await other.stdout.getReader().read();
+    expect(() => lockDataDirectory(directory)).toThrow("is in use by another running governd");
+    other.kill("SIGKILL");
+    await other.exited;
+    lockDataDirectory(directory)[Symbol.dispose]();
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test";
+import { DEFINITIONS, flagOf, variableOf } from "../../src/settings/definitions.ts";
+import { resolveSettings, type Spoken } from "../../src/settings/resolve.ts";
+import type { Settings } from "../../src/settings/schema.ts";
+import { settingsAsToml, showSettings } from "../../src/settings/show.ts";
+
+const world = { cwd: "/home/op", cores: 4 };
+
+function spoken(parts: Partial<Spoken> & { toml?: string } = {}): Spoken {
+  const { toml, ...rest } = parts;
+  const file =
+    toml === undefined ? null : { path: "/etc/governd/governd.toml", directory: "/etc/governd", text: toml };
+  return { flags: {}, environment: {}, file, world, ...rest };
+}
+
+function settingsOf(parts: Parameters<typeof spoken>[0]): Settings {
+  const resolution = resolveSettings(spoken(parts));
+  if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
+  return resolution.settings;
+}
+
+function mistakesOf(parts: Parameters<typeof spoken>[0]): readonly string[] {
+  const resolution = resolveSettings(spoken(parts));
+  return resolution.ok ? [] : resolution.mistakes;
+}
+
+describe("settings", () => {
+  test("defaults are the documented ones", () => {
+    expect(settingsOf({})).toEqual({
+      data_dir: "/home/op/governd-data",
+      listen: { host: "127.0.0.1", port: 8443 },
+      tls: "auto",
+      tls_cert: null,
+      tls_key: null,
+      trusted_proxies: [],
+      hostnames: [],
+      signup: "invite",
+      seal_interval: 10_000,
+      rate_limit: 0,
+      max_body: 2 * 1024 * 1024,
+      threads: 3,
+      log_level: "info",
+      log_format: "auto",
+      metrics_listen: null,
+      engine: "embedded",
+    });
+    expect(settingsOf({ world: { cwd: "/", cores: 1 } }).threads).toBe(1);
+  });
+
+  test("a flag outranks the environment, that the file, that the default", () => {
+    const toml = 'listen = "10.0.0.1:1"\nlog_level = "warn"\nthreads = 7';
+    const environment = { GOVERND_LISTEN: "10.0.0.2:2", GOVERND_LOG_LEVEL: "error", HOME: "/root" };
+    const flags = { listen: "10.0.0.3:3" };
+    const resolution = resolveSettings(spoken({ toml, environment, flags }));
+    if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
+    expect(resolution.settings).toMatchObject({
+      listen: { host: "10.0.0.3", port: 3 },
+      log_level: "error",
+      threads: 7,
+    });
+    expect(resolution.origins).toMatchObject({
+      listen: "--listen",
+      log_level: "GOVERND_LOG_LEVEL",
+      threads: "/etc/governd/governd.toml",
+      tls: "default",
+    });
+  });
+
+  test("paths are relative to where they were written", () => {
+    expect(settingsOf({ flags: { data_dir: "d" } }).data_dir).toBe("/home/op/d");
+    expect(settingsOf({ environment: { GOVERND_DATA_DIR: "../d" } }).data_dir).toBe("/home/d");
+    expect(settingsOf({ toml: 'data_dir = "d"' }).data_dir).toBe("/etc/governd/d");
+    expect(settingsOf({ toml: 'data_dir = "/var/d"' }).data_dir).toBe("/var/d");
+  });
+
+  test.each<[string, Partial<Record<keyof Settings, string>>, Partial<Settings>]>([
+    ["an IPv6 address", { listen: "[::1]:80" }, { listen: { host: "::1", port: 80 } }],
+    ["a host name", { listen: "localhost:0" }, { listen: { host: "localhost", port: 0 } }],
+    ["a time", { seal_interval: "2m" }, { seal_interval: 120_000 }],
+    ["a size with a unit", { max_body: "512KiB" }, { max_body: 512 * 1024 }],
+    ["a size in bytes", { max_body: "100000" }, { max_body: 100_000 }],
+    [
+      "a list",
+      { hostnames: "a.example, *.b.example,10.0.0.1,a.example" },
+      { hostnames: ["a.example", "*.b.example", "10.0.0.1"] },
+    ],
+    ["nothing in a list", { hostnames: "" }, { hostnames: [] }],
+    ["off", { metrics_listen: "off" }, { metrics_listen: null }],
+    ["metrics", { metrics_listen: "127.0.0.1:9090" }, { metrics_listen: { host: "127.0.0.1", port: 9090 } }],
+    [
+      "a proxy",
+      { tls: "off", trusted_proxies: "10.0.0.0/8,::1" },
+      { trusted_proxies: ["10.0.0.0/8", "::1"] },
+    ],
+    ["files", { tls: "files", tls_cert: "c.pem", tls_key: "k.pem" }, { tls_cert: "/home/op/c.pem" }],
+  ])("understands %s", (_, flags, expected) => {
+    expect(settingsOf({ flags })).toMatchObject(expected);
+  });
+
+  test.each<[Partial<Record<keyof Settings, string>>, string]>([
+    [{ listen: "8443" }, "must be host:port"],
+    [{ listen: "localhost:65536" }, "must be host:port"],
+    [{ listen: "999.1.1.1:80" }, "must be host:port"],
+    [{ listen: "::1:80" }, "must be host:port"],
+    [{ tls: "on" }, "must be one of auto, files, off"],
+    [{ engine: "remote" }, "must be embedded"],
+    [{ seal_interval: "10" }, "must be a time with its unit"],
+    [{ seal_interval: "0s" }, "must be from 1s to 1d"],
+    [{ max_body: "1 parsec" }, "must be a size"],
+    [{ max_body: "1KiB" }, "must be from 64KiB to 64MiB"],
+    [{ threads: "0" }, "must be from 1 to 256"],
+    [{ threads: "1.5" }, "must be a whole number"],
+    [{ hostnames: "a_b" }, "must be host names"],
+    [{ tls: "off", trusted_proxies: "10.0.0.0/33" }, "must be IP addresses or networks"],
+    [{ data_dir: " " }, "must be a path"],
+    [{ tls: "files" }, "is needed, since tls (--tls) is files"],
+    [{ tls_cert: "x" }, "is only used with tls = files"],
+    [{ tls: "off" }, "name the proxies"],
+    [{ trusted_proxies: "::1" }, "is only used with tls = off"],
+    [{ metrics_listen: "127.0.0.1:8443" }, "is the address of listen"],
+  ])("refuses %p", (flags, expected) => {
+    const mistakes = mistakesOf({ flags });
+    expect(mistakes.length).toBeGreaterThan(0);
+    expect(mistakes.join("\n")).toContain(expected);
+  });
+
+  test("reports every mistake at once, naming where each came from", () => {
+    const mistakes = mistakesOf({
+      toml: 'threads = "many"\nlog_levle = "info"\nhostnames = ["ok.example", 5]',
+      environment: { GOVERND_LISTEN: "nowhere", GOVERND_DATADIR: "/x" },
+      flags: { tls: "files", max_body: "huge" },
+    });
+    expect(mistakes).toEqual([
+      "log_levle (/etc/governd/governd.toml): there is no such setting",
+      "GOVERND_DATADIR (environment): there is no such setting",
+      "listen (GOVERND_LISTEN): must be host:port, for example 127.0.0.1:8443 or [::1]:8443",
+      "hostnames (/etc/governd/governd.toml): must be host names or IP addresses, for example governd.example.org",
+      "max_body (--max-body): must be a size: bytes, or with a unit (KiB, MiB), for example 2MiB",
+      "threads (/etc/governd/governd.toml): must be a whole number",
+      "tls_cert: is needed, since tls (--tls) is files",
+      "tls_key: is needed, since tls (--tls) is files",
+    ]);
+  });
+
+  test("a file that is no TOML is reported by its place, without its text", () => {
+    const [mistake] = mistakesOf({ toml: 'threads = 2\nlisten = "hunter2' });
+    expect(mistake).toStartWith("/etc/governd/governd.toml line 2");
+    expect(mistake).not.toContain("hunter2");
+  });
+
+  test("what is shown can be read back and means the same", () => {
+    const flags = {
+      hostnames: "a.example",
+      max_body: "3MiB",
+      seal_interval: "90s",
+      metrics_listen: "[::1]:9",
+    };
+    const resolution = resolveSettings(spoken({ flags }));
+    if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
+    const toml = settingsAsToml(showSettings(resolution.settings, resolution.origins));
+    expect(settingsOf({ toml })).toEqual(resolution.settings);
+  });
+
+  test("every setting has a flag, a variable and a line of help", () => {
+    for (const { name, help } of DEFINITIONS) {
+      expect(flagOf(name)).toMatch(/^--[a-z-]+$/);
+      expect(variableOf(name)).toMatch(/^GOVERND_[A-Z_]+$/);
+      expect(help.length).toBeGreaterThan(10);
+    }
+  });
+});

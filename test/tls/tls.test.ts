@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import type { DataDirectory } from "../../src/datadir/layout.ts";
+import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { readServerCertificate } from "../../src/tls/certificate.ts";
+import { ownCertificate } from "../../src/tls/own-authority.ts";
+import { certificateSource } from "../../src/tls/source.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = Date.now();
+
+let temporary: ReturnType<typeof temporaryDirectory>;
+let directory: DataDirectory;
+
+beforeEach(() => {
+  temporary = temporaryDirectory();
+  directory = prepareDataDirectory(temporary.join("data"));
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+async function answer(certificate: { cert: string; key: string }, host: string, ca: string): Promise<string> {
+  const { cert, key } = certificate;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    tls: { cert, key },
+    fetch: () => new Response("yes"),
+  });
+  try {
+    return await (await fetch(`https://${host}:${server.port}/`, { tls: { ca } })).text();
+  } finally {
+    await server.stop(true);
+  }
+}
+
+describe("the daemon's own authority", () => {
+  test("issues a certificate that a client trusts by the authority alone, for local names and hostnames", async () => {
+    const certificate = await ownCertificate(directory, ["governd.example.org", "10.1.2.3", "fd00::7"], NOW);
+    const ca = readFileSync(directory.authority, "utf8");
+    expect(await answer(certificate, "localhost", ca)).toBe("yes");
+    expect(await answer(certificate, "127.0.0.1", ca)).toBe("yes");
+    const leaf = new X509Certificate(certificate.cert);
+    expect(leaf.checkHost("governd.example.org")).toBeDefined();
+    for (const address of ["10.1.2.3", "fd00::7", "::1"]) expect(leaf.checkIP(address)).toBeDefined();
+    expect(leaf.ca).toBe(false);
+    const authority = new X509Certificate(ca);
+    expect(authority.ca).toBe(true);
+    expect(leaf.checkIssued(authority) && leaf.verify(authority.publicKey)).toBe(true);
+  });
+
+  test("is refused by a client that does not trust it", async () => {
+    const certificate = await ownCertificate(directory, [], NOW);
+    const other = prepareDataDirectory(temporary.join("other"));
+    await ownCertificate(other, [], NOW);
+    await expect(answer(certificate, "localhost", readFileSync(other.authority, "utf8"))).rejects.toThrow();
+  });
+
+  test("keeps its keys to itself", async () => {
+    await ownCertificate(directory, [], NOW);
+    for (const path of [directory.authorityKey, directory.serverKey]) {
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  test("stays the same from start to start", async () => {
+    const first = await ownCertificate(directory, ["a.example"], NOW);
+    expect(await ownCertificate(directory, ["a.example"], NOW + 100 * DAY_MS)).toEqual(first);
+  });
+
+  test.each<[string, string[], number]>([
+    ["is near its end", ["a.example"], 300],
+    ["has other names than the settings", ["b.example"], 0],
+    ["has fewer names than the settings", ["a.example", "b.example"], 0],
+    ["has more names than the settings", [], 0],
+  ])("renews a certificate that %s, by the same authority", async (_, names, days) => {
+    const first = await ownCertificate(directory, ["a.example"], NOW);
+    const authority = readFileSync(directory.authority, "utf8");
+    const second = await ownCertificate(directory, names, NOW + days * DAY_MS);
+    expect(second.cert).not.toBe(first.cert);
+    expect(readFileSync(directory.authority, "utf8")).toBe(authority);
+    expect(second.expiresAt).toBeGreaterThan(NOW + days * DAY_MS + 300 * DAY_MS);
+  });
+
+  test("mends a certificate that does not fit its key, as a crash may leave it", async () => {
+    await ownCertificate(directory, [], NOW);
+    const key = readFileSync(directory.serverKey, "utf8");
+    await ownCertificate(directory, ["a.example"], NOW);
+    writeFileSync(directory.serverKey, key);
+    const mended = await ownCertificate(directory, ["a.example"], NOW);
+    expect(await answer(mended, "localhost", readFileSync(directory.authority, "utf8"))).toBe("yes");
+  });
+
+  test("is itself replaced before its certificates would outlive it", async () => {
+    await ownCertificate(directory, [], NOW);
+    const before = readFileSync(directory.authority, "utf8");
+    await ownCertificate(directory, [], NOW + 3_300 * DAY_MS);
+    expect(readFileSync(directory.authority, "utf8")).not.toBe(before);
+  });
+});
+
+describe("given files", () => {
+  test("are read anew each time", async () => {
+    await ownCertificate(directory, [], NOW);
+    const settings = {
+      tls: "files" as const,
+      tls_cert: directory.serverCertificate,
+      tls_key: directory.serverKey,
+      hostnames: [],
+    };
+    const source = certificateSource(settings, directory, () => NOW);
+    const first = await source?.load();
+    await ownCertificate(directory, ["a.example"], NOW);
+    expect((await source?.load())?.cert).not.toBe(first?.cert);
+  });
+
+  test("that cannot be read, are no PEM, or do not fit, say so", async () => {
+    await ownCertificate(directory, [], NOW);
+    const { serverCertificate: cert, serverKey: key, authorityKey } = directory;
+    expect(() => readServerCertificate(temporary.join("none"), key)).toThrow("no such file");
+    expect(() => readServerCertificate(cert, directory.tls)).toThrow("it is a directory");
+    expect(() => readServerCertificate(key, key)).toThrow("is not a certificate in PEM");
+    expect(() => readServerCertificate(cert, cert)).toThrow("is not a private key in PEM");
+    expect(() => readServerCertificate(cert, authorityKey)).toThrow("does not belong to the certificate");
+    if (process.getuid?.() === 0) return;
+    chmodSync(key, 0);
+    expect(() => readServerCertificate(cert, key)).toThrow("permission denied");
+  });
+});
