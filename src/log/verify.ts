@@ -22,6 +22,8 @@ export interface VerifierOptions {
   start: "beginning" | "anywhere";
   /** Whether stored entries, configs and checkpoints are fed too, so that a missing one counts. */
   contents: boolean;
+  /** Told of every well-formed event, with its details where they are there and genuine. */
+  onEvent?: (event: AuditEventBody, details: string | null) => void;
 }
 
 /** What the evidence says about itself; compared at the end, since a file may say it last. */
@@ -110,6 +112,7 @@ export class LogVerifier {
       const event = this.#checkEvent(stored);
       if (event === null) continue;
       const genuine = this.#checkDetails(stored, event);
+      this.#options.onEvent?.(event, genuine ? stored.details : null);
       if (!this.#options.contents) continue;
       const from = at;
       while (at < contents.length && (contents[at] as StoredContent).seq <= event.seq) at += 1;
@@ -147,6 +150,20 @@ export class LogVerifier {
       const { event } = (this.#chains.get(agentId) as ChainState).last;
       this.#problem("head_mismatch", event, "the head of this chain is not stored");
     }
+  }
+
+  /** What is known of the chains so far, by agent. */
+  get chains(): ReadonlyMap<string | null, Readonly<ChainState>> {
+    return this.#chains;
+  }
+
+  /**
+   * Adds a problem found outside the log, in what is stored beside it. It stands with the event
+   * `seq` of that agent, where there is one.
+   */
+  report(code: ProblemCode, agentId: string | null, seq: number | null, message: string): void {
+    this.#problems.add({ code, seq, id: null, message });
+    if (seq !== null) this.#blame(agentId, seq, null, message, false);
   }
 
   /** Counts something that stands where an event should, and is none. */
