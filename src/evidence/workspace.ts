@@ -1,16 +1,173 @@
+/**
+ * The verification of one workspace file: every event of its log, and every row stored beside the log
+ * against the events that account for it. Shared by the daemon and `governd verify`.
+ *
+ * What is found: any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints` and
+ * `entries` (but `entries.id`, which says nothing), and any row that is added, taken away, exchanged
+ * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
+ * or written anew, together with everything stored beside it.
+ */
+import { AUDIT_FORMAT } from "../log/event.ts";
 import { LogVerifier, type VerificationReport } from "../log/verify.ts";
-import { scanLog } from "../state/events.ts";
+import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
+import { checkAllAgents, checkOneAgent, type RowCounts } from "./agents.ts";
+import { decodeText, integer, textBytes } from "./columns.ts";
+import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
+import { LogTally } from "./tally.ts";
+
+/** What is verified: everything, or one agent's chain and what is stored for it. */
+export type VerificationScope = { scope: "workspace" } | { agentId: string };
+
+export interface WorkspaceVerificationOptions {
+  /**
+   * Told after each page how many events were checked and how many there are, as the file says. What
+   * it returns is awaited, so that a caller can give way to other work.
+   */
+  onProgress?: (checked: number, total: number) => void | Promise<void>;
+}
+
+/**
+ * Verifies a workspace as it is at this moment. On a connection the whole work is one read
+ * transaction, so nothing else should be read on it meanwhile.
+ *
+ * Memory: one head for each agent, a few numbers for each checkpoint of one agent, a page of rows.
+ *
+ * @throws the driver's error when the file cannot be read
+ */
 export async function verifyWorkspace(
   reader: Reader,
-  _scope: { scope: "workspace" } | { agentId: string },
+  scope: VerificationScope,
+  options: WorkspaceVerificationOptions = {},
 ): Promise<VerificationReport> {
-  const v = new LogVerifier({ scope: "workspace", start: "beginning", contents: false });
-  for (let from = 0; ; ) {
-    const page = await scanLog(reader, { fromSeq: from, beforeSeq: 2 ** 50, limit: 2000 });
-    if (!page.length) break;
-    v.add(page);
-    from += page.length;
+  return await inOneSnapshot(reader, () =>
+    "agentId" in scope ? verifyAgent(reader, scope.agentId, options) : verifyEverything(reader, options),
+  );
+}
+
+async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
+  if (!(reader instanceof Connection) || reader.inTransaction) return await work();
+  reader.exec("BEGIN");
+  try {
+    return await work();
+  } finally {
+    reader.exec("ROLLBACK");
   }
-  return v.finish();
+}
+
+async function verifyEverything(
+  reader: Reader,
+  options: WorkspaceVerificationOptions,
+): Promise<VerificationReport> {
+  const head = await readHead(reader);
+  const tally = new LogTally();
+  const verifier = newVerifier("workspace", tally);
+  await feed(verifier, pagesOfLog(reader, Number.MAX_SAFE_INTEGER), (head?.seq ?? -1) + 1, options);
+  checkHead(verifier, head);
+  const met = await checkAllAgents({ reader, verifier, tally });
+  await checkNothingLeft(reader, verifier, met);
+  return verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
+}
+
+async function verifyAgent(
+  reader: Reader,
+  agentId: string,
+  options: WorkspaceVerificationOptions,
+): Promise<VerificationReport> {
+  const tally = new LogTally();
+  const verifier = newVerifier("agent", tally);
+  const total = await reader.get<[number | null]>(
+    `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
+    [agentId],
+  );
+  await feed(verifier, pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER), total?.[0] ?? 0, options);
+  await checkOneAgent({ reader, verifier, tally }, agentId);
+  const head = await readHead(reader);
+  return verifier.finish(
+    head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId },
+  );
+}
+
+function newVerifier(scope: "workspace" | "agent", tally: LogTally): LogVerifier {
+  return new LogVerifier({
+    scope,
+    start: "beginning",
+    contents: false,
+    onEvent: (event, details) => tally.add(event, details),
+  });
+}
+
+async function feed(
+  verifier: LogVerifier,
+  pages: AsyncGenerator<FileEvent[]>,
+  total: number,
+  { onProgress }: WorkspaceVerificationOptions,
+): Promise<void> {
+  for await (const page of pages) {
+    verifier.add(page);
+    for (const { typed, seq } of page) {
+      if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");
+    }
+    await onProgress?.(verifier.eventsChecked, total);
+  }
+}
+
+/** The head of the log as its row says; null without a row. Members are null when out of type. */
+interface Head {
+  workspaceId: string | null;
+  format: string | null;
+  seq: number | null;
+  hash: string | null;
+  rows: number;
+}
+
+async function readHead(reader: Reader): Promise<Head | null> {
+  const row = await reader.get<[Buffer | null, Buffer | null, number | null, Buffer | null, number]>(
+    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("seq")}, ${textBytes("hash")},
+       (SELECT count(*) FROM head) FROM head ORDER BY one LIMIT 1`,
+  );
+  if (row === undefined) return null;
+  const [workspaceId, format, seq, hash, rows] = row;
+  return {
+    workspaceId: decodeText(workspaceId),
+    format: decodeText(format),
+    seq,
+    hash: decodeText(hash),
+    rows,
+  };
+}
+
+/** The head's row against the last event of the log. */
+function checkHead(verifier: LogVerifier, head: Head | null): void {
+  let last: { seq: number; hash: string } | null = null;
+  for (const { last: end } of verifier.chains.values()) {
+    if (last === null || end.event.seq > last.seq) last = { seq: end.event.seq, hash: end.hash };
+  }
+  const message = headProblem(head, last);
+  if (message !== null) verifier.report("row_mismatch", null, last?.seq ?? null, message);
+}
+
+function headProblem(head: Head | null, last: { seq: number; hash: string } | null): string | null {
+  if (head === null) return "the row that names the end of the log is gone";
+  if (head.rows !== 1) return "there is more than one row that names the end of the log";
+  if (head.workspaceId === null) return "the row that names the end of the log names no workspace";
+  if (head.format !== AUDIT_FORMAT) return "the row that names the end of the log names another format";
+  if (last === null) return "the log is empty";
+  const agrees = head.seq === last.seq && head.hash === last.hash;
+  return agrees ? null : "the log does not end with the event that the file says it ends with";
+}
+
+/** Rows that stand under no agent were met by no check. */
+async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowCounts): Promise<void> {
+  for (const table of ["configs", "checkpoints", "entries"] as const) {
+    const row = await reader.get<[number]>(`SELECT count(*) FROM ${table}`);
+    const left = (row?.[0] ?? 0) - met[table];
+    if (left === 0) continue;
+    verifier.report(
+      "content_orphan",
+      null,
+      null,
+      `${left} rows of ${table} belong to no agent of this workspace`,
+    );
+  }
 }

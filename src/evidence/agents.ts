@@ -1,0 +1,135 @@
+/** Every agent's row and all that is stored under it, against the log. */
+import type { LogVerifier } from "../log/verify.ts";
+import type { Reader } from "../store/transaction.ts";
+import { checkCheckpoints } from "./checkpoints.ts";
+import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
+import { checkConfigs } from "./configs.ts";
+import { checkEntries } from "./entries.ts";
+import type { AgentName, Report } from "./findings.ts";
+import type { LogTally } from "./tally.ts";
+
+const AGENTS_AT_ONCE = 500;
+
+type Row = [
+  firstSeq: number,
+  wrongType: number,
+  agentId: Buffer | null,
+  headSeq: number | null,
+  headHash: Buffer | null,
+  liveEntries: number | null,
+];
+
+const SELECT = `SELECT first_seq, ${isOfWrongType("agent_id", "text")}, ${textBytes("agent_id")},
+  ${integer("head_seq")}, ${textBytes("head_hash")}, ${integer("live_entries")} FROM agents`;
+
+/** Rows met in each table. */
+export interface RowCounts {
+  configs: number;
+  checkpoints: number;
+  entries: number;
+}
+
+export interface StoredCheck {
+  reader: Reader;
+  verifier: LogVerifier;
+  tally: LogTally;
+}
+
+/** All agents. Answers how many rows were met, so that none is left that belongs to nobody. */
+export async function checkAllAgents(check: StoredCheck): Promise<RowCounts> {
+  const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
+  const met = new Set<string | null>();
+  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = await check.reader.all<Row>(
+      `${SELECT} WHERE first_seq > ? ORDER BY first_seq LIMIT ${AGENTS_AT_ONCE}`,
+      [last],
+    );
+    for (const row of page) {
+      const agentId = decodeText(row[2]);
+      if (met.has(agentId)) check.verifier.report("row_mismatch", agentId, row[0], "an agent has two rows");
+      met.add(agentId);
+      const rows = await checkAgent(check, row);
+      for (const table of ["configs", "checkpoints", "entries"] as const) total[table] += rows[table];
+    }
+    if (page.length < AGENTS_AT_ONCE) break;
+    last = (page.at(-1) as Row)[0];
+  }
+  for (const [agentId, chain] of check.verifier.chains) {
+    if (!met.has(agentId)) reportMissing(check, agentId, chain.first.event.seq);
+  }
+  return total;
+}
+
+/** One agent. Nothing is checked when it has no events. */
+export async function checkOneAgent(check: StoredCheck, agentId: string): Promise<void> {
+  const rows = await check.reader.all<Row>(`${SELECT} WHERE agent_id = ? LIMIT 2`, [agentId]);
+  for (const row of rows) await checkAgent(check, row);
+  const chain = check.verifier.chains.get(agentId);
+  if (rows.length === 0 && chain !== undefined) reportMissing(check, agentId, chain.first.event.seq);
+}
+
+function reportMissing({ verifier }: StoredCheck, agentId: string | null, seq: number): void {
+  verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone");
+}
+
+async function checkAgent(check: StoredCheck, row: Row): Promise<RowCounts> {
+  const { reader, verifier } = check;
+  const name: AgentName = { firstSeq: row[0], agentId: decodeText(row[2]) };
+  const report: Report = (code, seq, message) => verifier.report(code, name.agentId, seq, message);
+  const tally = check.tally.of(name.agentId);
+  checkRow(check, name, row, report);
+  const configs = await checkConfigs(reader, name, report);
+  const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
+  const entries = await checkEntries(reader, name, { checkpoints: checkpoints.counted, tally }, report);
+  if (row[5] !== entries.live) {
+    report(
+      "row_mismatch",
+      name.firstSeq,
+      "an agent's count of entries is not the count of its present entries",
+    );
+  }
+  if (!tally.uncertain || configs.rows < tally.configs) {
+    compareCounts("config versions", configs.rows, tally.configs, name, report);
+  }
+  compareCounts("checkpoints", checkpoints.rows, tally.checkpoints, name, report);
+  if (
+    !tally.uncertain &&
+    checkpoints.rows === tally.checkpoints &&
+    !tally.checkpointIds.equals(checkpoints.ids)
+  ) {
+    report("content_mismatch", name.firstSeq, "the stored checkpoints are not those that the log leaves");
+  }
+  return { configs: configs.rows, checkpoints: checkpoints.rows, entries: entries.rows };
+}
+
+/** The row itself: where the agent's chain begins and where it ends. */
+function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: Report): void {
+  const [firstSeq, wrongType, idBytes, headSeq, headHash] = row;
+  const chain = verifier.chains.get(name.agentId);
+  const unreadable = wrongType !== 0 || (idBytes !== null && name.agentId === null);
+  if (unreadable || chain === undefined) {
+    report("row_mismatch", firstSeq, "a row of an agent that has no events");
+    return;
+  }
+  if (firstSeq !== chain.first.event.seq) {
+    report(
+      "row_mismatch",
+      firstSeq,
+      "an agent's row says that its chain begins with another event than it does",
+    );
+  }
+  const { event, hash } = chain.last;
+  if (headSeq !== event.agent_seq || decodeText(headHash) !== hash) {
+    report(
+      "row_mismatch",
+      event.seq,
+      "an agent's row says that its chain ends with another event than it does",
+    );
+  }
+}
+
+function compareCounts(what: string, stored: number, made: number, name: AgentName, report: Report): void {
+  if (stored === made) return;
+  const code = stored < made ? "content_missing" : "content_orphan";
+  report(code, name.firstSeq, `${stored} ${what} are stored where the log leaves ${made}`);
+}

@@ -1,0 +1,30 @@
+/**
+ * Whether two multisets of names are the same, without keeping them: the sum of a hash of each. The
+ * hash is keyed with a secret of this process, so nobody could choose names that make the sums meet.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+
+const SECRET = randomBytes(32);
+/** Each half of the sum is kept below this, so that it stays exact in a double. */
+const MODULUS = 2 ** 48;
+const HALF_BYTES = 6;
+
+export class MultisetPrint {
+  #low = 0;
+  #high = 0;
+
+  /** Adds a name, or takes it away again. */
+  add(name: string, sign: 1 | -1): void {
+    const digest = createHmac("sha256", SECRET).update(name).digest();
+    this.#low = sum(this.#low, sign * digest.readUIntBE(0, HALF_BYTES));
+    this.#high = sum(this.#high, sign * digest.readUIntBE(HALF_BYTES, HALF_BYTES));
+  }
+
+  equals(other: MultisetPrint): boolean {
+    return this.#low === other.#low && this.#high === other.#high;
+  }
+}
+
+function sum(a: number, b: number): number {
+  return (a + b + MODULUS) % MODULUS;
+}

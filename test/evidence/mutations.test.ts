@@ -1,0 +1,146 @@
+/** Every column of every row changed, every row taken away, doubled, exchanged: each is found. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Connection } from "../../src/store/connection.ts";
+import type { SqlValue } from "../../src/store/values.ts";
+import { COLUMNS, openForTampering, textOf, variants, verifyChanged } from "./mutations.ts";
+import { makeSampleWorkspace } from "./sample-workspace.ts";
+
+let directory: string;
+let file: Connection;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "governd-evidence-"));
+  const source = join(directory, "sample.db");
+  await makeSampleWorkspace(source);
+  file = openForTampering(source, join(directory, "copy.db"));
+});
+
+afterAll(() => {
+  file.close();
+  rmSync(directory, { recursive: true });
+});
+
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_MISMATCH = 20;
+
+/** True when the database itself refuses the change: a type, NOT NULL, a key, a body that is no JSON. */
+function refusedByDatabase(error: unknown): boolean {
+  const { rawCode, message } = error as { rawCode?: number; message?: string };
+  const code = (rawCode ?? 0) & 0xff;
+  return code === SQLITE_CONSTRAINT || code === SQLITE_MISMATCH || message === "malformed JSON";
+}
+
+/** Verifies after a change; answers whether it was found, or null when the database refuses it. */
+async function isFound(change: (connection: Connection) => void): Promise<boolean | null> {
+  try {
+    return !(await verifyChanged(file, change)).valid;
+  } catch (error) {
+    if (refusedByDatabase(error)) return null;
+    throw error;
+  }
+}
+
+const rowidsOf = (table: string): number[] => file.all<[number]>(`SELECT rowid FROM ${table}`).map(([id]) => id);
+
+test("the sample is valid, and has rows in every table", async () => {
+  const report = await verifyChanged(file, () => {});
+  expect(report.problems).toEqual([]);
+  expect(report.valid).toBe(true);
+  for (const table of Object.keys(COLUMNS)) expect(rowidsOf(table).length).toBeGreaterThan(0);
+});
+
+describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
+  test.each(columns.map((column) => [column]))("a change of %s is found in every row", async (column) => {
+    const missed: unknown[] = [];
+    let tried = 0;
+    for (const rowid of rowidsOf(table)) {
+      const [value] = file.get<[unknown]>(`SELECT ${column} FROM ${table} WHERE rowid = ?`, [rowid]) as [unknown];
+      for (const variant of variants(value, rowid)) {
+        if (variant === value) continue;
+        const found = await isFound((connection) =>
+          connection.run(`UPDATE ${table} SET ${column} = ${textOf(variant)} WHERE rowid = ?`, [variant, rowid]),
+        );
+        if (found === false) missed.push([rowid, value, variant]);
+        if (found !== null) tried += 1;
+      }
+    }
+    expect(missed).toEqual([]);
+    expect(tried).toBeGreaterThan(0);
+  });
+
+  test("a deleted row is found", async () => {
+    for (const rowid of rowidsOf(table)) {
+      const found = await isFound((connection) => connection.run(`DELETE FROM ${table} WHERE rowid = ?`, [rowid]));
+      expect(found).toBe(true);
+    }
+  });
+
+  test("all rows deleted are found", async () => {
+    expect(await isFound((connection) => connection.run(`DELETE FROM ${table}`))).toBe(true);
+  });
+
+  test("a doubled row is found", async () => {
+    let tried = 0;
+    for (const rowid of rowidsOf(table)) {
+      for (const change of doublings(table, columns)) {
+        const found = await isFound((connection) => connection.run(change, [rowid]));
+        if (found !== null) tried += 1;
+        expect(found).not.toBe(false);
+      }
+    }
+    expect(tried).toBeGreaterThan(0);
+  });
+
+  test("two rows that exchange all but their number are found", async () => {
+    const rowids = rowidsOf(table);
+    for (const [index, first] of rowids.entries()) {
+      const second = rowids[index + 1];
+      if (second === undefined) continue;
+      for (const column of columns) {
+        const found = await isFound((connection) => exchange(connection, table, column, first, second));
+        expect([column, first, found]).not.toEqual([column, first, false]);
+      }
+    }
+  });
+});
+
+/** Inserts that double a row under another number, or for another agent. */
+function doublings(table: string, columns: readonly string[]): string[] {
+  const insert = (changed: Record<string, string>): string => {
+    const values = columns.map((column) => changed[column] ?? column);
+    return `INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM ${table} WHERE rowid = ?`;
+  };
+  switch (table) {
+    case "head":
+      return [insert({ one: "2" })];
+    case "events":
+      return [insert({ seq: "1000" }), insert({ seq: "-1" })];
+    case "agents":
+      return [insert({ first_seq: "1000", agent_id: "NULL" }), insert({ first_seq: "2", agent_id: "'gamma'" })];
+    case "configs":
+      return [insert({ version: "version + 10" }), insert({ agent: "0" }), insert({ agent: "999" })];
+    case "entries":
+      return [insert({}), insert({ agent: "0" }), insert({ agent: "999" }), insert({ agent: "22 - agent" })];
+    default:
+      return [insert({ id: "'cp_' || hex(id)" }), insert({ id: "'cp_' || id", agent: "999" })];
+  }
+}
+
+function exchange(connection: Connection, table: string, column: string, first: number, second: number): void {
+  const read = (rowid: number): SqlValue => {
+    const row = connection.get<[SqlValue]>(`SELECT ${column} FROM ${table} WHERE rowid = ?`, [rowid]);
+    return (row as [SqlValue])[0];
+  };
+  const [one, other] = [read(first), read(second)];
+  if (one === other) {
+    connection.run("DELETE FROM head"); // nothing to exchange: any change that is found will do
+    return;
+  }
+  const update = `UPDATE ${table} SET ${column} = ? WHERE rowid = ?`;
+  connection.run(update, [column === "seq" || column === "first_seq" || column === "one" ? -5 : one, first]);
+  connection.run(update, [one, second]);
+  connection.run(update, [other, column === "seq" || column === "first_seq" || column === "one" ? -5 : first]);
+}

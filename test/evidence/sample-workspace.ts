@@ -1,0 +1,153 @@
+/** A small workspace made through the real operations, with everything in it that verification looks at. */
+
+import { createCheckpoint, removeCheckpoint } from "../../src/features/checkpoints/operations.ts";
+import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
+import { rollbackConfig, updateConfig } from "../../src/features/config/operations.ts";
+import { deleteData, deletePrefix, readData, writeData } from "../../src/features/data/operations.ts";
+import type { JsonObject } from "../../src/json.ts";
+import type { Connection } from "../../src/store/connection.ts";
+import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
+import type { Operation } from "../../src/workspace/operation.ts";
+import { type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+
+export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
+const DAY_MS = 86_400_000;
+
+const PRINCIPAL: Principal = {
+  actor: "key_01h455vb4pex5vsknk084sn02q",
+  workspaceId: WORKSPACE_ID,
+  scope: "full",
+  agents: null,
+};
+
+const OPERATIONS = {
+  "config.update": updateConfig,
+  "config.rollback": rollbackConfig,
+  "checkpoint.create": createCheckpoint,
+  "checkpoint.restore": restoreCheckpoint,
+  "checkpoint.delete": removeCheckpoint,
+  "data.write": writeData,
+  "data.read": readData,
+  "data.delete": deleteData,
+  "data.delete_prefix": deletePrefix,
+};
+
+type Known = keyof typeof OPERATIONS & OperationName;
+
+/** Drives a workspace file as the daemon would, with a clock of its own: no two moments are the same. */
+export class Driver {
+  readonly connection: Connection;
+  readonly writer: WorkspaceWriter;
+  nowMs: number;
+
+  private constructor(path: string, nowMs: number) {
+    this.nowMs = nowMs;
+    this.connection = openWorkspaceFile(path);
+    this.writer = new WorkspaceWriter(this.connection, {
+      clock: () => this.nowMs++,
+      onFailure: (operation, error) => {
+        throw new Error(`${operation} failed`, { cause: error });
+      },
+    });
+  }
+
+  static async create(path: string, workspaceId = WORKSPACE_ID): Promise<Driver> {
+    const start = Date.UTC(2026, 0, 1);
+    const genesis = { workspaceId, name: "sample", actor: "cli", signingKey: "ab".repeat(32) };
+    await createWorkspaceFile(path, genesis, () => start);
+    return new Driver(path, start + 1);
+  }
+
+  /** Performs one operation and answers its body. */
+  async perform<N extends Known>(name: N, input: OperationInputs[N]): Promise<JsonObject> {
+    const [settled] = await this.performAll([[name, input]]);
+    const { answer } = settled as Settled;
+    return answer.kind === "json" ? (JSON.parse(answer.body) as JsonObject) : { problem: answer.kind };
+  }
+
+  /** Performs many operations in one transaction. */
+  performAll(operations: readonly (readonly [Known, unknown])[]): Promise<Settled[]> {
+    const jobs = operations.map(([name, input]) => ({
+      operation: name,
+      principal: PRINCIPAL,
+      run: (tx: Connection, context: Parameters<Operation<Known>>[1]) =>
+        (OPERATIONS[name] as Operation<never>)(tx, context, input as never),
+    }));
+    return this.writer.perform(jobs);
+  }
+
+  write(agentId: string, key: string, value: string, metadata: JsonObject = {}): Promise<JsonObject> {
+    return this.perform("data.write", { agentId, key, value, metadata });
+  }
+
+  passDays(days: number): void {
+    this.nowMs += days * DAY_MS;
+  }
+
+  sweep(): Promise<void> {
+    return sweepWorkspace(this.connection, this.writer);
+  }
+
+  /** Closes the file; as the last connection it leaves no WAL. */
+  close(): void {
+    this.writer.close();
+  }
+}
+
+/** Makes the sample. Two agents, every kind of operation that leaves something behind. */
+export async function makeSampleWorkspace(path: string): Promise<void> {
+  const driver = await Driver.create(path);
+  await fillAlpha(driver);
+  await fillBeta(driver);
+  driver.close();
+}
+
+async function fillAlpha(driver: Driver): Promise<void> {
+  const agentId = "alpha";
+  const checkpoint = async (label: string | null, metadata: JsonObject = {}) =>
+    (await driver.perform("checkpoint.create", { agentId, label, metadata })).id as string;
+  await driver.perform("config.update", { agentId, config: { model: "m-1", policies: { block_pii: true } } });
+  await driver.write(agentId, "greeting", "Hello", { source: "test", confidence: 0.5 });
+  await driver.write(agentId, "note/1", "first note");
+  await driver.write(agentId, "note/2", "zweite Notiz: äöü \u0000 🙂");
+  const first = await checkpoint("first", { why: "a" });
+  await driver.write(agentId, "greeting", "Hello again");
+  await driver.write(agentId, "greeting", "Hello again");
+  await driver.perform("data.delete", { agentId, key: "note/1" });
+  await driver.write(agentId, "pii", "write to someone@example.com");
+  const second = await checkpoint(null);
+  await driver.perform("config.update", { agentId, config: { model: "m-2" } });
+  await driver.write(agentId, "note/1", "first note, anew");
+  await driver.perform("checkpoint.restore", { checkpointId: first, restoreConfig: true, restoreData: true });
+  await driver.write(agentId, "note/3", "third");
+  await driver.perform("data.delete_prefix", { agentId, prefix: "note/" });
+  await driver.write(agentId, "note/2", "second, anew");
+  await driver.perform("config.rollback", { agentId, version: "v2" });
+  await driver.perform("checkpoint.delete", { checkpointId: second });
+  await driver.perform("checkpoint.restore", {
+    checkpointId: first,
+    restoreConfig: false,
+    restoreData: true,
+  });
+  await driver.perform("data.read", { agentId, key: "greeting" });
+}
+
+async function fillBeta(driver: Driver): Promise<void> {
+  const agentId = "beta";
+  await driver.write(agentId, "old/1", "will expire");
+  await driver.write(agentId, "greeting", "Hello");
+  await driver.perform("checkpoint.create", { agentId, label: "before retention", metadata: {} });
+  driver.passDays(3);
+  await driver.write(agentId, "greeting", "Hello, later");
+  await driver.write(agentId, "late", "x");
+  await driver.perform("checkpoint.create", { agentId, label: "later", metadata: {} });
+  await driver.perform("config.update", { agentId, config: { policies: { retention_days: 2 } } });
+  await driver.perform("checkpoint.create", { agentId, label: "with expired entries", metadata: {} });
+  await driver.sweep();
+  await driver.write(agentId, "late", "y");
+  driver.passDays(3);
+  await driver.write(agentId, "late", "an entry anew, the old one being expired");
+  await driver.perform("checkpoint.create", { agentId, label: "expired, not swept", metadata: {} });
+}
