@@ -1,0 +1,91 @@
+/** The built binary as a subprocess, with a workspace to load. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Daemon extends AsyncDisposable {
+  url: string;
+  apiKey: string;
+  workspaceFile: string;
+  dataDir: string;
+  /** From the start of the process to its first answer, ms. */
+  startMs: number;
+  /** Resident memory now, MiB. */
+  residentMiB(): number;
+  call(method: string, path: string, body?: unknown): Promise<Response>;
+}
+
+/** Starts `binary` on a new data directory and makes a workspace. */
+export async function startDaemon(binary: string): Promise<Daemon> {
+  const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
+  // A first start makes keys and certificates; what is measured is every start after it.
+  const first = await spawnDaemon(binary, dataDir);
+  const created = Bun.spawnSync([
+    binary,
+    "workspace",
+    "create",
+    "--name",
+    "bench",
+    "--json",
+    "--data-dir",
+    dataDir,
+  ]);
+  const { workspace_id, api_key } = JSON.parse(created.stdout.toString()) as Record<string, string>;
+  first.process.kill("SIGTERM");
+  await first.process.exited;
+  const second = await spawnDaemon(binary, dataDir);
+  const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
+  return {
+    url: second.url,
+    apiKey: api_key as string,
+    workspaceFile: join(dataDir, "workspaces", `${workspace_id}.db`),
+    dataDir,
+    startMs: second.startMs,
+    residentMiB: () => residentMiB(second.process.pid),
+    call: (method, path, body) =>
+      fetch(second.url + path, {
+        method,
+        headers: { "X-API-Key": api_key as string, "Content-Type": "application/json" },
+        tls: { ca: authority },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    async [Symbol.asyncDispose]() {
+      second.process.kill("SIGTERM");
+      await second.process.exited;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function spawnDaemon(binary: string, dataDir: string) {
+  const started = performance.now();
+  const process = Bun.spawn(
+    [
+      binary,
+      "serve",
+      "--data-dir",
+      dataDir,
+      "--listen",
+      "127.0.0.1:0",
+      "--log-format",
+      "json",
+      "--log-level",
+      "warn",
+    ],
+    { stdout: "pipe", stderr: "inherit" },
+  );
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of process.stdout) {
+    text += decoder.decode(chunk);
+    if (text.includes("\n")) break;
+  }
+  const { address } = JSON.parse(text.slice(0, text.indexOf("\n"))) as { address: string };
+  await fetch(`${address}/healthz`, { tls: { rejectUnauthorized: false } });
+  return { process, url: address, startMs: performance.now() - started };
+}
+
+function residentMiB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
