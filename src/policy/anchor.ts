@@ -11,7 +11,8 @@ export interface Anchor {
 }
 
 /** Scripts that put no space between words: there is no boundary to ask for. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
 const LETTER = /\p{L}/u;
 
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */

@@ -3,7 +3,7 @@ import type { Hit, ScreeningPolicy } from "./finding.ts";
 import { scan } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
 import { plainView } from "./text/plain.ts";
-import { type View, compose, identity } from "./text/view.ts";
+import { compose, identity, type View } from "./text/view.ts";
 
 /** How much of the context is read: its end is nearest to the text. */
 const LONGEST_CONTEXT = 96;
@@ -39,7 +39,9 @@ function distinct(hits: Hit[]): Hit[] {
   hits.sort((a, b) => a.start - b.start || b.end - a.end);
   const kept: Hit[] = [];
   for (const hit of hits) {
-    const same = kept.some((one) => one.detector === hit.detector && one.start < hit.end && hit.start < one.end);
+    const same = kept.some(
+      (one) => one.detector === hit.detector && one.start < hit.end && hit.start < one.end,
+    );
     if (!same) kept.push(hit);
   }
   return kept;

@@ -101,7 +101,9 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     if (!readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-    connection.exec("PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000");
+    connection.exec(
+      "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000",
+    );
   } catch (error) {
     driver.close();
     throw error;

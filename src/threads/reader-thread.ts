@@ -110,7 +110,10 @@ export class ReaderThread {
       this.#closed = resolve;
     });
     this.#worker.expectEnd();
-    if (!this.#worker.alive) return this.#crash();
+    if (!this.#worker.alive) {
+      this.#crash();
+      return;
+    }
     this.#post({ kind: "close" });
     await closed;
     this.#abandonAll("stopped");
@@ -123,22 +126,29 @@ export class ReaderThread {
   #receive(message: FromReader): void {
     switch (message.kind) {
       case "ready":
-        return this.#worker.markReady();
+        this.#worker.markReady();
+        break;
       case "found":
-        return this.#answer(message.id, { found: message.found });
+        this.#answer(message.id, { found: message.found });
+        break;
       case "refused":
-        return this.#answer(message.id, { answer: message.answer });
+        this.#answer(message.id, { answer: message.answer });
+        break;
       case "chunk":
-        return this.#streams.get(message.id)?.chunk(message.bytes);
+        this.#streams.get(message.id)?.chunk(message.bytes);
+        break;
       case "end":
-        return this.#finish(message.id)?.end();
+        this.#finish(message.id)?.end();
+        break;
       case "broken":
-        return this.#finish(message.id)?.broken();
+        this.#finish(message.id)?.broken();
+        break;
       case "failure":
-        return this.#events.onFailure(message.failure);
+        this.#events.onFailure(message.failure);
+        break;
       case "closed":
         this.#state = "closed";
-        return this.#closed();
+        this.#closed();
     }
   }
 

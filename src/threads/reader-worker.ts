@@ -7,6 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { streamExport } from "../features/audit/export.ts";
 import { streamCheckpoint } from "../features/checkpoints/state.ts";
 import { systemClock } from "../ids.ts";
+import type { JsonValue } from "../json.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { Refusal } from "../workspace/operation.ts";
@@ -63,17 +64,27 @@ async function handle(message: ToReader): Promise<void> {
 type Query = Extract<ToReader, { kind: "query" }>["query"];
 
 async function runQuery(query: Query): Promise<void> {
-  const { id, workspaceId, name, input, principal } = query;
+  const { id, workspaceId, name } = query;
   try {
-    const context = { workspaceId, principal, nowMs: clock(), indexes };
-    const reader = connections.use(workspaceId, context.nowMs);
-    post({ kind: "found", id, found: await inquiryOf(name).query(reader, context, input) });
+    post({ kind: "found", id, found: await inquire(query) });
   } catch (error) {
     const code = error instanceof Refusal ? error.code : "internal";
     const detail = error instanceof Refusal ? error.detail : "An unexpected failure; nothing was changed.";
     post({ kind: "refused", id, answer: { kind: "problem", code, detail } });
     if (code === "internal")
       post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
+  }
+}
+
+async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
+  const context = { workspaceId, principal, nowMs: clock(), indexes };
+  const inquiry = inquiryOf(name);
+  if (!inquiry.long) return inquiry.query(connections.use(workspaceId, context.nowMs), context, input);
+  const own = openReader(workspaceId);
+  try {
+    return await inquiry.query(own, context, input);
+  } finally {
+    own.close();
   }
 }
 

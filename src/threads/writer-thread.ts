@@ -103,7 +103,10 @@ export class WriterThread {
       this.#closed = resolve;
     });
     this.#worker.expectEnd();
-    if (!this.#worker.alive) return this.#crash();
+    if (!this.#worker.alive) {
+      this.#crash();
+      return;
+    }
     this.#flush(Number.POSITIVE_INFINITY);
     this.#post({ kind: "close" });
     await closed;
@@ -139,14 +142,17 @@ export class WriterThread {
     switch (message.kind) {
       case "ready":
         this.#worker.markReady();
-        return this.#scheduleFlush();
+        this.#scheduleFlush();
+        break;
       case "replies":
-        return this.#settle(message.replies);
+        this.#settle(message.replies);
+        break;
       case "failure":
-        return this.#events.onFailure(message.failure);
+        this.#events.onFailure(message.failure);
+        break;
       case "closed":
         this.#state = "closed";
-        return this.#closed();
+        this.#closed();
     }
   }
 

@@ -65,6 +65,8 @@ export interface QueryContext {
  * is handed to the operation that records it and answers.
  */
 export interface Inquiry<N extends OperationName, Found extends JsonValue> {
+  /** The query keeps one snapshot for long: it gets a connection of its own. */
+  readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
   record(tx: Transaction, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome>;
 }

@@ -94,6 +94,7 @@ function askedFilters(input: QueryInput): JsonObject {
 type FoundVerification = VerificationAnswer | null;
 
 export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue> = {
+  long: true,
   async query(reader, _context, { scope }) {
     if ("agentId" in scope && (await readAgent(reader, scope.agentId)) === null) return null as never;
     return (await verifyTrail(reader, "agentId" in scope ? scope.agentId : null)) as never;

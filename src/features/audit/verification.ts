@@ -14,9 +14,13 @@ export interface VerificationAnswer {
   first_invalid: FirstInvalid | null;
 }
 
+/** Other queries of the thread get their turn between two pages. */
+const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 /** Recomputes everything of one agent's chain, or of the whole workspace (`agentId` null). */
 export async function verifyTrail(reader: Reader, agentId: string | null): Promise<VerificationAnswer> {
-  const report = await verifyWorkspace(reader, agentId === null ? { scope: "workspace" } : { agentId });
+  const scope = agentId === null ? ({ scope: "workspace" } as const) : { agentId };
+  const report = await verifyWorkspace(reader, scope, { onProgress: giveWay });
   return {
     valid: report.valid,
     events_checked: report.eventsChecked,

@@ -3,14 +3,19 @@ import { type Hit, piiHit } from "../finding.ts";
 
 const LONGEST_LOCAL = 64;
 const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
-const DOMAIN = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})(?![\p{L}\p{N}])/uy;
+const DOMAIN =
+  /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})(?![\p{L}\p{N}])/uy;
 /** What a domain ends in when the text is a file, a package or code. */
-const NOT_A_DOMAIN = /\.(?:js|mjs|cjs|ts|tsx|jsx|json|png|jpe?g|gif|svg|webp|css|scss|html?|md|py|go|rs|rb|java|kt|swift|sh|zip|gz|tgz|tar|lock|ya?ml|toml|txt|log|sql|db|exe|dll|so|service|socket|local|localhost|internal|localdomain|lan|invalid|test|example)$/i;
-const EXAMPLE_DOMAIN = /(?:^|\.)(?:example\.(?:com|net|org|edu)|domain\.(?:com|tld)|yourdomain\.com|yourcompany\.com|company\.com|email\.com|test\.com|acme\.com|foo\.com|bar\.com)$/i;
+const NOT_A_DOMAIN =
+  /\.(?:js|mjs|cjs|ts|tsx|jsx|json|png|jpe?g|gif|svg|webp|css|scss|html?|md|py|go|rs|rb|java|kt|swift|sh|zip|gz|tgz|tar|lock|ya?ml|toml|txt|log|sql|db|exe|dll|so|service|socket|local|localhost|internal|localdomain|lan|invalid|test|example)$/i;
+const EXAMPLE_DOMAIN =
+  /(?:^|\.)(?:example\.(?:com|net|org|edu)|domain\.(?:com|tld)|yourdomain\.com|yourcompany\.com|company\.com|email\.com|test\.com|acme\.com|foo\.com|bar\.com)$/i;
 /** A mailbox of a function or a manual, not of a person. */
-const ROLE = /^(?:git|hg|svn|npm|root|admin|administrator|user|users?\d{0,2}|username|you|your[._-]?(?:name|email|mail)?|me|name|email|mail|test|testing|tests?\d{0,2}|foo|bar|baz|example|someone|somebody|anyone|nobody|noreply|no-reply|donotreply|do-not-reply|info|contact|support|help|hello|sales|security|abuse|postmaster|webmaster|hostmaster|bounce|mailer-daemon|alice|bob|jane|john|janedoe|johndoe|jane\.doe|john\.doe|jdoe|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
+const ROLE =
+  /^(?:git|hg|svn|npm|root|admin|administrator|user|users?\d{0,2}|username|you|your[._-]?(?:name|email|mail)?|me|name|email|mail|test|testing|tests?\d{0,2}|foo|bar|baz|example|someone|somebody|anyone|nobody|noreply|no-reply|donotreply|do-not-reply|info|contact|support|help|hello|sales|security|abuse|postmaster|webmaster|hostmaster|bounce|mailer-daemon|alice|bob|jane|john|janedoe|johndoe|jane\.doe|john\.doe|jdoe|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
 /** Function mailboxes belong to nobody wherever they are. */
-const FUNCTION = /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$|^\d+\+.*$/i;
+const FUNCTION =
+  /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$|^\d+\+.*$/i;
 const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
 
 /** The address whose `@` is at `at`. */
@@ -44,5 +49,5 @@ function characterBefore(text: string, at: number): string {
 /** `scheme://user@host` and `scheme://user:secret@host` are no addresses. */
 function isUserinfo(text: string, start: number, end: number): boolean {
   const before = text.slice(Math.max(0, start - 80), start);
-  return /:\/\/[^\s/@]*$/.test(before) || /^:[\w/~]/.test(text.slice(end, end + 2)) ;
+  return /:\/\/[^\s/@]*$/.test(before) || /^:[\w/~]/.test(text.slice(end, end + 2));
 }

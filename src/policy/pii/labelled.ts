@@ -3,7 +3,7 @@ import { luhn } from "../checksums.ts";
 import { type Hit, piiHit } from "../finding.ts";
 import { isWordlike } from "../text/wordlike.ts";
 import type { LabelledForm } from "./labels.ts";
-import { type Written, isDigit, isLetter, readNumber } from "./number.ts";
+import { isDigit, isLetter, readNumber, type Written } from "./number.ts";
 
 /** What stands between a label and its value and means nothing: quotes, brackets, signs, small words. */
 const GLUE =
@@ -11,7 +11,8 @@ const GLUE =
 /** How far behind the label a value with words between is looked for. */
 const REACH = 56;
 /** Between label and value such words say that the value is something else. */
-const OTHER_NUMBER = /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
+const OTHER_NUMBER =
+  /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 const TOKEN_START = /[\p{L}\p{N}+]+/uy;
 
 /** The check for one label: looks behind it for a value of the label's form. */

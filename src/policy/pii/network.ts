@@ -3,10 +3,24 @@ import { type Hit, piiHit } from "../finding.ts";
 import { isAlphanumeric, isDigit } from "./number.ts";
 
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
-const VERSION_BEFORE = /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
-const ADDRESS_BEFORE = /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
+const VERSION_BEFORE =
+  /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
+const ADDRESS_BEFORE =
+  /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
 /** Resolvers that everybody may name. */
-const WELL_KNOWN = new Set(["8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "208.67.222.222", "208.67.220.220", "4.4.4.4", "4.2.2.2", "1.2.3.4", "5.6.7.8"]);
+const WELL_KNOWN = new Set([
+  "8.8.8.8",
+  "8.8.4.4",
+  "1.1.1.1",
+  "1.0.0.1",
+  "9.9.9.9",
+  "208.67.222.222",
+  "208.67.220.220",
+  "4.4.4.4",
+  "4.2.2.2",
+  "1.2.3.4",
+  "5.6.7.8",
+]);
 
 /** A public IPv4 address that begins at `at`. */
 export function ipv4(text: string, at: number): Hit | null {
@@ -14,7 +28,8 @@ export function ipv4(text: string, at: number): Hit | null {
   IPV4.lastIndex = at;
   if (!IPV4.test(text)) return null;
   const end = IPV4.lastIndex;
-  if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1)))) return null;
+  if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1))))
+    return null;
   const address = text.slice(at, end);
   if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
   const before = text.slice(Math.max(0, at - 24), at);
@@ -36,7 +51,8 @@ function isPublicV4(address: string): boolean {
   return !(a < 10 && b < 10 && c < 10 && d < 10);
 }
 
-const IPV6 = /(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){0,6}(?:::)?|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}/iy;
+const IPV6 =
+  /(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){0,6}(?:::)?|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}/iy;
 
 /** A global unicast IPv6 address (RFC 4291, 2000::/3) whose first group begins at `at`. */
 export function ipv6(text: string, at: number): Hit | null {
@@ -61,7 +77,8 @@ function isGlobalV6(address: string): boolean {
   return !/^2001:0?db8:|^3fff:|^2001:4860:4860:|^2606:4700:4700:/i.test(address);
 }
 
-const MAC = /[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f])(?!\1[0-9a-f])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])/iy;
+const MAC =
+  /[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f])(?!\1[0-9a-f])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])/iy;
 const NULL_MAC = /^[0:.-]+$/;
 const BROADCAST_MAC = /^[f:.-]+$/i;
 const MAC_BEFORE = /mac|hardware|physical|ether|hwaddr|bssid|bluetooth|wifi|nic/i;

@@ -26,12 +26,14 @@ export function tokenIdentifier(text: string, start: number, end: number): Hit |
 }
 
 function lone(text: string, start: number, end: number): Hit | null {
-  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2)))) return null;
+  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2))))
+    return null;
   for (const form of TOKEN_FORMS) {
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const last = form.pattern.lastIndex;
-    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_") continue;
+    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_")
+      continue;
     if (form.check && !form.check(text.slice(start, last))) continue;
     return piiHit(form.detector, start, last);
   }

@@ -45,7 +45,9 @@ function isBase58Check(value: string): boolean {
   const bytes = Buffer.from(number.toString(16).padStart(ADDRESS_BYTES * 2, "0"), "hex");
   if (bytes.length !== ADDRESS_BYTES) return false;
   const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest();
-  return sha256(sha256(bytes.subarray(0, 21))).subarray(0, 4).equals(bytes.subarray(21));
+  return sha256(sha256(bytes.subarray(0, 21)))
+    .subarray(0, 4)
+    .equals(bytes.subarray(21));
 }
 
 const BECH32_ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";

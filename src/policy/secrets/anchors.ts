@@ -1,5 +1,5 @@
 /** What each anchor word of the secrets side leads to. */
-import { type Anchor, type Check, beginsWithin, continues } from "../anchor.ts";
+import { type Anchor, beginsWithin, type Check, continues } from "../anchor.ts";
 import { secretHit } from "../finding.ts";
 import { jsonWebToken, privateKeyBlock, telegramToken } from "./blocks.ts";
 import { authorizationHeader, schemeCredential, userOption } from "./header.ts";

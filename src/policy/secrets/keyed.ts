@@ -38,12 +38,18 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
 }
 
 const LOGIN_REACH = 320;
-const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const SERVER_NAME =
+  /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 
 /** A password of any kind that stands with its server and its user: the settings of a connection. */
 function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
-  if (link !== "assigned" || value.length < 4 || /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)) return false;
+  if (
+    link !== "assigned" ||
+    value.length < 4 ||
+    /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)
+  )
+    return false;
   if (!quoted && /\.|->/.test(value)) return false;
   const before = text.slice(Math.max(0, start - LOGIN_REACH), start);
   return SERVER_NAME.test(before) && USER_NAME.test(before);

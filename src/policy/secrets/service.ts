@@ -13,7 +13,8 @@ const SHORTEST_ASSIGNED = 8;
 const SHORTEST_WITH_WORD = 12;
 const SHORTEST_TIED = 16;
 const SHORTEST_ALONE = 24;
-const NAME_PART = /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
+const NAME_PART =
+  /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
 const BREAK = /[\n\r]\s*\S|[;{}]\s|\.\s/;
 /** Next to a service's name a digest or a version is more likely than a key. */
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
@@ -58,11 +59,16 @@ function isKey(value: string, said: string): boolean {
   if (!/[-_:=>"'\s,(]$/.test(said)) return false;
   if (named) {
     if (/^\d+$/.test(value)) return value.length >= 15 && assigned;
-    const digest = HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
-    return value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value);
+    const digest =
+      HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
+    return (
+      value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value)
+    );
   }
   if (HEX_DIGEST.test(value) || !/^[\s:='"]*$/.test(said) || !looksRandom(value)) return false;
-  return assigned ? value.length >= SHORTEST_TIED : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
+  return assigned
+    ? value.length >= SHORTEST_TIED
+    : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
 }
 
 function isLetter(code: number): boolean {
