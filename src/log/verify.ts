@@ -11,8 +11,11 @@ import { commitmentOfText, eventHash, isSalt, ZERO_HASH } from "./hash.ts";
 import { concernsInventory } from "./inventory.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "./jcs.ts";
 import { isPlainlyCanonicalObject } from "./jcs-check.ts";
+import { CompactRange, EMPTY_ROOT } from "./merkle.ts";
 import { type FirstInvalid, type Problem, type ProblemCode, ProblemList } from "./problems.ts";
 import type { StoredContent, StoredEvent, StoredHead } from "./rows.ts";
+import type { Seal } from "./seal.ts";
+import { ROTATE_SEAL_KEY, SealAudit, type SealAuditOptions, type SealReport } from "./seal-audit.ts";
 
 /** What the events that will be fed are. */
 export interface VerifierOptions {
@@ -22,6 +25,8 @@ export interface VerifierOptions {
   start: "beginning" | "anywhere";
   /** Whether stored entries, configs and checkpoints are fed too, so that a missing one counts. */
   contents: boolean;
+  /** Given when seals are to be checked; the tree is computed only then. */
+  seals?: SealAuditOptions;
   /** Told of every well-formed event, with its details where they are there and genuine. */
   onEvent?: (event: AuditEventBody, details: string | null) => void;
 }
@@ -56,6 +61,8 @@ export interface VerificationReport {
   firstInvalid: FirstInvalid | null;
   /** In order of first appearance; `agent_id` null is the workspace's own chain. */
   agents: AgentReport[];
+  /** What the seals establish; null when they were not asked for. */
+  seals: SealReport | null;
   /** Events whose details are erased. */
   erasedDetails: number;
   /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */
@@ -91,8 +98,16 @@ export class LogVerifier {
   #first: ChainState["first"] | null = null;
   #last: ChainState["first"] | null = null;
 
+  readonly #seals: SealAudit | null;
+  /** The tree over the events, when it is asked for; it begins where they begin. */
+  #tree: CompactRange | null = null;
+
   constructor(options: VerifierOptions) {
     this.#options = options;
+    this.#seals = options.seals
+      ? new SealAudit(options.seals, (problem) => this.#problems.add(problem))
+      : null;
+    if (this.#seals !== null && options.start === "beginning") this.#tree = new CompactRange();
     this.#nextSeq = options.start === "beginning" ? 0 : null;
   }
 
@@ -110,15 +125,21 @@ export class LogVerifier {
     for (const stored of events) {
       this.#events += 1;
       const event = this.#checkEvent(stored);
+      const genuine = event !== null && this.#checkDetails(stored, event);
+      const details = genuine ? stored.details : null;
+      if (event !== null) this.#noteKeys(event, details);
+      this.#checkSeals();
       if (event === null) continue;
-      const genuine = this.#checkDetails(stored, event);
-      this.#options.onEvent?.(event, genuine ? stored.details : null);
+      this.#options.onEvent?.(event, details);
       if (!this.#options.contents) continue;
       const from = at;
       while (at < contents.length && (contents[at] as StoredContent).seq <= event.seq) at += 1;
       if (at === from && !concernsInventory(event)) continue;
-      const details = genuine ? (JSON.parse(stored.details as string) as JsonObject) : null;
-      this.#checkContents(event, details, contents.slice(from, at));
+      this.#checkContents(
+        event,
+        details === null ? null : (JSON.parse(details) as JsonObject),
+        contents.slice(from, at),
+      );
     }
     for (const content of contents.slice(at)) this.#orphan(content);
   }
@@ -166,6 +187,29 @@ export class LogVerifier {
     if (seq !== null) this.#blame(agentId, seq, null, message, false);
   }
 
+  /**
+   * Adds seals that are stored with the log, in order, before the events up to their size; each has
+   * the number of events that it covers as its size.
+   */
+  expectSeals(seals: readonly Seal[]): void {
+    const late = seals.filter(({ size }) => size < (this.#tree?.end ?? 0));
+    for (const { size } of late) {
+      const message = `a stored seal covers ${size} events and stands behind one that covers more`;
+      this.#problems.add({ code: "seal_invalid", seq: size - 1, id: null, message });
+    }
+    this.#seals?.expect(seals.filter((seal) => !late.includes(seal)));
+  }
+
+  /** Adds a seal that the auditor kept, before the first event. */
+  anchor(seal: Seal): void {
+    this.#seals?.anchor(seal);
+  }
+
+  /** The run of leaves that was fed; null unless the tree was asked for and something was fed. */
+  get tree(): CompactRange | null {
+    return this.#tree;
+  }
+
   /** Counts something that stands where an event should, and is none. */
   addMalformed(reason: string, seq?: number): void {
     this.#events += 1;
@@ -180,6 +224,7 @@ export class LogVerifier {
       const message = "a checkpoint is gone that no event deleted, or is still there after its deletion";
       this.#problem("content_missing", last.event, message);
     }
+    const seals = this.#seals?.finish() ?? null;
     const chainIntact = this.#intact;
     return {
       workspaceId: this.#workspaceId,
@@ -190,6 +235,7 @@ export class LogVerifier {
       chainEnd: this.#last && reference(this.#last),
       firstInvalid: this.#problems.first,
       agents: [...this.#chains.values()].map(chainReport),
+      seals,
       erasedDetails: this.#erased,
       problems: this.#problems.reported,
       problemCount: this.#problems.count,
@@ -204,9 +250,11 @@ export class LogVerifier {
     } catch (error) {
       if (!(error instanceof EventFormatError)) throw error;
       this.#malformed(stored.seq, error.message);
+      this.#growTree(eventHash(stored.canonical), null);
       return null;
     }
     const hash = eventHash(text);
+    this.#growTree(hash, event);
     this.#checkPlace(event);
     this.#checkChain(event, hash);
     if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
@@ -218,6 +266,31 @@ export class LogVerifier {
     const genesis = genesisProblem(event);
     if (genesis !== null) this.#problem("genesis_invalid", event, genesis);
     return event;
+  }
+
+  /** Adds a leaf to the tree, which of an agent's chain alone there is none. */
+  #growTree(hash: string, event: AuditEventBody | null): void {
+    if (this.#seals === null || this.#options.scope === "agent") return;
+    if (this.#tree === null) {
+      if (event === null) return; // where the run begins is not known yet
+      this.#tree = new CompactRange(event.seq);
+    }
+    this.#tree.append(Buffer.from(hash, "hex"));
+  }
+
+  #checkSeals(): void {
+    const [seals, tree, workspaceId] = [this.#seals, this.#tree, this.#workspaceId];
+    if (seals === null || tree === null || workspaceId === null || tree.start !== 0) return;
+    if (seals.nextSize === 0) seals.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
+    if (seals.nextSize === tree.end) seals.reached({ size: tree.end, root: tree.root() }, workspaceId);
+  }
+
+  /** Remembers which sealing keys the log names. */
+  #noteKeys(event: AuditEventBody, details: string | null): void {
+    if (this.#seals === null || details === null) return;
+    if (event.operation !== "workspace.create" && event.operation !== ROTATE_SEAL_KEY) return;
+    const { signing_key: fingerprint } = JSON.parse(details) as JsonObject;
+    if (typeof fingerprint === "string") this.#seals.nameKey(fingerprint, event.seq);
   }
 
   /** The workspace's numbers, and that every event is of one workspace (and one agent, if so asked). */
