@@ -48,13 +48,17 @@ export function streetAddress(weak: boolean): (text: string, start: number, end:
 }
 
 /** "rue de la Paix 5": the word begins a street's name. */
-export function prefixedStreet(text: string, start: number, end: number): Hit | null {
+export function prefixedStreet(clear: boolean): (text: string, start: number, end: number) => Hit | null {
+  return (text, start, end) => prefixed(clear, text, start, end);
+}
+
+function prefixed(clear: boolean, text: string, start: number, end: number): Hit | null {
   const { before, after } = around(text, start, end);
   const numberAfter = HOUSE_AFTER.exec(after);
   const numberBefore = PREFIX_NUMBER.test(before) && /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
   if (!numberAfter && !numberBefore) return null;
   const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
-  if (!strong && !(isUpper(text, start) && (numberBefore || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0))))) return null;
+  if (!strong && !(isUpper(text, start) && (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0))))) return null;
   return piiHit("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
 }
 
@@ -99,9 +103,12 @@ export function militaryAddress(text: string, start: number, end: number): Hit |
   return match ? piiHit("postal_address", start, end + match[0].length) : null;
 }
 
-const LABEL_GLUE = /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
+const LABEL_GLUE = /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
 const NUMBER_FIRST = /^(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?\s{1,2}\p{L}[\p{L}'’.-]*(?:[\s,]+[\p{L}\p{N}'’./#-]+){1,10}/u;
-const NAME_FIRST = /^\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
+const NAME_FIRST = /^(?:\p{Ll}{2,12}\.?\s)?\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
+
+/** Without a house number: a name, a comma, a code and a town. */
+const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 
 /** What a label announces. A clear label needs less beside it than "address" alone. */
 export function labelledAddress(clear: boolean): (text: string, start: number, end: number) => Hit | null {
@@ -112,11 +119,11 @@ export function labelledAddress(clear: boolean): (text: string, start: number, e
     const named = /^\s?(?:of\s)?\p{L}[^\n.:]{1,32}?\s(?:is|:)\s/u.exec(after)?.[0].length ?? 0;
     for (const at of named > glue ? [glue, named] : [glue]) {
       const value = after.slice(at);
-      const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value);
+      const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
       if (!match) continue;
       const rest = value.slice(0, 110);
       const parts = TOWN.test(rest) || UNIT_AFTER.test(rest);
-      if (!parts && !(clear && isStreetLike(match[0]))) continue;
+      if (!parts && !((clear || at === named) && isStreetLike(match[0]))) continue;
       return piiHit("postal_address", end + at, townEnd(text, end + at + match[0].length, after.slice(at)));
     }
     return null;

@@ -1,6 +1,6 @@
 /** What each anchor of the personal-data side leads to. */
 import { type Anchor, type Check, asWord, continues } from "../anchor.ts";
-import { ADDRESS_LABELS, STREET_ENDINGS, STREET_PREFIXES, STREET_WORDS, UNIT_WORDS, WEAK_STREET_WORDS } from "./address-words.ts";
+import { ADDRESS_LABELS, CLEAR_PREFIXES, STREET_ENDINGS, STREET_PREFIXES, STREET_WORDS, UNIT_WORDS, WEAK_STREET_WORDS } from "./address-words.ts";
 import { joinedStreet, labelledAddress, militaryAddress, prefixedStreet, streetAddress, unitAddress } from "./address.ts";
 import { BIRTH_WORDS, dateOfBirth } from "./birth.ts";
 import { email } from "./email.ts";
@@ -40,7 +40,7 @@ const UNCLEAR_LABELS: ReadonlySet<string> = new Set(["address", "addr", "street"
 
 function addAddresses(add: (word: string, check: Check) => void): void {
   for (const word of STREET_WORDS) add(word, asWord(word, streetAddress(WEAK_STREET_WORDS.has(word))));
-  for (const word of STREET_PREFIXES) add(word, asWord(word, prefixedStreet));
+  for (const word of STREET_PREFIXES) add(word, asWord(word, prefixedStreet(CLEAR_PREFIXES.has(word))));
   for (const word of STREET_ENDINGS) add(word, (text, start, end) => (continues(text, end) ? null : joinedStreet(text, start, end)));
   for (const word of UNIT_WORDS) add(word, asWord(word, unitAddress(STRONG_UNITS.has(word))));
   for (const word of ADDRESS_LABELS) {
