@@ -17,15 +17,34 @@ const TOKEN_START = /[\p{L}\p{N}+]+/uy;
 
 /** The check for one label: looks behind it for a value of the label's form. */
 export function labelledValue(form: LabelledForm): (text: string, start: number, end: number) => Hit | null {
-  return (text, _start, end) => {
+  return (text, start, end) => {
     GLUE.lastIndex = end;
     GLUE.test(text);
     const adjacent = GLUE.lastIndex;
     const direct = fitting(form, text, adjacent);
     if (direct) return piiHit(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
-    return behindWords(form, text, end, adjacent);
+    return behindWords(form, text, end, adjacent) ?? inFront(form, text, start);
   };
+}
+
+const IN_FRONT =
+  /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
+const LONGEST_FRONT = 64;
+
+/** The value in front of its label: "131052-308T is my hetu", "X1234567L (NIE)". */
+function inFront(form: LabelledForm, text: string, start: number): Hit | null {
+  const from = Math.max(0, start - LONGEST_FRONT);
+  const match = IN_FRONT.exec(text.slice(from, start));
+  if (!match) return null;
+  const value = match[1] as string;
+  // The last words of the match are nearest to the label.
+  for (const candidate of value.matchAll(/(?<![A-Za-z0-9])[A-Za-z0-9]/g)) {
+    const at = from + match.index + candidate.index;
+    const written = fitting(form, text, at);
+    if (written && written.digits >= 4 && written.end <= start) return piiHit(form.detector, written.start, written.end);
+  }
+  return null;
 }
 
 /** The value among the next words of the sentence; one with words between must look the part. */
@@ -56,7 +75,7 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   if (!isDigit(code) && !isLetter(code)) return null;
   if (at > 0 && isJoined(text, at)) return null;
   const written = readNumber(text, at);
-  if (!written) return null;
+  if (!written || (form.detector === "vehicle_id" && hasLongWord(text, written))) return null;
   if (fits(form, written)) return written;
   // "4111111111111111 12/27": the groups behind belong to something else.
   for (let cut = lastSeparator(text, at, written.end); cut > at; cut = lastSeparator(text, at, cut)) {
@@ -86,11 +105,16 @@ function fits(form: LabelledForm, { compact, digits }: Written): boolean {
   if (form.detector === "credit_card") return luhn(compact) && !/^(\d)\1+$/.test(compact);
   if (/^(.)\1+$/.test(compact) || /X{4,}/.test(compact)) return false;
   if (form.detector === "us_ssn") return /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(compact);
-  return digits >= 4 || !hasWord(compact);
+  return digits >= 4 || form.detector === "vehicle_id" || !hasWord(compact);
 }
 
 /** "v2beta", "section8": a word with a digit is no document number. */
 function hasWord(compact: string): boolean {
   const letters = compact.match(/[A-Z]{4,}/)?.[0];
   return letters !== undefined && isWordlike(letters);
+}
+
+/** Plates have letters in threes at most. */
+function hasLongWord(text: string, { start, end }: Written): boolean {
+  return /[A-Za-z]{4,}/.test(text.slice(start, end)) && /[a-z]/.test(text.slice(start, end));
 }

@@ -1,8 +1,8 @@
 /** What each anchor word of the secrets side leads to. */
 import { type Anchor, beginsWithin, type Check, continues } from "../anchor.ts";
 import { secretHit } from "../finding.ts";
-import { jsonWebToken, privateKeyBlock, telegramToken } from "./blocks.ts";
-import { authorizationHeader, schemeCredential, userOption } from "./header.ts";
+import { INFIXES, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./blocks.ts";
+import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./header.ts";
 import { announcedSecret } from "./keyed.ts";
 import { serviceKey } from "./service.ts";
 import { TOKEN_FORMATS, type TokenFormat, tokenEnd } from "./token-format.ts";
@@ -24,6 +24,9 @@ export function secretAnchors(): Anchor[] {
     { word: "bearer", check: (text, start, end) => schemeCredential(text, "bearer", start, end) },
     { word: " -u", check: userOption },
     { word: "--user", check: userOption },
+    { word: " -p", check: passwordOption },
+    { word: " -pw", check: passwordOption },
+    ...INFIXES.map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
     { word: "ey", check: (text, start) => (text.startsWith("ey", start) ? jsonWebToken(text, start) : null) },
     { word: "-BEGIN", check: (text, start) => privateKeyBlock(text, dashesBefore(text, start)) },
   ];

@@ -3,6 +3,8 @@
  * sentence. Hand-written and bounded: every step looks at a fixed number of characters.
  */
 
+import { isMangled } from "./plausible.ts";
+
 /** How the value is tied to the name. */
 export type Link = "assigned" | "said" | "beside";
 
@@ -76,6 +78,9 @@ export function valueAt(text: string, at: number, link: Link): Assigned | null {
   }
   const start = skip(LIST_OPEN, text, at);
   const limit = Math.min(text.length, start + LONGEST_VALUE);
+  let run = at;
+  while (run < limit && !/\s/.test(text[run] as string)) run++;
+  if (isMangled(text.slice(at, run))) return { start: at, end: run, link, quoted: false };
   let end = start;
   while (end < limit && !BARE_END.test(text[end] as string)) end++;
   const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));

@@ -70,3 +70,17 @@ export function userOption(text: string, start: number, end: number): Hit | null
 function isReference(half: string): boolean {
   return /^[$<{%`]|\$\{|\$\(|\{\{/.test(half);
 }
+
+const PASSWORD_OPTION = /[ \t]{1,3}(?:"([^"\n]{3,128})"|'([^'\n]{3,128})'|([^\s"'<>|;&]{4,128}))/y;
+const USER_BEFORE = /\s-{1,2}(?:u|U|user|username|login)[ =\t]\s{0,2}["']?[^\s"']{1,128}["']?[^\n|;&]{0,80}$/;
+const LONGEST_COMMAND = 200;
+
+/** `-p password` of a command that was given a user: psexec, docker login, mysql. */
+export function passwordOption(text: string, start: number, end: number): Hit | null {
+  PASSWORD_OPTION.lastIndex = end;
+  const match = PASSWORD_OPTION.exec(text);
+  if (!match || !USER_BEFORE.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;
+  const password = match[1] ?? match[2] ?? match[3] ?? "";
+  if (isReference(password) || isPlaceholder(password) || /^[\d:./-]+$|^-/.test(password)) return null;
+  return secretHit("auth_header", PASSWORD_OPTION.lastIndex - password.length, PASSWORD_OPTION.lastIndex);
+}

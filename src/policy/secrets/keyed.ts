@@ -1,7 +1,7 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
 import { type Hit, secretHit } from "../finding.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
-import { distinct, isGibberish, isPlaceholder, isUuid, looksLikePassword, looksRandom } from "./plausible.ts";
+import { distinct, isGibberish, isPlaceholder, isUuid, isMangled, looksLikePassword, looksRandom, wordShare } from "./plausible.ts";
 import type { SecretWord } from "./words.ts";
 
 const LONGEST_NAME_REST = 40;
@@ -28,6 +28,8 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
   if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
   if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
   const value = valueAfter(text, nameEnd);
+  // An option takes its value without an operator.
+  if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
   if (value === null) return compared(text, word, start, nameEnd);
   const secret = text.slice(value.start, value.end);
   if (word === "password" && isLogin(text, start, secret, value)) {
@@ -38,25 +40,20 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
 }
 
 const LOGIN_REACH = 320;
-const SERVER_NAME =
-  /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 
 /** A password of any kind that stands with its server and its user: the settings of a connection. */
 function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
-  if (
-    link !== "assigned" ||
-    value.length < 4 ||
-    /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)
-  )
-    return false;
-  if (!quoted && /\.|->/.test(value)) return false;
+  if (link !== "assigned" || value.length < 4 || /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)) return false;
+  if (!quoted && (/\.|->/.test(value) || isPlaceholder(value))) return false;
   const before = text.slice(Math.max(0, start - LOGIN_REACH), start);
   return SERVER_NAME.test(before) && USER_NAME.test(before);
 }
 
 function isSecret(value: string, word: SecretWord, { link, quoted }: Assigned): boolean {
-  if (isPlaceholder(value)) return false;
+  if (link === "assigned" && isMangled(value)) return true;
+  if (isPlaceholder(value) || PASSWORD_HASH.test(value)) return false;
   if (word === "password") {
     if (value.length < SHORTEST_PASSWORD || value.length > 128) return false;
     if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
@@ -79,6 +76,9 @@ function isSecret(value: string, word: SecretWord, { link, quoted }: Assigned): 
   );
 }
 
+/** A stored hash is what is left when the password is not: bcrypt, crypt, argon2. */
+const PASSWORD_HASH = /^\$(?:2[abxy]|[156]|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$/;
+
 /** In a sentence a password must show a digit or a sign, or be no word at all. */
 function strongPassword(value: string): boolean {
   if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;
@@ -91,7 +91,8 @@ function strongPassword(value: string): boolean {
 
 /** An unquoted name, path or call rather than a literal. */
 function isCode(value: string, quoted: boolean): boolean {
-  return !quoted && /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/.test(value);
+  if (quoted || !/^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
+  return !/\d/.test(value) || /\.[A-Z][A-Z0-9_]*$/.test(value) || wordShare(value) > 0.3;
 }
 
 const COMPARED = /(["'`])([^"'`\n]{6,80})\1\s{0,3}[!=]={1,2}\s{0,3}[\w.]{0,30}$/;

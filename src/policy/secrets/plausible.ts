@@ -111,3 +111,21 @@ export function looksLikePassword(value: string): boolean {
     return !/^[a-z_]+_?v?\d{1,2}$/i.test(value) || !isWordlike(value.replace(/[^a-z]/gi, ""));
   return letters && value.length >= 6 && isGibberish(value);
 }
+
+const SIGNS = /[{}()[\]<>$#@!%^&*?~|;:'"`\\]/g;
+const FEWEST_SIGNS = 5;
+
+/** Many different signs and brackets that do not pair: neither code nor a sentence, but typed by a generator. */
+export function isMangled(value: string): boolean {
+  if (value.length < 12 || /\s/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  return new Set(value.match(SIGNS)).size >= FEWEST_SIGNS && !hasPairedBrackets(value);
+}
+
+function hasPairedBrackets(value: string): boolean {
+  const open: string[] = [];
+  for (const char of value) {
+    if ("([{".includes(char)) open.push(char);
+    else if (")]}".includes(char) && open.pop() !== "([{"[")]}".indexOf(char)]) return false;
+  }
+  return open.length === 0;
+}
