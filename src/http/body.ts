@@ -28,14 +28,20 @@ export async function readOptionalBody(request: Request, maxBytes: number): Prom
 
 /**
  * The JSON object that a body is.
- * @throws {Problem} 400 for what is not I-JSON or not an object.
+ * @throws {Problem} 400 for what is not I-JSON or not an object, 415 when it is compressed.
  */
-export function parseBody(bytes: Uint8Array): JsonObject {
+export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
   try {
     return parseStrictJson(bytes);
   } catch (error) {
-    if (error instanceof JsonProblem) throw invalid(error.message);
-    throw error;
+    if (!(error instanceof JsonProblem)) throw error;
+    if (headers.has("content-encoding")) {
+      throw new Problem("unsupported_media_type", "Send the body without a Content-Encoding.", {
+        param: "Content-Encoding",
+        headers: { "accept-encoding": "identity" },
+      });
+    }
+    throw invalid(error.message);
   }
 }
 

@@ -55,17 +55,29 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   let body: unknown = EMPTY;
   if (route.body !== null) {
     const read = route.bodyOptional ? readOptionalBody : readBody;
-    const bytes = await read(request, deps.maxBodyBytes);
-    body = route.body.parse(
-      bytes.length === 0 && route.bodyOptional ? EMPTY : parseBody(bytes),
-      route.explain,
-    );
+    try {
+      body = checkBody(route, request, await read(request, deps.maxBodyBytes));
+    } catch (error) {
+      throw error instanceof Problem ? error : unread(error);
+    }
   }
   const query = readQuery(route, routed.queryText);
   const input = route.input({ params, query, body, headers: request.headers, principal });
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
   const reply = await deps.workspaces.perform({ name: route.operation, input, principal });
   return respond(reply, request, exchange);
+}
+
+/** A body that cannot be read to its end is the client's doing: it hung up. Other errors are ours. */
+function unread(error: unknown): unknown {
+  const hungUp = error instanceof Error && error.name === "AbortError";
+  return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
+}
+
+function checkBody(route: Route, request: Request, bytes: Uint8Array): unknown {
+  const validator = route.body as NonNullable<Route["body"]>;
+  if (bytes.length === 0 && route.bodyOptional) return validator.parse(EMPTY);
+  return validator.parse(parseBody(bytes, request.headers), route.explain);
 }
 
 function readQuery(route: Route, text: string): unknown {
