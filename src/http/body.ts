@@ -10,23 +10,39 @@ export const DEFAULT_MAX_BODY_BYTES = 2 * 1024 * 1024;
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
 
 /**
- * The JSON object that a request carries.
- * @throws {Problem} 415 for another media type, 413 past `maxBytes`, 400 for what is not I-JSON.
+ * Reads the body of a request that must have one. What can be refused by its headers is refused at
+ * once; the promise is the runtime's own, since every further one costs each request time.
+ * @throws {Problem} 415 for another media type than JSON, 413 past `maxBytes`.
  */
-export async function readJsonBody(request: Request, maxBytes: number): Promise<JsonObject> {
-  const { headers } = request;
-  checkMediaType(headers.get("content-type"));
-  const bytes = await readBytes(request, headers.get("content-length"), maxBytes);
-  return parse(bytes);
+export function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  checkMediaType(request.headers.get("content-type"));
+  return readBytes(request, maxBytes);
 }
 
-/** Like {@link readJsonBody}, for a body that may be left out: null then. */
-export async function readOptionalJsonBody(request: Request, maxBytes: number): Promise<JsonObject | null> {
-  const mediaType = request.headers.get("content-type");
-  const bytes = await readBytes(request, request.headers.get("content-length"), maxBytes);
-  if (bytes.length === 0) return null;
-  checkMediaType(mediaType);
-  return parse(bytes);
+/** Like {@link readBody}, for a body that may be left out: no bytes then, and no media type needed. */
+export async function readOptionalBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const bytes = await readBytes(request, maxBytes);
+  if (bytes.length > 0) checkMediaType(request.headers.get("content-type"));
+  return bytes;
+}
+
+/**
+ * The JSON object that a body is.
+ * @throws {Problem} 400 for what is not I-JSON or not an object, 415 when it is compressed.
+ */
+export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
+  try {
+    return parseStrictJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    if (headers.has("content-encoding")) {
+      throw new Problem("unsupported_media_type", "Send the body without a Content-Encoding.", {
+        param: "Content-Encoding",
+        headers: { "accept-encoding": "identity" },
+      });
+    }
+    throw invalid(error.message);
+  }
 }
 
 function checkMediaType(mediaType: string | null): void {
@@ -42,16 +58,8 @@ function checkMediaType(mediaType: string | null): void {
   }
 }
 
-function parse(bytes: Uint8Array): JsonObject {
-  try {
-    return parseStrictJson(bytes);
-  } catch (error) {
-    if (error instanceof JsonProblem) throw invalid(error.message);
-    throw error;
-  }
-}
-
-function readBytes(request: Request, declared: string | null, maxBytes: number): Promise<Uint8Array> {
+function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const declared = request.headers.get("content-length");
   // With a declared length the server reads exactly that much, so one comparison bounds it.
   if (declared === null) return readStream(request, maxBytes);
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes);

@@ -7,7 +7,7 @@ import type {
   Principal,
   WorkspaceClient,
 } from "../workspace/contract.ts";
-import { readJsonBody, readOptionalJsonBody } from "./body.ts";
+import { parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasControlCharacter } from "./fields.ts";
@@ -21,7 +21,8 @@ const JSON_TYPE = "application/json";
 /** Longest path parameter that is looked for; every identifier is shorter. */
 const MAX_PARAM_LENGTH = 256;
 
-const EMPTY_BODY: JsonObject = {};
+/** A body or a query that is not there. */
+const EMPTY: JsonObject = {};
 
 /** What handling a request needs of the rest of the program. */
 export interface HandleDeps {
@@ -51,7 +52,15 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const params = checkParams(route, routed.params);
   const pathAgent = params.agent_id;
   if (pathAgent !== undefined) checkAgent(principal, pathAgent);
-  const body = await readBody(route, request, deps.maxBodyBytes);
+  let body: unknown = EMPTY;
+  if (route.body !== null) {
+    const read = route.bodyOptional ? readOptionalBody : readBody;
+    try {
+      body = checkBody(route, request, await read(request, deps.maxBodyBytes));
+    } catch (error) {
+      throw error instanceof Problem ? error : unread(error);
+    }
+  }
   const query = readQuery(route, routed.queryText);
   const input = route.input({ params, query, body, headers: request.headers, principal });
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
@@ -59,19 +68,23 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   return respond(reply, request, exchange);
 }
 
-async function readBody(route: Route, request: Request, maxBytes: number): Promise<unknown> {
-  if (route.body === null) return EMPTY_BODY;
-  const body = route.bodyOptional
-    ? ((await readOptionalJsonBody(request, maxBytes)) ?? {})
-    : await readJsonBody(request, maxBytes);
-  return route.body.parse(body, route.explain);
+/** A body that cannot be read to its end is the client's doing: it hung up. Other errors are ours. */
+function unread(error: unknown): unknown {
+  const hungUp = error instanceof Error && error.name === "AbortError";
+  return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
+}
+
+function checkBody(route: Route, request: Request, bytes: Uint8Array): unknown {
+  const validator = route.body as NonNullable<Route["body"]>;
+  if (bytes.length === 0 && route.bodyOptional) return validator.parse(EMPTY);
+  return validator.parse(parseBody(bytes, request.headers), route.explain);
 }
 
 function readQuery(route: Route, text: string): unknown {
   if (route.query !== null) return route.query.parseQuery(parseQuery(text));
-  if (text === "") return EMPTY_BODY;
+  if (text === "") return EMPTY;
   const [name] = parseQuery(text).keys();
-  if (name === undefined) return EMPTY_BODY;
+  if (name === undefined) return EMPTY;
   throw invalid("This path takes no query parameters. Leave them out.", shortName(name));
 }
 

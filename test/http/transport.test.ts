@@ -86,6 +86,39 @@ describe("bodies of unknown length", () => {
     expect(without).toStartWith("HTTP/1.1 200");
   });
 
+  test("that the client leaves unfinished are no internal error", async () => {
+    const answer = await raw(
+      `POST /v1/data/write HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+    );
+    expect(answer).toBe("");
+    await Bun.sleep(50);
+    expect(server.logged.map(({ problem }) => problem)).toEqual(["invalid_request"]);
+    expect(server.internalErrors).toEqual([]);
+  });
+
+  test("what is not read of a body is not taken for the next request", async () => {
+    const next = `GET /v1/config/next HTTP/1.1\r\n${HEAD}\r\n`;
+    const smuggled = `GET /v1/config/smuggled HTTP/1.1\r\n${HEAD}\r\n`;
+    const length = `Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`;
+    for (const head of ["Host: a\r\n", `${HEAD}Content-Type: text/plain\r\n`]) {
+      await raw(`POST /v1/data/write HTTP/1.1\r\n${head}${length}${next}`);
+    }
+    const both = `${HEAD}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
+    await raw(`POST /v1/data/write HTTP/1.1\r\n${both}Content-Length: 5\r\n\r\n0\r\n\r\n${smuggled}`);
+    const asked = server.workspace.asked.map(({ input }) => input);
+    expect(asked).toEqual([{ agentId: "next" }, { agentId: "next" }]);
+  });
+
+  test("that are compressed are refused as such", async () => {
+    const answer = await server.send({
+      path: "/v1/data/write",
+      method: "POST",
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      body: Bun.gzipSync(new TextEncoder().encode(BODY)),
+    });
+    expect([answer.status, answer.json.param]).toEqual([415, "Content-Encoding"]);
+  });
+
   test("an announced length past the limit is refused at once", async () => {
     const answer = await raw(
       `POST /v1/data/write HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n{`,
