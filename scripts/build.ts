@@ -73,6 +73,12 @@ const { values } = parseArgs({
 if (Bun.version !== manifest.engines.bun) {
   throw new Error(`governd is built with Bun ${manifest.engines.bun}, and this is ${Bun.version}`);
 }
+const assets = Bun.spawnSync([process.execPath, "scripts/build-model.ts"], {
+  cwd: ROOT,
+  stdout: 2,
+  stderr: 2,
+});
+if (assets.exitCode !== 0) throw new Error("the assets of search could not be built");
 const host = hostTarget();
 const asked = values.target ?? [host];
 const names = asked.includes("all") ? Object.keys(TARGETS) : asked;
