@@ -3,12 +3,12 @@
  * platform or for the named ones (`--target all` for every one). Without `--outfile` this machine's is
  * `dist/governd`, and another's is `dist/governd-<target>`.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
 import { libsqlPlugin } from "./build/libsql-plugin.ts";
-import { hostTarget, TARGETS, targetFiles } from "./build/targets.ts";
+import { hostTarget, TARGETS, type Target, targetFiles } from "./build/targets.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const SOURCE = join(ROOT, "src");
@@ -25,9 +25,23 @@ function entryPoints(): string[] {
 async function build(name: string, outfile: string): Promise<void> {
   const target = TARGETS[name];
   if (!target) throw new Error(`no target ${name}: choose among ${Object.keys(TARGETS).join(", ")}, all`);
+  mkdirSync(dirname(outfile), { recursive: true });
+  // Made aside, and put in place when it is good: the file may be running, and the bundler leaves source
+  // maps beside it, which are inside as well.
+  const aside = mkdtempSync(join(dirname(outfile), ".build-"));
+  try {
+    const made = join(aside, "governd");
+    await compile(name, target, made);
+    renameSync(made, outfile);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+  console.log(`${outfile}  ${name}  ${(Bun.file(outfile).size / 1024 / 1024).toFixed(0)} MiB`);
+}
+
+async function compile(name: string, target: Target, outfile: string): Promise<void> {
   const files = targetFiles(target);
   const { plugin, embedded } = libsqlPlugin(files.native);
-  mkdirSync(dirname(outfile), { recursive: true });
   const result = await Bun.build({
     entrypoints: entryPoints(),
     root: SOURCE,
@@ -48,12 +62,9 @@ async function build(name: string, outfile: string): Promise<void> {
   });
   for (const message of result.logs) console.warn(String(message));
   if (!result.success) throw new Error(`the build for ${name} failed`);
-  // The source map is inside; the copy beside it is of no use.
-  rmSync(`${outfile}.map`, { force: true });
   const program = Buffer.from(await Bun.file(outfile).arrayBuffer());
   const native = Buffer.from(await Bun.file(files.native).slice(0, PROBE_BYTES).arrayBuffer());
   if (!embedded() || !program.includes(native)) throw new Error(`libSQL's native file is not in ${outfile}`);
-  console.log(`${outfile}  ${name}  ${(program.length / 1024 / 1024).toFixed(0)} MiB`);
 }
 
 const { values } = parseArgs({
@@ -62,6 +73,12 @@ const { values } = parseArgs({
 if (Bun.version !== manifest.engines.bun) {
   throw new Error(`governd is built with Bun ${manifest.engines.bun}, and this is ${Bun.version}`);
 }
+const assets = Bun.spawnSync([process.execPath, "scripts/build-model.ts"], {
+  cwd: ROOT,
+  stdout: 2,
+  stderr: 2,
+});
+if (assets.exitCode !== 0) throw new Error("the assets of search could not be built");
 const host = hostTarget();
 const asked = values.target ?? [host];
 const names = asked.includes("all") ? Object.keys(TARGETS) : asked;

@@ -3,7 +3,7 @@
  *
  * Takes the Bun that package.json names from where there is one: this process itself, the PATH, or
  * `.tools/`, where npm puts it when it is nowhere else (pinned, with digests, by `scripts/bun/`). Then sees
- * to it that the dependencies are those of bun.lock, and runs.
+ * to it that the dependencies are those of bun.lock and that the assets of search are built, and runs.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -65,6 +65,10 @@ const installed = spawnSync(bun, ["install", "--frozen-lockfile"], {
   encoding: "utf8",
 });
 if (installed.status !== 0) fail(`the dependencies could not be installed:\n${installed.stderr}`);
+
+// Its standard output is not that of the command that was asked for.
+const prepared = spawnSync(bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] });
+if (prepared.status !== 0) fail("the assets of search could not be built; the lines above say why");
 
 const child = spawn(bun, process.argv.slice(2), { cwd: ROOT, stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

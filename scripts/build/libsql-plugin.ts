@@ -3,11 +3,15 @@
  * see, so a compiled program would be left without it. This plugin puts in its place a plain `require`
  * of the target's file, which the bundler embeds.
  */
+import { createHash } from "node:crypto";
 import type { BunPlugin } from "bun";
 
-/** The loader as it is in the pinned version; anything else stops the build, to be looked at by a person. */
+/** The loader: from its imports to the end of its function. */
 const LOADER =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);\nconst \{ familySync, GLIBC, MUSL \} = require\("detect-libc"\);\n\nfunction requireNative\(\) \{\n(?: {2}.*\n)*? {2}return require\(`@libsql\/\$\{target\}`\);\n\}\n/;
+
+/** SHA-256 of the loader of the pinned version; any other stops the build, to be looked at by a person. */
+const LOADER_SHA256 = "2bebb7b035be2a4b302230af092b578cdd8ceaa05ce5cfd23652e636bce38b1d";
 
 /** Embeds this native file. `embedded()` tells whether the loader was met and replaced. */
 export function libsqlPlugin(nativeFile: string): { plugin: BunPlugin; embedded: () => boolean } {
@@ -30,14 +34,12 @@ export function libsqlPlugin(nativeFile: string): { plugin: BunPlugin; embedded:
  * @throws {Error} when the loader does not look as it did when this was written.
  */
 export function replaceLoader(source: string, nativeFile: string): string {
-  const replaced = source.replace(
-    LOADER,
-    () => `function requireNative() {\n  return require(${JSON.stringify(nativeFile)});\n}\n`,
-  );
-  if (replaced === source || /currentTarget|familySync/.test(replaced)) {
+  const [loader = ""] = LOADER.exec(source) ?? [];
+  if (createHash("sha256").update(loader).digest("hex") !== LOADER_SHA256) {
     throw new Error(
       "libSQL's loader is not the one that scripts/build/libsql-plugin.ts knows: adapt it to the new one",
     );
   }
-  return replaced;
+  const direct = `function requireNative() {\n  return require(${JSON.stringify(nativeFile)});\n}\n`;
+  return source.replace(loader, () => direct);
 }

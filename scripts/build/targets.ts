@@ -79,10 +79,18 @@ export interface TargetFiles {
 }
 
 /**
- * The two files of a platform, installed from the package registry when they are not here yet, exactly
- * as the lock file has them.
+ * The two files of a platform: for this machine's, the Bun that runs this and the installed dependency;
+ * for another, installed from the package registry exactly as the lock file has them, unless they are here.
  */
-export function targetFiles({ bun, os, cpu, runtime, native }: Target): TargetFiles {
+export function targetFiles(target: Target): TargetFiles {
+  if (target === TARGETS[hostTarget()]) {
+    return { runtime: process.execPath, native: join(ROOT, "node_modules", target.native, "index.node") };
+  }
+  return lockedFiles(target);
+}
+
+/** The two files of a platform as the lock file has them. */
+export function lockedFiles({ bun, os, cpu, runtime, native }: Target): TargetFiles {
   const place = join(CACHE, bun);
   const libc = bun.endsWith("-musl") ? "musl" : "glibc";
   const files = {

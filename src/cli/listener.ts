@@ -1,7 +1,4 @@
-/**
- * The open port of the API. A renewed certificate is put in place by opening the port anew: those who are
- * connected stay connected with the old one until they leave, everybody else gets the new one.
- */
+/** The open port of the API: why it cannot be opened, in words, and its orderly end. */
 import { Failure, systemCode } from "../failure.ts";
 import type { Address } from "../settings/schema.ts";
 import { formatAddress } from "../settings/values.ts";
@@ -9,7 +6,9 @@ import type { ServerCertificate } from "../tls/certificate.ts";
 
 /** An HTTP server that accepts connections. */
 export interface HttpServer {
-  port: number;
+  readonly port: number;
+  /** Uses another certificate for new connections. */
+  replaceCertificate(certificate: ServerCertificate): void;
   /** Accepts nothing more; resolves when all that was begun is answered. With `true` it does not wait. */
   stop(now?: boolean): Promise<void>;
 }
@@ -18,15 +17,11 @@ export interface HttpServer {
 export type Serve = (address: Address, certificate: ServerCertificate | null) => HttpServer;
 
 export class Listener {
-  readonly #serve: Serve;
-  #server: HttpServer;
-  /** Servers with an older certificate that still answer somebody. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #server: HttpServer;
   readonly address: Address;
 
   /** @throws {Failure} `port_in_use` or `address_unavailable`. */
   constructor(serve: Serve, address: Address, certificate: ServerCertificate | null) {
-    this.#serve = serve;
     try {
       this.#server = serve(address, certificate);
     } catch (error) {
@@ -35,20 +30,16 @@ export class Listener {
     this.address = { host: address.host, port: this.#server.port };
   }
 
-  /** Uses another certificate for all connections from now on. */
+  /** Uses another certificate for new connections; requests under way are answered. */
   replaceCertificate(certificate: ServerCertificate): void {
-    const leaving = this.#server.stop();
-    this.#server = this.#serve(this.address, certificate);
-    this.#leaving.add(leaving);
-    void leaving.finally(() => this.#leaving.delete(leaving));
+    this.#server.replaceCertificate(certificate);
   }
 
   /** Accepts nothing more, and waits for what was begun, at most this long. */
   async close(patienceMs: number): Promise<void> {
-    const done = Promise.all([this.#server.stop(), ...this.#leaving]);
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, patienceMs);
-    await Promise.race([done, timeout.promise]);
+    await Promise.race([this.#server.stop(), timeout.promise]);
     clearTimeout(timer);
     await this.#server.stop(true);
   }

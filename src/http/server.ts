@@ -21,6 +21,16 @@ export interface ListenOptions {
   tls: { key: string; cert: string } | null;
 }
 
+/** What a server is made of, but for its port. */
+interface ServerConfig {
+  hostname: string;
+  tls?: { key: string; cert: string };
+  fetch: (request: Request) => Response | Promise<Response>;
+  idleTimeout: number;
+  maxRequestBodySize: number;
+  development: false;
+}
+
 /** A listening server. */
 export interface RunningServer extends AsyncDisposable {
   readonly port: number;
@@ -48,24 +58,45 @@ export function startServer(deps: Omit<AppDeps, "peerOf">, options: ListenOption
     if (routable !== request) originals.set(routable, request);
     return app.fetch(routable);
   };
-  const serve = (tls: ListenOptions["tls"]) => ({
+  const serve = (tls: ListenOptions["tls"]): ServerConfig => ({
     hostname: options.hostname,
-    port: options.port,
     ...(tls === null ? {} : { tls }),
     fetch,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: RUNTIME_BODY_LIMIT_BYTES,
-    // A second daemon on the same port must fail, and no page of the runtime's own may show an error.
-    reusePort: false,
+    // No page of the runtime's own may show an error.
     development: false,
   });
-  const server = Bun.serve(serve(options.tls));
-  const stop = (force = false) => server.stop(force);
+  let server = open(serve(options.tls), options.port);
+  const port = server.port as number;
+  /** With an older certificate, and still answering somebody. */
+  const leaving = new Set<Bun.Server<undefined>>();
+  const stop = async (force = false) => {
+    await Promise.all([server, ...leaving].map((each) => each.stop(force)));
+  };
   return {
-    port: server.port as number,
+    port,
     hostname: options.hostname,
-    replaceCertificate: (tls) => void server.reload(serve(tls)),
+    replaceCertificate(tls) {
+      // The runtime's reload() keeps the certificate. So the port is opened a second time, and the first
+      // one closed after it: requests under way are answered, and nobody is refused in between. Only who
+      // is in the middle of a handshake at that moment has to connect anew.
+      const old = server;
+      server = Bun.serve({ ...serve(tls), port, reusePort: true });
+      leaving.add(old);
+      void old.stop().finally(() => leaving.delete(old));
+    },
     stop,
     [Symbol.asyncDispose]: () => stop(),
   };
+}
+
+/**
+ * Opens a port that can be opened a second time, by this process. As others could then open it as well,
+ * it is first opened in the way that fails when somebody has it: a second daemon must not share it.
+ */
+function open(config: ServerConfig, port: number): Bun.Server<undefined> {
+  const alone = Bun.serve({ ...config, port, reusePort: false });
+  void alone.stop(true);
+  return Bun.serve({ ...config, port: alone.port as number, reusePort: true });
 }

@@ -221,6 +221,16 @@ describe("governd serve refuses", () => {
 });
 
 describe("certificates from files", () => {
+  /** True as soon as new connections get a certificate for this name. Who is in a handshake may be cut off. */
+  async function serves(url: string, name: string): Promise<boolean> {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const names = await namesAt(url).catch(() => undefined);
+      if (names?.includes(name)) return true;
+      await Bun.sleep(20);
+    }
+    return false;
+  }
+
   /** The names in the certificate that a new connection gets. */
   function namesAt(url: string): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
@@ -244,14 +254,13 @@ describe("certificates from files", () => {
     };
     await issue("one.example");
     await using daemon = await startGovernd(data, ["--tls", "files", "--tls-cert", cert, "--tls-key", key]);
-    expect(await namesAt(daemon.url)).toContain("one.example");
+    expect(await serves(daemon.url, "one.example")).toBe(true);
     await issue("two.example");
     daemon.signal("SIGHUP");
-    for (let i = 0; i < 50 && !(await namesAt(daemon.url))?.includes("two.example"); i++) await Bun.sleep(20);
-    expect(await namesAt(daemon.url)).toContain("two.example");
+    expect(await serves(daemon.url, "two.example")).toBe(true);
     writeFileSync(cert, "nonsense");
     daemon.signal("SIGHUP");
-    await Bun.sleep(100);
+    await Bun.sleep(200);
     expect(await namesAt(daemon.url)).toContain("two.example");
     const { code, err } = await daemon.stop();
     expect(code).toBe(0);

@@ -1,0 +1,16 @@
+/**
+ * Preloaded by `bun test`, so that it works on a fresh clone: installs the dependencies when there are
+ * none, and builds the assets of search unless they are there.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "..");
+
+function prepare(what: string, ...words: string[]): void {
+  const { exitCode } = Bun.spawnSync([process.execPath, ...words], { cwd: ROOT, stdout: 2, stderr: 2 });
+  if (exitCode !== 0) throw new Error(`${what} could not be made ready; the lines above say why`);
+}
+
+if (!existsSync(join(ROOT, "node_modules"))) prepare("dependencies", "install", "--frozen-lockfile");
+prepare("the assets of search", "scripts/build-model.ts");
