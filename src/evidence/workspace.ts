@@ -124,7 +124,7 @@ interface Head {
 async function readHead(reader: Reader): Promise<Head | null> {
   const row = await reader.get<[Buffer | null, Buffer | null, number | null, Buffer | null, number]>(
     `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("seq")}, ${textBytes("hash")},
-       (SELECT count(*) FROM head) FROM head ORDER BY one LIMIT 1`,
+       (SELECT count(*) FROM head) FROM head WHERE one = 1`,
   );
   if (row === undefined) return null;
   const [workspaceId, format, seq, hash, rows] = row;
@@ -144,7 +144,7 @@ function checkHead(verifier: LogVerifier, head: Head | null): void {
     if (last === null || end.event.seq > last.seq) last = { seq: end.event.seq, hash: end.hash };
   }
   const message = headProblem(head, last);
-  if (message !== null) verifier.report("row_mismatch", null, last?.seq ?? null, message);
+  if (message !== null) verifier.report("head_mismatch", null, last?.seq ?? null, message);
 }
 
 function headProblem(head: Head | null, last: { seq: number; hash: string } | null): string | null {

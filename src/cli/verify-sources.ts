@@ -1,0 +1,120 @@
+/** From the paths on the command line to pieces of evidence, each verified. */
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { dataDirectory, workspaceFile } from "../datadir/layout.ts";
+import { decodeText, textBytes } from "../evidence/columns.ts";
+import { type DatabaseWish, verifyDatabaseFile } from "../evidence/database.ts";
+import { verifyExport } from "../evidence/export.ts";
+import { obstacle, type SourceResult } from "../evidence/report.ts";
+import { Failure, systemCode, systemReason } from "../failure.ts";
+import { openConnection } from "../store/connection.ts";
+import { openEvidenceFile } from "./evidence-file.ts";
+import type { Progress } from "./verify-progress.ts";
+
+/** What every SQLite database begins with (https://www.sqlite.org/fileformat.html, 1.2). */
+const DATABASE_MAGIC = "SQLite format 3\u0000";
+/** How often a file that is written to while it is read is read again. */
+const MAX_ATTEMPTS = 5;
+
+/** One piece of evidence. */
+export interface Source {
+  path: string;
+  /** The workspace that its place says it is. */
+  workspaceId?: string;
+}
+
+/** What is to be verified: a data directory is all its workspaces. */
+export async function expand(path: string): Promise<Source[] | SourceResult> {
+  try {
+    if (!statSync(path).isDirectory()) return [{ path }];
+    return await workspacesOf(path);
+  } catch (error) {
+    return unreadable(path, error);
+  }
+}
+
+async function workspacesOf(root: string): Promise<Source[] | SourceResult> {
+  const directory = dataDirectory(root);
+  const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
+  if (!existsSync(directory.workspaces)) return none("this directory is no data directory of governd");
+  const ids = new Set(
+    readdirSync(directory.workspaces)
+      .filter((name) => name.endsWith(".db"))
+      .map((name) => name.slice(0, -".db".length)),
+  );
+  // A workspace whose file is gone is still known here.
+  for (const id of await knownWorkspaces(directory.control)) ids.add(id);
+  if (ids.size === 0) return none("this data directory holds no workspaces");
+  return [...ids].sort().map((workspaceId) => ({ path: workspaceFile(directory, workspaceId), workspaceId }));
+}
+
+async function knownWorkspaces(control: string): Promise<string[]> {
+  if (!existsSync(control)) return [];
+  using file = await openEvidenceFile(control);
+  const connection = openConnection(file.path, file.immutable ? { immutable: true } : { readOnly: true });
+  try {
+    return connection
+      .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
+      .map(([bytes]) => decodeText(bytes))
+      .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
+  } finally {
+    connection.close();
+  }
+}
+
+/** Verifies one piece of evidence; whatever is wrong with it is in the result. */
+export async function verifySource(
+  source: Source,
+  agentId: string | undefined,
+  progress: Progress,
+): Promise<SourceResult> {
+  const { path, workspaceId } = source;
+  const wanted = agentId === undefined ? {} : { agentId };
+  try {
+    if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
+    if (isDatabase(path))
+      return await verifyWorkspaceFile({ path, ...wanted, ...(workspaceId && { workspaceId }) }, progress);
+    const { size } = statSync(path);
+    if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
+    const onProgress = (bytes: number) => progress.step(bytes, size, "bytes");
+    return await verifyExport(Bun.file(path).stream(), { path, ...wanted, onProgress });
+  } catch (error) {
+    return unreadable(path, error);
+  }
+}
+
+async function verifyWorkspaceFile(wish: DatabaseWish, progress: Progress): Promise<SourceResult> {
+  const onProgress = (checked: number, total: number) => progress.step(checked, total, "events");
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    using file = await openEvidenceFile(wish.path);
+    const result = await verifyDatabaseFile(file, { ...wish, onProgress });
+    if (file.unchanged()) return result;
+  }
+  const message = "the file is written to so much that it was never read in one state: try again";
+  return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+}
+
+function isDatabase(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const head = Buffer.alloc(DATABASE_MAGIC.length);
+    return (
+      readSync(file, head, 0, head.length, 0) === head.length && head.toString("latin1") === DATABASE_MAGIC
+    );
+  } finally {
+    closeSync(file);
+  }
+}
+
+function missingWorkspace(path: string, workspaceId: string): SourceResult {
+  const message = "the data directory knows this workspace, and its file is gone";
+  const result = obstacle(path, "workspace", "evidence_unreadable", message);
+  result.report.workspace_id = workspaceId;
+  result.report.problems = [{ code: "content_missing", seq: null, id: null, message }];
+  return { ...result, verdict: "tampered" };
+}
+
+function unreadable(path: string, error: unknown): SourceResult {
+  if (error instanceof Failure) return obstacle(path, "unknown", "evidence_unreadable", error.message);
+  if (systemCode(error) === undefined) throw error;
+  return obstacle(path, "unknown", "evidence_unreadable", `it cannot be read: ${systemReason(error)}`);
+}

@@ -1,0 +1,90 @@
+/** What `governd verify` says to a person. */
+import {
+  OBSTACLE_MEANINGS,
+  type ObstacleCode,
+  type ReportedProblem,
+  type SourceAgent,
+  type SourceResult,
+  type Verdict,
+} from "../evidence/report.ts";
+import { PROBLEM_MEANINGS } from "../log/problems.ts";
+
+/** Problems of one file that are written out; `--json` has more. */
+const MAX_SHOWN = 20;
+
+const UNSEALED =
+  "unsealed: the links and hashes hold, but whoever could write this file could have made all of it anew";
+
+/** The report on one piece of evidence. */
+export function sourceLines(result: SourceResult, agentId: string | undefined): string[] {
+  const { report, range, erasedDetails } = result;
+  const lines = [report.path];
+  if (report.workspace_id !== null) {
+    lines.push(
+      `  ${report.workspace_id}: ${count(report.events, "event")}${rangeText(range)}, ${state(result.verdict)}`,
+    );
+  }
+  const agents =
+    agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
+  for (const agent of agents) lines.push(...agentLines(agent));
+  if (erasedDetails > 0)
+    lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events stand`);
+  if (range !== null) lines.push(`  sealed: none; unsealed: ${range.first} to ${range.last}; anchored: none`);
+  if (range !== null && result.verdict === "verified") lines.push(`  ${UNSEALED}`);
+  lines.push(...problemLines(result));
+  return lines;
+}
+
+/** The last line. */
+export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
+  switch (verdict) {
+    case "verified":
+      return "Verified, but unsealed: every hash, link and stored row agrees with the log.";
+    case "tampered": {
+      const bad = results.filter((result) => result.verdict === "tampered").length;
+      return `TAMPERED: ${bad} of ${count(results.length, "piece")} of evidence ${bad === 1 ? "is" : "are"} not what was written.`;
+    }
+    case "undetermined":
+      return "Undetermined: what was asked cannot be established; nothing here shows that it was tampered with.";
+  }
+}
+
+function state(verdict: Verdict): string {
+  return { verified: "intact", tampered: "TAMPERED", undetermined: "not established" }[verdict];
+}
+
+function agentLines({ agent_id, events, valid, first_invalid }: SourceAgent): string[] {
+  const name = agent_id ?? "(the workspace itself)";
+  const line = `  ${name}: ${count(events, "event")}, ${valid ? "intact" : "TAMPERED"}`;
+  if (first_invalid === null) return [line];
+  return [line, `    first bad event: ${eventName(first_invalid)}: ${first_invalid.reason}`];
+}
+
+function problemLines({ report, problemCount }: SourceResult): string[] {
+  const lines: string[] = [];
+  for (const problem of report.problems.slice(0, MAX_SHOWN)) {
+    const place = problem.seq === null ? "" : ` at ${eventName(problem)}`;
+    lines.push(`  ${problem.code}${place}: ${problem.message}`, `    means: ${meaning(problem)}`);
+  }
+  const more = problemCount - Math.min(report.problems.length, MAX_SHOWN);
+  if (more > 0) lines.push(`  and ${count(more, "problem")} more (--json names up to 1,000)`);
+  return lines;
+}
+
+function meaning({ code }: ReportedProblem): string {
+  return code in OBSTACLE_MEANINGS
+    ? OBSTACLE_MEANINGS[code as ObstacleCode]
+    : PROBLEM_MEANINGS[code as keyof typeof PROBLEM_MEANINGS];
+}
+
+function eventName({ seq, id }: { seq: number | null; id: string | null }): string {
+  return id === null ? `event ${seq}` : `event ${seq} (${id})`;
+}
+
+function rangeText(range: SourceResult["range"]): string {
+  return range === null ? "" : ` (${range.first} to ${range.last})`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}

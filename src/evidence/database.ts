@@ -1,0 +1,125 @@
+/** A database file as evidence. */
+import type { VerificationReport } from "../log/verify.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import { schemaVersion } from "../store/migrate.ts";
+import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
+import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
+import { hasSchemaOf, hasTable } from "./schema.ts";
+import { verifyWorkspace, type WorkspaceVerificationOptions } from "./workspace.ts";
+
+/** What is asked of a workspace file. */
+export interface DatabaseWish extends WorkspaceVerificationOptions {
+  /** How the file is named to the person. */
+  path: string;
+  /** Only this agent. */
+  agentId?: string;
+  /** The workspace that the file should be, as its place says. */
+  workspaceId?: string;
+}
+
+/** SQLite's result codes for a file that is damaged, or is no database. */
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/** Verifies an open database. Never writes to it. */
+export async function verifyDatabase(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
+  try {
+    const refusal = whyNotWorkspace(connection);
+    if (refusal !== null) return obstacle(wish.path, "unknown", refusal.code, refusal.message);
+    return await verifyTables(connection, wish);
+  } catch (error) {
+    const message = damage(error);
+    if (message === null) throw error;
+    return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+  }
+}
+
+/** Opens a file and verifies it. `immutable`: nobody writes to it, and nothing beside it counts. */
+export async function verifyDatabaseFile(
+  file: { path: string; immutable: boolean },
+  wish: DatabaseWish,
+): Promise<SourceResult> {
+  let connection: Connection;
+  try {
+    connection = openConnection(file.path, file.immutable ? { immutable: true } : { readOnly: true });
+  } catch (error) {
+    const message = damage(error);
+    if (message === null) throw error;
+    return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+  }
+  try {
+    return await verifyDatabase(connection, wish);
+  } finally {
+    connection.close();
+  }
+}
+
+type Refusal = { code: ObstacleCode; message: string };
+
+function whyNotWorkspace(connection: Connection): Refusal | null {
+  if (hasTable(connection, "api_keys")) {
+    const message =
+      "this is the control database, which has no audit log: name the data directory or a workspace";
+    return { code: "not_evidence", message };
+  }
+  if (!hasTable(connection, "events")) {
+    return { code: "not_evidence", message: "this database is no workspace of governd" };
+  }
+  const [found, known] = [schemaVersion(connection), WORKSPACE_MIGRATIONS.length];
+  if (found > known) {
+    const message = `a newer governd wrote this workspace (schema ${found}, this one knows ${known}): verify it with that one`;
+    return { code: "newer_schema", message };
+  }
+  return null;
+}
+
+async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
+  const source = { path: wish.path, kind: "workspace" } as const;
+  if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS)) {
+    return changedSchema(source);
+  }
+  const scope = wish.agentId === undefined ? ({ scope: "workspace" } as const) : { agentId: wish.agentId };
+  const found = await verifyWorkspace(connection, scope, wish);
+  const isOther =
+    wish.workspaceId !== undefined && found.workspaceId !== null && found.workspaceId !== wish.workspaceId;
+  if (isOther) return resultOf(source, withOtherWorkspace(found), []);
+  return resultOf(source, found, obstaclesOf(found, wish));
+}
+
+function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
+  if (found.eventsChecked > 0) return [];
+  if (wish.agentId !== undefined) {
+    return [{ code: "agent_unknown", message: "this workspace has no events of that agent" }];
+  }
+  return [{ code: "log_empty", message: "the log is empty, and without a seal nothing says what it held" }];
+}
+
+function withOtherWorkspace(found: VerificationReport): VerificationReport {
+  const message = "the file stands in the place of another workspace";
+  const problem = { code: "wrong_workspace", seq: null, id: null, message } as const;
+  return {
+    ...found,
+    valid: false,
+    problems: [problem, ...found.problems],
+    problemCount: found.problemCount + 1,
+  };
+}
+
+function changedSchema(source: { path: string; kind: "workspace" }): SourceResult {
+  const message =
+    "tables, indexes, views or triggers were added, changed or taken away; nothing more was looked at";
+  const result = obstacle(source.path, source.kind, "not_evidence", message);
+  result.report.problems = [{ code: "schema_mismatch", seq: null, id: null, message }];
+  return { ...result, verdict: "tampered" };
+}
+
+/** What a failure says of the file; null when it is no matter of the file. */
+function damage(error: unknown): string | null {
+  const { rawCode, code } = error as { rawCode?: unknown; code?: unknown };
+  const primary = typeof rawCode === "number" ? rawCode & 0xff : null;
+  if (primary === SQLITE_NOTADB || code === "SQLITE_NOTADB")
+    return "this file is no database, or its beginning is damaged";
+  if (primary === SQLITE_CORRUPT || code === "SQLITE_CORRUPT")
+    return "the database is damaged or cut off: it cannot be read to its end";
+  return null;
+}

@@ -1,0 +1,37 @@
+/**
+ * Whether a file has the tables that governd makes: with a view in place of a table, or a generated
+ * column that computes something else, what is verified would not be what is shown.
+ */
+import { type Connection, openConnection } from "../store/connection.ts";
+import { migrate } from "../store/migrate.ts";
+import { textBytes } from "./columns.ts";
+
+/** Names that SQLite itself takes; `ANALYZE` makes such tables. */
+const OWN_NAMES = "name NOT LIKE 'sqlite!_%' ESCAPE '!'";
+
+/** Every table, index, view and trigger with its text. The bytes are compared, not the letters. */
+function definitions(connection: Connection): string[] {
+  const columns = ["type", "name", "tbl_name", "sql"].map((name) => textBytes(name)).join(", ");
+  return connection
+    .all<(Buffer | null)[]>(`SELECT ${columns} FROM sqlite_schema WHERE ${OWN_NAMES}`)
+    .map((row) => row.map((bytes) => bytes?.toString("latin1") ?? "").join("\u0000"))
+    .sort();
+}
+
+/** True when the file's schema is what these migrations make, up to the file's own version. */
+export function hasSchemaOf(connection: Connection, migrations: readonly string[]): boolean {
+  const fresh = openConnection(":memory:");
+  try {
+    migrate(fresh, migrations);
+    const [expected, found] = [definitions(fresh), definitions(connection)];
+    return expected.length === found.length && expected.every((text, index) => text === found[index]);
+  } finally {
+    fresh.close();
+  }
+}
+
+/** Whether a table of that name is there. */
+export function hasTable(connection: Connection, name: string): boolean {
+  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+  return connection.get<[number]>(sql, [name]) !== undefined;
+}
