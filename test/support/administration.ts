@@ -1,0 +1,39 @@
+/** Making workspaces and keys as the command line does, in this process. */
+import { workspaceRecorder } from "../../src/cli/recorder.ts";
+import { Administration, type NewKey } from "../../src/control/administration.ts";
+import { ControlDatabase } from "../../src/control/database.ts";
+import type { KeyScope } from "../../src/control/keys.ts";
+import { dataDirectory } from "../../src/datadir/layout.ts";
+import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+
+/** Works beside a daemon that runs on the same directory, and before its start. */
+export async function administer<T>(
+  dataDir: string,
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
+  const directory = prepareDataDirectory(dataDir);
+  using control = ControlDatabase.open(dataDirectory(dataDir));
+  const random = new RandomPool();
+  return await work(
+    new Administration({
+      control,
+      recorder: workspaceRecorder(directory),
+      clock: systemClock,
+      ids: new IdSource(systemClock, random),
+      random,
+      actor: "cli",
+    }),
+  );
+}
+
+export function makeKey(
+  dataDir: string,
+  workspaceId: string,
+  wish: { scope?: KeyScope; agents?: readonly string[] } = {},
+): Promise<NewKey> {
+  const { scope = "full", agents = null } = wish;
+  return administer(dataDir, (administration) =>
+    administration.createKey({ workspaceId, label: null, scope, agents, expiresInMs: null }),
+  );
+}

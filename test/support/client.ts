@@ -1,0 +1,97 @@
+/** An HTTPS client that trusts one authority and sends one API key. */
+
+/** A request of a test. */
+export interface Sent {
+  /** GET without a body, POST with one, unless named. */
+  method?: string;
+  path: string;
+  query?: Record<string, string | number | boolean>;
+  /** Sent as JSON; a string or bytes go as they are. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Another key than the client's; null sends none. */
+  key?: string | null;
+}
+
+/** An answer with its body read. */
+export interface Answered {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
+  json: any;
+}
+
+export class Client {
+  constructor(
+    readonly url: string,
+    readonly ca: string,
+    readonly apiKey: string,
+  ) {}
+
+  async send(sent: Sent): Promise<Answered> {
+    const response = await this.open(sent);
+    const text = await response.text();
+    const isJson = /^application\/(problem\+)?json/.test(response.headers.get("content-type") ?? "");
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson && text !== "" ? JSON.parse(text) : null,
+    };
+  }
+
+  /** The answer with its body still to be read. */
+  open(sent: Sent): Promise<Response> {
+    const headers: Record<string, string> = { ...sent.headers };
+    const key = sent.key === undefined ? this.apiKey : sent.key;
+    if (key !== null) headers["x-api-key"] = key;
+    const body = bodyOf(sent.body);
+    if (body !== undefined) headers["content-type"] ??= "application/json";
+    const search = new URLSearchParams(
+      Object.entries(sent.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
+    return fetch(this.url + sent.path + (search === "" ? "" : `?${search}`), {
+      method: sent.method ?? (body === undefined ? "GET" : "POST"),
+      headers,
+      ...(body === undefined ? {} : { body }),
+      tls: { ca: this.ca },
+    });
+  }
+
+  get(path: string, query: NonNullable<Sent["query"]> = {}): Promise<Answered> {
+    return this.send({ path, query });
+  }
+
+  post(path: string, body: unknown): Promise<Answered> {
+    return this.send({ path, body });
+  }
+
+  /** PUT /v1/config of an agent. */
+  configure(agentId: string, config: unknown, headers: Record<string, string> = {}): Promise<Answered> {
+    return this.send({ method: "PUT", path: `/v1/config/${agentId}`, body: config, headers });
+  }
+
+  write(agentId: string, key: string, value: string, metadata?: unknown): Promise<Answered> {
+    const body = { agent_id: agentId, key, value };
+    return this.post("/v1/data/write", metadata === undefined ? body : { ...body, metadata });
+  }
+
+  read(agentId: string, key: string): Promise<Answered> {
+    return this.get("/v1/data/read", { agent_id: agentId, key });
+  }
+
+  checkpoint(agentId: string, rest: object = {}): Promise<Answered> {
+    return this.post("/v1/checkpoints", { agent_id: agentId, ...rest });
+  }
+
+  delete(path: string, query: NonNullable<Sent["query"]> = {}): Promise<Answered> {
+    return this.send({ method: "DELETE", path, query });
+  }
+}
+
+function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> | undefined {
+  if (body === undefined || typeof body === "string") return body;
+  if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>;
+  return JSON.stringify(body);
+}

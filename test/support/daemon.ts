@@ -1,0 +1,137 @@
+/** The real daemon in this process: own authority, real files, a free port. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Daemon, startDaemon } from "../../src/cli/daemon.ts";
+import { Logger } from "../../src/cli/logger.ts";
+import { systemClock } from "../../src/ids.ts";
+import { resolveSettings } from "../../src/settings/resolve.ts";
+import type { SettingName, Settings } from "../../src/settings/schema.ts";
+import { administer, makeKey } from "./administration.ts";
+import { Client } from "./client.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "./directory.ts";
+import { WorkspaceView } from "./workspace-view.ts";
+
+/** A workspace as a test uses it: with a client of full scope, and a look into its file. */
+export interface TestWorkspace {
+  id: string;
+  client: Client;
+  view: WorkspaceView;
+}
+
+export interface TestDaemonOptions {
+  flags?: Partial<Record<SettingName, string>>;
+  /** Added to the system's clock, ms. */
+  clockOffsetMs?: number;
+}
+
+export class TestDaemon implements AsyncDisposable {
+  readonly #directory: TemporaryDirectory;
+  readonly #settings: Settings;
+  readonly #views: WorkspaceView[] = [];
+  readonly #log: LogText;
+  #logger: Logger;
+  #daemon: Daemon;
+
+  private constructor(directory: TemporaryDirectory, settings: Settings, log: LogText, launched: Launched) {
+    this.#directory = directory;
+    this.#settings = settings;
+    this.#log = log;
+    this.#logger = launched.logger;
+    this.#daemon = launched.daemon;
+  }
+
+  static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+    const directory = temporaryDirectory();
+    const settings = settingsOf(join(directory.path, "data"), options.flags ?? {});
+    const log: LogText = { text: "" };
+    return new TestDaemon(directory, settings, log, await launch(settings, options.clockOffsetMs ?? 0, log));
+  }
+
+  get url(): string {
+    return this.#daemon.url;
+  }
+
+  get dataDir(): string {
+    return this.#daemon.dataDir;
+  }
+
+  /** The certificate authority to trust, PEM. */
+  get ca(): string {
+    return readFileSync(this.#daemon.authorityFile as string, "utf8");
+  }
+
+  client(apiKey: string): Client {
+    return new Client(this.url, this.ca, apiKey);
+  }
+
+  /** Makes a workspace with a key of full scope. */
+  async workspace(name = "test"): Promise<TestWorkspace> {
+    const { workspace, apiKey } = await administer(this.dataDir, (administration) =>
+      administration.createWorkspace(name),
+    );
+    const view = new WorkspaceView(join(this.dataDir, "workspaces", `${workspace.id}.db`));
+    this.#views.push(view);
+    return { id: workspace.id, client: this.client(apiKey), view };
+  }
+
+  /** A client with another key of the workspace. */
+  async clientWith(workspaceId: string, wish: Parameters<typeof makeKey>[2]): Promise<Client> {
+    return this.client((await makeKey(this.dataDir, workspaceId, wish)).apiKey);
+  }
+
+  /** Everything that the daemon wrote to its log. */
+  async log(): Promise<string> {
+    await this.#logger.flush();
+    return this.#log.text;
+  }
+
+  /** Stops the daemon and starts it anew on the same directory, with its clock moved. */
+  async restart(clockOffsetMs = 0): Promise<void> {
+    await this.#stop();
+    const launched = await launch(this.#settings, clockOffsetMs, this.#log);
+    this.#logger = launched.logger;
+    this.#daemon = launched.daemon;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#daemon[Symbol.asyncDispose]();
+    await this.#logger[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+    for (const view of this.#views) view[Symbol.dispose]();
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+interface LogText {
+  text: string;
+}
+
+interface Launched {
+  logger: Logger;
+  daemon: Daemon;
+}
+
+async function launch(settings: Settings, clockOffsetMs: number, log: LogText): Promise<Launched> {
+  const clock = () => systemClock() + clockOffsetMs;
+  const sink = {
+    write: async (piece: string) => {
+      log.text += piece;
+    },
+  };
+  const logger = new Logger({ level: "info", format: "json", clock, sink });
+  return { logger, daemon: await startDaemon(settings, clock, logger) };
+}
+
+function settingsOf(dataDir: string, flags: Partial<Record<SettingName, string>>): Settings {
+  const resolution = resolveSettings({
+    flags: { data_dir: dataDir, listen: "127.0.0.1:0", ...flags },
+    environment: {},
+    file: null,
+    world: { cwd: dataDir, cores: 2 },
+  });
+  if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
+  return resolution.settings;
+}

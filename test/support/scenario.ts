@@ -1,0 +1,103 @@
+/**
+ * Scenarios: one request each, what it answers, exactly which events it appends, and exactly which
+ * tables of the workspace it changes.
+ */
+import { expect, test } from "bun:test";
+import type { Answered, Client, Sent } from "./client.ts";
+import type { TestWorkspace } from "./daemon.ts";
+import { changedTables } from "./workspace-view.ts";
+
+/** What a scenario works with. */
+export interface Scene {
+  /** An agent of this scenario alone; it begins with the first thing that is done to it. */
+  agent: string;
+  client: Client;
+  workspace: TestWorkspace;
+  /** What `given` left for the request and its checks. */
+  // biome-ignore lint/suspicious/noExplicitAny: each scenario knows what it left
+  made: any;
+}
+
+export interface Scenario {
+  name: string;
+  /** What happened before; its events and changes do not count. */
+  given?: (scene: Scene) => Promise<unknown>;
+  request: (scene: Scene) => Sent;
+  status: number;
+  /** The code of the problem document. */
+  code?: string;
+  param?: string;
+  /**
+   * The events appended, in order: `<chain> <operation> <result>`, where the chain is `agent` for the
+   * scenario's agent, `-` for the workspace's own, or another agent's id.
+   */
+  appends: readonly string[];
+  /** The tables whose rows change; `agents` means an agent that begins or its count of entries. */
+  changes?: readonly ("agents" | "configs" | "entries" | "checkpoints")[];
+  /** Members that the answer's body must have. */
+  body?: object | ((scene: Scene) => object);
+  /** Members that the details of the last event appended must be, exactly. */
+  details?: object | ((scene: Scene, answered: Answered) => object);
+  check?: (scene: Scene, answered: Answered) => unknown;
+}
+
+let agents = 0;
+
+/** An agent id that no other test uses. */
+export const freshAgent = (): string => `agent-${++agents}`;
+
+/** Runs scenarios as tests, one after another in one workspace. */
+export function scenarios(workspace: () => TestWorkspace, table: readonly Scenario[]): void {
+  for (const scenario of table) test(scenario.name, () => play(workspace(), scenario));
+}
+
+async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void> {
+  const { view, client } = workspace;
+  const scene: Scene = { agent: freshAgent(), client, workspace, made: undefined };
+  scene.made = await scenario.given?.(scene);
+  const headBefore = view.head;
+  const dumpBefore = view.dump();
+
+  const answered = await client.send(scenario.request(scene));
+
+  const appended = view.eventsAfter(headBefore);
+  const wanted = scenario.appends.map((line) => line.replace(/^agent /, `${scene.agent} `));
+  expect({
+    status: answered.status,
+    appended: appended.map((event) => event.line),
+    text: answered.text,
+  }).toEqual({
+    status: scenario.status,
+    appended: wanted,
+    text: answered.text,
+  });
+  expect(changedTables(dumpBefore, view.dump())).toEqual([...(scenario.changes ?? [])].sort());
+  expect(answered.headers.get("x-audit-id")).toBe(appended.at(-1)?.id ?? null);
+  expect(answered.headers.get("x-request-id")).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
+  if (answered.status >= 400) expectProblem(answered, scenario);
+  const { body, details } = scenario;
+  if (body !== undefined)
+    expect(structuredClone(answered.json)).toMatchObject(typeof body === "function" ? body(scene) : body);
+  if (details !== undefined) {
+    const exact = typeof details === "function" ? details(scene, answered) : details;
+    expect(structuredClone(appended.at(-1)?.details)).toEqual(exact as Record<string, unknown>);
+  }
+  await scenario.check?.(scene, answered);
+}
+
+function expectProblem(answered: Answered, scenario: Scenario): void {
+  expect(answered.headers.get("content-type")).toBe("application/problem+json");
+  const problem = {
+    type: `urn:governd:problem:${scenario.code}`,
+    title: expect.any(String),
+    status: scenario.status,
+    detail: expect.any(String),
+    code: scenario.code,
+    request_id: answered.headers.get("x-request-id"),
+    ...(scenario.param === undefined ? {} : { param: scenario.param }),
+  };
+  // A copy: the runner's matcher writes into what it is given.
+  expect(structuredClone(answered.json)).toMatchObject(problem);
+  if (scenario.param === undefined) expect(answered.json.param).toBeUndefined();
+  expect(answered.json.detail.length).toBeGreaterThan(10);
+}

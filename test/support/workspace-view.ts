@@ -1,0 +1,105 @@
+/** A look into a workspace's file beside the daemon: its trail, and everything that it stores. */
+
+import { LogVerifier, type VerificationReport } from "../../src/log/verify.ts";
+import { readEvent, scanLog } from "../../src/state/events.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+
+/** An event in short, and the event itself. */
+export interface SeenEvent {
+  seq: number;
+  id: string;
+  agentId: string | null;
+  operation: string;
+  result: string;
+  /** `<agent, or - for the workspace's own chain> <operation> <result>`. */
+  line: string;
+  details: Record<string, unknown> | null;
+}
+
+/** The rows of every table, apart from the trail itself: what an operation may change. */
+export type Dump = Record<string, string[]>;
+
+const TABLES: Record<string, string> = {
+  agents: "SELECT first_seq, agent_id, live_entries FROM agents ORDER BY first_seq",
+  configs: "SELECT * FROM configs ORDER BY agent, version",
+  entries: "SELECT * FROM entries ORDER BY id",
+  checkpoints: "SELECT * FROM checkpoints ORDER BY id",
+};
+
+export class WorkspaceView implements Disposable {
+  readonly #path: string;
+  #connection: Connection | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  get connection(): Connection {
+    this.#connection ??= openConnection(this.#path, { readOnly: true });
+    return this.#connection;
+  }
+
+  /** Position of the newest event. */
+  get head(): number {
+    return this.connection.get<[number]>("SELECT seq FROM head")?.[0] ?? -1;
+  }
+
+  /** The events behind a position, oldest first. */
+  eventsAfter(seq: number): SeenEvent[] {
+    return this.connection
+      .all<[number, string, string | null, string, string, string | null]>(
+        "SELECT seq, id, agent_id, operation, result, details FROM events WHERE seq > ? ORDER BY seq",
+        [seq],
+      )
+      .map(([position, id, agentId, operation, result, details]) => ({
+        seq: position,
+        id,
+        agentId,
+        operation,
+        result,
+        line: `${agentId ?? "-"} ${operation} ${result}`,
+        details: details === null ? null : JSON.parse(details),
+      }));
+  }
+
+  dump(): Dump {
+    const rows = Object.entries(TABLES).map(([name, sql]): [string, string[]] => [
+      name,
+      this.connection.all(sql).map((row) => JSON.stringify(row)),
+    ]);
+    return Object.fromEntries(rows);
+  }
+
+  /** One event as the API shows it. */
+  async event(id: string): Promise<unknown> {
+    const found = await readEvent(this.connection, id);
+    return found === undefined ? undefined : JSON.parse(found.json);
+  }
+
+  /** Recomputes the whole log from the file. */
+  async verify(): Promise<VerificationReport> {
+    const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: false });
+    for (let fromSeq = 0; ; ) {
+      const page = await scanLog(this.connection, {
+        fromSeq,
+        beforeSeq: Number.MAX_SAFE_INTEGER,
+        limit: 1000,
+      });
+      if (page.length === 0) return verifier.finish({ lastSeq: this.head });
+      verifier.add(page);
+      fromSeq += page.length;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection?.close();
+    this.#connection = null;
+  }
+}
+
+/** The tables whose rows are not the same in both dumps. */
+export function changedTables(before: Dump, after: Dump): string[] {
+  return Object.keys(before)
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .sort();
+}
