@@ -3,6 +3,7 @@ import { HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
 import type { Range } from "./entry-slots.ts";
 import { growU8, growU32 } from "./growable.ts";
 import type { QueryTerm } from "./query.ts";
+import { STOP_WORDS } from "./stop-words.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /**
@@ -26,10 +27,12 @@ const MAX_WEIGHT = 255;
  */
 export class LexicalIndex {
   readonly #vocabulary: Vocabulary;
-  /** Forms and, beside them, their weights; passage p holds `#start[p]` to `#start[p + 1]`. */
+  /** Forms and, beside them, their weights; passage p holds `#start[p]` to `#start[p + 1]`, stop words last. */
   #forms = new Uint32Array(0);
   #weights = new Uint8Array(0);
   #start = new Uint32Array(1);
+  /** passage → where its stop words begin: only a query of stop words alone reads on. */
+  #contentEnd = new Uint32Array(0);
   /** passage → the sum of its weights. */
   #length = new Uint32Array(0);
   /** passage → the slot of its entry. */
@@ -63,6 +66,7 @@ export class LexicalIndex {
       this.#forms,
       this.#weights,
       this.#start,
+      this.#contentEnd,
       this.#length,
       this.#slot,
       this.#formSeen,
@@ -155,6 +159,8 @@ export class LexicalIndex {
     const forms = this.#forms;
     const weights = this.#weights;
     const starts = this.#start;
+    const stopWordsOnly = terms.every(({ token }) => STOP_WORDS.has(token));
+    const ends = stopWordsOnly ? starts.subarray(1) : this.#contentEnd;
     const slots = this.#slot;
     const gains = Float64Array.from(terms, ({ idf }) => idf * (BM25_K1 + 1));
     const frequency = new Float64Array(terms.length);
@@ -162,7 +168,7 @@ export class LexicalIndex {
     const normBase = BM25_K1 * (1 - BM25_B);
     const normSlope = (BM25_K1 * BM25_B * this.#livePassages) / (this.#liveLength || 1);
     for (let passage = first; passage < first + count; passage++) {
-      const end = starts[passage + 1] as number;
+      const end = ends[passage] as number;
       let touched = false;
       for (let i = starts[passage] as number; i < end; i++) {
         const mark = marked[forms[i] as number] as number;
@@ -213,6 +219,7 @@ export class LexicalIndex {
 
   #open(slot: number): void {
     this.#start = growU32(this.#start, this.#passages + 2);
+    this.#contentEnd = growU32(this.#contentEnd, this.#passages + 1);
     this.#length = growU32(this.#length, this.#passages + 1);
     this.#slot = growU32(this.#slot, this.#passages + 1);
     this.#start[this.#passages + 1] = this.#start[this.#passages] as number;
@@ -244,10 +251,32 @@ export class LexicalIndex {
   }
 
   #close(): void {
+    this.#contentEnd[this.#passages] = this.#moveStopWordsBack(this.#passages);
     this.#passages++;
     this.#livePassages++;
     this.#liveLength += this.#length[this.#passages - 1] as number;
     this.#countTerms(this.#passages - 1, 1);
+  }
+
+  /** Orders the forms of a passage so that stop words come last; returns where they begin. */
+  #moveStopWordsBack(passage: number): number {
+    const forms = this.#forms;
+    const weights = this.#weights;
+    let end = this.#start[passage + 1] as number;
+    for (let i = this.#start[passage] as number; i < end; ) {
+      const form = forms[i] as number;
+      if (!this.#vocabulary.isStopWord(form)) {
+        i++;
+        continue;
+      }
+      const weight = weights[i] as number;
+      end--;
+      forms[i] = forms[end] as number;
+      weights[i] = weights[end] as number;
+      forms[end] = form;
+      weights[end] = weight;
+    }
+    return end;
   }
 
   /** Counts a passage in or out, for every form in it and once for every term. */

@@ -1,5 +1,6 @@
 import { stemmer } from "stemmer";
-import { growI32, growU32 } from "./growable.ts";
+import { growI32, growU8, growU32 } from "./growable.ts";
+import { STOP_WORDS } from "./stop-words.ts";
 
 /** Stands for "no such number": a word that the model lacks, a form that was never seen. */
 export const NONE = -1;
@@ -31,6 +32,8 @@ export class Vocabulary {
   #knownForms = new Uint32Array(0);
   #knownRows = new Int32Array(0);
   #known = 0;
+  /** form → 1 for a stop word. */
+  #stops = new Uint8Array(0);
   /** form → passages that hold it. */
   #uses = new Uint32Array(0);
   /** form → the next form of the same term, or `NONE`; with `#firstForm` a list for each term. */
@@ -57,6 +60,7 @@ export class Vocabulary {
       this.#rowOf,
       this.#knownForms,
       this.#knownRows,
+      this.#stops,
       this.#uses,
       this.#nextForm,
       this.#firstForm,
@@ -88,6 +92,10 @@ export class Vocabulary {
 
   rowOf(form: number): number {
     return this.#rowOf[form] as number;
+  }
+
+  isStopWord(form: number): boolean {
+    return this.#stops[form] === 1;
   }
 
   spelling(form: number): string {
@@ -138,6 +146,8 @@ export class Vocabulary {
     this.#rowOf = growI32(this.#rowOf, form + 1);
     this.#uses = growU32(this.#uses, form + 1);
     this.#nextForm = growI32(this.#nextForm, form + 1);
+    this.#stops = growU8(this.#stops, form + 1);
+    this.#stops[form] = STOP_WORDS.has(token) ? 1 : 0;
     this.#termOf[form] = term;
     const row = this.#findRow(token);
     this.#rowOf[form] = row;
