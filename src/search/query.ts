@@ -2,7 +2,7 @@ import type { SpellingRepair } from "./repair.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { tokenize } from "./tokenize.ts";
 import type { Vocabulary } from "./vocabulary.ts";
-import { NONE } from "./vocabulary.ts";
+import { NONE, stemOf } from "./vocabulary.ts";
 import type { WordTable } from "./word-table.ts";
 import { MAX_COMPARED } from "./word-table.ts";
 
@@ -80,16 +80,16 @@ export function queryTerms(tokens: readonly string[], context: QueryContext): Qu
 }
 
 function exactTerms(tokens: readonly string[], { vocabulary, words, passages }: QueryContext): QueryTerm[] {
-  const terms = new Map<number | string, QueryTerm>();
+  const terms = new Map<string, QueryTerm>();
   for (const token of contentTokens(tokens)) {
-    const number = vocabulary.findTerm(token);
-    const identity = number === NONE ? token : number;
-    if (terms.has(identity)) continue;
+    const stem = stemOf(token);
+    if (terms.has(stem)) continue;
+    const number = vocabulary.findTerm(stem);
     const forms: FormMatch[] = [];
     const frequency = number === NONE ? 0 : vocabulary.frequency(number);
     if (frequency > 0) vocabulary.eachForm(number, (form) => forms.push({ form, strength: 1 }));
     const idf = inverseFrequency(passages, frequency);
-    terms.set(identity, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
+    terms.set(stem, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
   }
   return [...terms.values()];
 }

@@ -75,15 +75,9 @@ export class Vocabulary {
     return this.#forms.get(token) ?? this.#add(token);
   }
 
-  /** The number of a form, or `NONE` when no entry ever held it. */
-  find(token: string): number {
-    return this.#forms.get(token) ?? NONE;
-  }
-
-  /** The number of the term that a token would belong to, or `NONE`. */
-  findTerm(token: string): number {
-    const form = this.#forms.get(token);
-    return form === undefined ? (this.#terms.get(stemOf(token)) ?? NONE) : this.termOf(form);
+  /** The number of the term with this stem, or `NONE`. */
+  findTerm(stem: string): number {
+    return this.#terms.get(stem) ?? NONE;
   }
 
   termOf(form: number): number {
@@ -179,6 +173,6 @@ export class Vocabulary {
 }
 
 /** Porter's stem of an English-looking word; any other token is its own stem. */
-function stemOf(token: string): string {
+export function stemOf(token: string): string {
   return STEMMABLE.test(token) ? stemmer(token) : token;
 }
