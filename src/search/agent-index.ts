@@ -23,6 +23,16 @@ export interface SearchOptions {
   minSimilarity?: number;
   /** Only these entries; ids that the index lacks are passed over. The cost is that of the candidates. */
   candidates?: Iterable<number>;
+  /** Frequencies of the whole agent, when the index holds only some of its entries. */
+  corpus?: CorpusStatistics;
+}
+
+/** What BM25 must know of entries that it does not see. */
+export interface CorpusStatistics {
+  /** Entries of the agent. */
+  entries: number;
+  /** How many of them hold a word, as `searchTerms` gives it. */
+  frequencyOf(token: string): number;
 }
 
 export interface SearchHit {
@@ -119,7 +129,8 @@ export class AgentIndex {
       vocabulary: this.#vocabulary,
       words: this.#model.words,
       repair: this.#repair,
-      passages: this.#lexical.livePassages,
+      passages: options.corpus?.entries ?? this.#lexical.livePassages,
+      ...(options.corpus === undefined ? {} : { frequencyOf: options.corpus.frequencyOf }),
     });
     const slots = this.#selected(options);
     this.#score(tokens, terms, slots);
