@@ -1,7 +1,8 @@
 import type { DocumentTokens, SearchDocument } from "./document.ts";
 import { documentTokens } from "./document.ts";
 import { EntrySlots } from "./entry-slots.ts";
-import { similarity, vectorWeight } from "./fusion.ts";
+import { share, similarity, vectorWeight } from "./fusion.ts";
+import { HeaderVectors } from "./headers.ts";
 import { LexicalIndex } from "./lexical-index.ts";
 import type { SearchModel } from "./model.ts";
 import { loadModel } from "./model.ts";
@@ -22,6 +23,16 @@ export interface SearchOptions {
   minSimilarity?: number;
   /** Only these entries; ids that the index lacks are passed over. The cost is that of the candidates. */
   candidates?: Iterable<number>;
+  /** Frequencies of the whole agent, when the index holds only some of its entries. */
+  corpus?: CorpusStatistics;
+}
+
+/** What BM25 must know of entries that it does not see. */
+export interface CorpusStatistics {
+  /** Entries of the agent. */
+  entries: number;
+  /** How many of them hold a word, as `searchTerms` gives it. */
+  frequencyOf(token: string): number;
 }
 
 export interface SearchHit {
@@ -30,9 +41,6 @@ export interface SearchHit {
   similarity: number;
 }
 
-/** How much less the meaning of a key or of metadata counts than the same meaning in the value. */
-const KEY_DAMPING = 0.7;
-const METADATA_DAMPING = 0.7;
 /** Words of a key that say something; its numbers and letters are only for exact matching. */
 const KEY_WORD = /^\p{L}{3,}$/u;
 
@@ -49,12 +57,14 @@ export class AgentIndex {
   #repair: SpellingRepair;
   #lexical: LexicalIndex;
   #vectors: VectorRows;
+  #headers: HeaderVectors;
   #slots = new EntrySlots();
   /** Passages and vector rows of removed entries. */
   #waste = 0;
   /** Scores by slot, kept between queries. */
   #lexicalScores = new Float32Array(0);
   #cosines = new Float32Array(0);
+  #headerCosines: Float32Array = new Float32Array(0);
 
   constructor(model: SearchModel = loadModel()) {
     this.#model = model;
@@ -62,6 +72,7 @@ export class AgentIndex {
     this.#repair = new SpellingRepair(this.#vocabulary);
     this.#lexical = new LexicalIndex(this.#vocabulary);
     this.#vectors = new VectorRows(model.arena, model.words.vectors.dimensions);
+    this.#headers = new HeaderVectors(model.arena, model.words.vectors);
   }
 
   /** Entries in the index. */
@@ -72,7 +83,7 @@ export class AgentIndex {
   /** What the index occupies, in bytes: exact for its arrays, estimated for its strings and maps. */
   get memoryBytes(): number {
     const scores = this.#lexicalScores.byteLength + this.#cosines.byteLength;
-    return [this.#vocabulary, this.#repair, this.#lexical, this.#vectors, this.#slots].reduce(
+    return [this.#vocabulary, this.#repair, this.#lexical, this.#vectors, this.#headers, this.#slots].reduce(
       (sum, part) => sum + part.memoryBytes,
       scores,
     );
@@ -86,8 +97,17 @@ export class AgentIndex {
     const firstPassage = this.#lexical.passages;
     const firstRow = this.#vectors.count;
     const passages = { first: firstPassage, count: this.#lexical.add(slot, tokens) };
-    this.#addVectors(slot, tokens);
-    this.#slots.add(id, document.key, passages, { first: firstRow, count: this.#vectors.count - firstRow });
+    embedWindows(this.#rowsOf(tokens.value), this.#model.words.vectors, (vector) =>
+      this.#vectors.add(vector, slot),
+    );
+    const rows = { first: firstRow, count: this.#vectors.count - firstRow };
+    this.#slots.add(
+      id,
+      document.key,
+      passages,
+      rows,
+      this.#headers.intern(this.#rowsOf(headerWords(tokens))),
+    );
   }
 
   /** Takes an entry out. Returns whether it was there. */
@@ -109,7 +129,8 @@ export class AgentIndex {
       vocabulary: this.#vocabulary,
       words: this.#model.words,
       repair: this.#repair,
-      passages: this.#lexical.livePassages,
+      passages: options.corpus?.entries ?? this.#lexical.livePassages,
+      ...(options.corpus === undefined ? {} : { frequencyOf: options.corpus.frequencyOf }),
     });
     const slots = this.#selected(options);
     this.#score(tokens, terms, slots);
@@ -119,6 +140,7 @@ export class AgentIndex {
   /** Gives the memory of the vectors back. The index must not be used afterwards. */
   close(): void {
     this.#vectors.close();
+    this.#headers.close();
   }
 
   /** The slots of the candidates; undefined stands for all. */
@@ -141,12 +163,11 @@ export class AgentIndex {
     }
     this.#lexicalScores.fill(0, 0, count);
     this.#cosines.fill(0, 0, count);
-    this.#lexical.score(
-      terms,
-      this.#lexicalScores,
-      slots?.map((slot) => this.#slots.passages(slot)),
-    );
-    if (!this.#vectors.setQuery(this.#queryVector(tokens, terms))) return;
+    const passages = slots?.map((slot) => this.#slots.passages(slot));
+    this.#lexical.score(terms, this.#lexicalScores, passages);
+    const query = this.#queryVector(tokens, terms);
+    this.#headerCosines = this.#headers.cosines(query);
+    if (!this.#vectors.setQuery(query)) return;
     if (slots === undefined) this.#vectors.scan(this.#cosines);
     else for (const slot of slots) this.#vectors.scan(this.#cosines, this.#slots.rows(slot));
   }
@@ -157,21 +178,25 @@ export class AgentIndex {
     options: SearchOptions,
   ): SearchHit[] {
     const { limit, prefix = "", minSimilarity = 0 } = options;
+    const eligible = this.#slots.select(prefix, slots);
     const total = terms.reduce((sum, { idf }) => sum + idf, 0) || 1;
-    const considered = slots ?? Array.from({ length: this.#slots.count }, (_, slot) => slot);
-    const eligible = considered.filter((slot) => this.#slots.key(slot)?.startsWith(prefix) === true);
-    const best = eligible.reduce((max, slot) => Math.max(max, this.#lexicalScores[slot] as number), 0);
+    const lexical = this.#lexicalScores;
+    const cosines = this.#cosines;
+    const headers = this.#slots.headers;
+    let best = 0;
+    for (let i = 0; i < eligible.length; i++) best = Math.max(best, lexical[eligible[i] as number] as number);
     const weight = vectorWeight(best, total);
     const top = new TopEntries(limit);
-    for (const slot of eligible) {
-      const found = similarity(
-        (this.#lexicalScores[slot] as number) / total,
-        this.#cosines[slot] as number,
-        weight,
-      );
-      if (found > 0 && found >= minSimilarity) top.offer(this.#slots.id(slot), found);
+    for (let i = 0; i < eligible.length; i++) {
+      const slot = eligible[i] as number;
+      const header = headers[slot] as number;
+      let cosine = cosines[slot] as number;
+      if (header !== NONE) cosine = Math.max(cosine, this.#headerCosines[header] as number);
+      const found = share((lexical[slot] as number) / total, cosine, weight);
+      if (found > 0 && top.accepts(found)) top.offer(this.#slots.id(slot), found);
     }
-    return top.list();
+    const hits = top.list().map(({ id, score }) => ({ id, similarity: similarity(score) }));
+    return hits.filter((hit) => hit.similarity >= minSimilarity);
   }
 
   /** The vector of a query, in which misspelt words count as what they were taken for. */
@@ -187,18 +212,12 @@ export class AgentIndex {
     return sum;
   }
 
-  #addVectors(slot: number, { key, value, metadata }: DocumentTokens): void {
-    const { vectors } = this.#model.words;
-    const embed = (tokens: readonly string[], damping: number) => {
-      const rows = Int32Array.from(tokens, (token) => this.#vocabulary.rowOf(this.#vocabulary.intern(token)));
-      embedWindows(rows, vectors, (vector) => this.#vectors.add(vector, slot, damping));
-    };
-    embed(value, 1);
-    embed(
-      key.filter((token) => KEY_WORD.test(token)),
-      KEY_DAMPING,
-    );
-    embed(metadata, METADATA_DAMPING);
+  /** The model's rows of tokens. */
+  #rowsOf(tokens: readonly string[]): Int32Array {
+    const vocabulary = this.#vocabulary;
+    const rows = new Int32Array(tokens.length);
+    for (let i = 0; i < rows.length; i++) rows[i] = vocabulary.rowOf(vocabulary.intern(tokens[i] as string));
+    return rows;
   }
 
   /** Copies what is still there into fresh structures. */
@@ -217,11 +236,12 @@ export class AgentIndex {
       const key = this.#slots.key(slot);
       if (key !== null) rest.#copyEntry(this, slot, key, formOf);
     }
-    this.#vectors.close();
+    this.close();
     this.#vocabulary = rest.#vocabulary;
     this.#repair = rest.#repair;
     this.#lexical = rest.#lexical;
     this.#vectors = rest.#vectors;
+    this.#headers = rest.#headers;
     this.#slots = rest.#slots;
     this.#waste = 0;
   }
@@ -236,6 +256,17 @@ export class AgentIndex {
     ] as const;
     this.#lexical.copyFrom(from.#lexical, passages, to, formOf);
     this.#vectors.copyFrom(from.#vectors, rows, to);
-    this.#slots.add(from.#slots.id(slot), key, ...places);
+    const header = from.#slots.header(slot);
+    this.#slots.add(
+      from.#slots.id(slot),
+      key,
+      ...places,
+      header === NONE ? NONE : this.#headers.intern(from.#headers.rowsOf(header)),
+    );
   }
+}
+
+/** What of an entry's key and metadata has a meaning. */
+function headerWords({ key, metadata }: DocumentTokens): string[] {
+  return [...key.filter((token) => KEY_WORD.test(token)), ...metadata];
 }

@@ -1,4 +1,4 @@
-import { growU32 } from "./growable.ts";
+import { growI32, growU8, growU32 } from "./growable.ts";
 
 /** A stretch of passages or of vector rows. */
 export interface Range {
@@ -14,6 +14,9 @@ export class EntrySlots {
   readonly #ids: number[] = [];
   #keyCharacters = 0;
   #places = new Uint32Array(0);
+  #headers = new Int32Array(0);
+  /** slot → 1 when its entry is there. */
+  #live = new Uint8Array(0);
 
   /** Entries that are there. */
   get size(): number {
@@ -26,7 +29,9 @@ export class EntrySlots {
   }
 
   get memoryBytes(): number {
-    return this.#places.byteLength + this.count * ENTRY_BYTES + this.#keyCharacters * 2;
+    return (
+      this.#places.byteLength + this.#headers.byteLength + this.count * ENTRY_BYTES + this.#keyCharacters * 2
+    );
   }
 
   find(id: number): number | undefined {
@@ -50,11 +55,39 @@ export class EntrySlots {
     return { first: this.#places[4 * slot + 2] as number, count: this.#places[4 * slot + 3] as number };
   }
 
+  /** The number of what its key and metadata mean, or `NONE`. */
+  header(slot: number): number {
+    return this.#headers[slot] as number;
+  }
+
+  /** The slots, of those given or of all, whose entries are there and have keys with this beginning. */
+  select(prefix: string, slots?: readonly number[]): Uint32Array {
+    const selected = new Uint32Array(slots?.length ?? this.count);
+    const live = this.#live;
+    let count = 0;
+    for (let i = 0; i < selected.length; i++) {
+      const slot = slots === undefined ? i : (slots[i] as number);
+      if (live[slot] === 0) continue;
+      if (prefix !== "" && this.#keys[slot]?.startsWith(prefix) !== true) continue;
+      selected[count++] = slot;
+    }
+    return selected.subarray(0, count);
+  }
+
+  /** slot → the number of its header; see `header`. */
+  get headers(): Int32Array {
+    return this.#headers;
+  }
+
   /** Takes the next slot for an entry. */
-  add(id: number, key: string, passages: Range, rows: Range): void {
+  add(id: number, key: string, passages: Range, rows: Range, header: number): void {
     const slot = this.count;
     this.#places = growU32(this.#places, 4 * (slot + 1));
     this.#places.set([passages.first, passages.count, rows.first, rows.count], 4 * slot);
+    this.#live = growU8(this.#live, slot + 1);
+    this.#live[slot] = 1;
+    this.#headers = growI32(this.#headers, slot + 1);
+    this.#headers[slot] = header;
     this.#ids.push(id);
     this.#keys.push(key);
     this.#keyCharacters += key.length;
@@ -68,6 +101,7 @@ export class EntrySlots {
     this.#slotOf.delete(id);
     this.#keyCharacters -= (this.#keys[slot] as string).length;
     this.#keys[slot] = null;
+    this.#live[slot] = 0;
     return slot;
   }
 }

@@ -2,7 +2,7 @@
 export const VECTOR_WEIGHT = 0.6;
 /** What is added to it when none of the words is found. */
 export const VECTOR_WEIGHT_UNMATCHED = 1;
-/** How sharply `similarity` bends towards 1: below about 0.7 it is the plain share. */
+/** How sharply `similarity` bends towards 1. */
 const BEND = 8;
 
 /**
@@ -15,12 +15,16 @@ export function vectorWeight(bestLexical: number, total: number): number {
 }
 
 /**
- * The similarity of an entry, 0 to 1: which share of what the query says is found in it. `lexical`
- * is its BM25 score divided by the sum of the terms' idf (1: every word once, in an entry of average
- * length), `cosine` that of its nearest window; the two are averaged with weights 1 and `weight`.
- * Strictly monotone in both.
+ * Which share of what the query says is found in an entry. `lexical` is its BM25 score divided by the
+ * sum of the terms' idf (1: every word once, in an entry of average length), `cosine` that of its
+ * nearest window; the two are averaged with weights 1 and `weight`. It can exceed 1, when words occur
+ * often or the entry is short.
  */
-export function similarity(lexical: number, cosine: number, weight: number): number {
-  const share = (lexical + weight * cosine) / (1 + weight);
-  return share / (1 + share ** BEND) ** (1 / BEND);
+export function share(lexical: number, cosine: number, weight: number): number {
+  return (lexical + weight * cosine) / (1 + weight);
+}
+
+/** The `similarity` of the API, 0 to 1, strictly monotone in the share and nearly equal to it below 0.7. */
+export function similarity(found: number): number {
+  return found / (1 + found ** BEND) ** (1 / BEND);
 }

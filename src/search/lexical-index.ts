@@ -3,11 +3,15 @@ import { HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
 import type { Range } from "./entry-slots.ts";
 import { growU8, growU32 } from "./growable.ts";
 import type { QueryTerm } from "./query.ts";
+import { STOP_WORDS } from "./stop-words.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** BM25's saturation of repeated words and its correction for length, at their customary values. */
-export const BM25_K1 = 1.2;
-export const BM25_B = 0.75;
+/**
+ * BM25's saturation of repeated words and its correction for length. The customary 1.2 and 0.75 suit
+ * long documents; for short texts less of both is better (measured, and the default of Anserini).
+ */
+export const BM25_K1 = 0.9;
+export const BM25_B = 0.4;
 
 /** Weights of an occurrence by field, in eighths, so that sums are whole numbers and exact. */
 const WEIGHT_UNIT = 8;
@@ -23,10 +27,12 @@ const MAX_WEIGHT = 255;
  */
 export class LexicalIndex {
   readonly #vocabulary: Vocabulary;
-  /** Forms and, beside them, their weights; passage p holds `#start[p]` to `#start[p + 1]`. */
+  /** Forms and, beside them, their weights; passage p holds `#start[p]` to `#start[p + 1]`, stop words last. */
   #forms = new Uint32Array(0);
   #weights = new Uint8Array(0);
   #start = new Uint32Array(1);
+  /** passage → where its stop words begin: only a query of stop words alone reads on. */
+  #contentEnd = new Uint32Array(0);
   /** passage → the sum of its weights. */
   #length = new Uint32Array(0);
   /** passage → the slot of its entry. */
@@ -60,6 +66,7 @@ export class LexicalIndex {
       this.#forms,
       this.#weights,
       this.#start,
+      this.#contentEnd,
       this.#length,
       this.#slot,
       this.#formSeen,
@@ -141,58 +148,78 @@ export class LexicalIndex {
     for (const term of terms) for (const { form } of term.forms) this.#marks[form] = 0;
   }
 
+  /** The inner loop of a search: everything it reads is a local array. */
   #scoreRange(
     { first, count }: Range,
     terms: readonly QueryTerm[],
-    matches: readonly Match[][],
+    matches: Matches,
     scores: Float32Array,
   ): void {
-    const frequency = new Float32Array(terms.length);
-    const averageLength = this.#liveLength / this.#livePassages || 1;
+    const { marks: marked, starts: matchStarts, terms: matchTerms, strengths } = matches;
     const forms = this.#forms;
-    const marks = this.#marks;
+    const weights = this.#weights;
+    const starts = this.#start;
+    const stopWordsOnly = terms.every(({ token }) => STOP_WORDS.has(token));
+    const ends = stopWordsOnly ? starts.subarray(1) : this.#contentEnd;
+    const slots = this.#slot;
+    const gains = Float64Array.from(terms, ({ idf }) => idf * (BM25_K1 + 1));
+    const frequency = new Float64Array(terms.length);
+    const termCount = terms.length;
+    const normBase = BM25_K1 * (1 - BM25_B);
+    const normSlope = (BM25_K1 * BM25_B * this.#livePassages) / (this.#liveLength || 1);
     for (let passage = first; passage < first + count; passage++) {
-      const end = this.#start[passage + 1] as number;
+      const end = ends[passage] as number;
       let touched = false;
-      for (let i = this.#start[passage] as number; i < end; i++) {
-        const mark = marks[forms[i] as number] as number;
+      for (let i = starts[passage] as number; i < end; i++) {
+        const mark = marked[forms[i] as number] as number;
         if (mark === 0) continue;
-        if (!touched) frequency.fill(0);
         touched = true;
-        for (const match of matches[mark - 1] as Match[]) {
-          const weight = (this.#weights[i] as number) / WEIGHT_UNIT;
-          const now = frequency[match.term] as number;
-          // A repaired word counts once however often it occurs: it is a guess.
-          if (match.strength === 1) frequency[match.term] = now + weight;
-          else frequency[match.term] = Math.max(now, match.strength * Math.min(1, weight));
+        const weight = (weights[i] as number) / WEIGHT_UNIT;
+        const last = matchStarts[mark] as number;
+        for (let m = matchStarts[mark - 1] as number; m < last; m++) {
+          const term = matchTerms[m] as number;
+          const strength = strengths[m] as number;
+          const now = frequency[term] as number;
+          // A guess counts once however often it occurs.
+          if (strength === 1) frequency[term] = now + weight;
+          else if (weight < 1) frequency[term] = Math.max(now, strength * weight);
+          else if (strength > now) frequency[term] = strength;
         }
       }
       if (!touched) continue;
-      const norm = BM25_K1 * (1 - BM25_B + (BM25_B * (this.#length[passage] as number)) / averageLength);
+      const norm = normBase + normSlope * (this.#length[passage] as number);
       let score = 0;
-      for (let term = 0; term < terms.length; term++) {
+      for (let term = 0; term < termCount; term++) {
         const f = frequency[term] as number;
-        if (f > 0) score += ((terms[term] as QueryTerm).idf * f * (BM25_K1 + 1)) / (f + norm);
+        if (f === 0) continue;
+        score += ((gains[term] as number) * f) / (f + norm);
+        frequency[term] = 0;
       }
-      const slot = this.#slot[passage] as number;
+      const slot = slots[passage] as number;
       if (score > (scores[slot] as number)) scores[slot] = score;
     }
   }
 
-  #mark(terms: readonly QueryTerm[]): Match[][] {
+  /** Marks the forms that the terms match; `score` takes the marks away. */
+  #mark(terms: readonly QueryTerm[]): Matches {
     this.#marks = growU32(this.#marks, this.#vocabulary.formCount);
-    const matches: Match[][] = [];
+    const byForm = new Map<number, Match[]>();
     terms.forEach(({ forms }, term) => {
       for (const { form, strength } of forms) {
-        if (this.#marks[form] === 0) this.#marks[form] = matches.push([]);
-        (matches[(this.#marks[form] as number) - 1] as Match[]).push({ term, strength });
+        const match = { term, strength };
+        const others = byForm.get(form);
+        if (others === undefined) byForm.set(form, [match]);
+        else others.push(match);
       }
     });
-    return matches;
+    let mark = 0;
+    for (const form of byForm.keys()) this.#marks[form] = ++mark;
+    return packMatches(this.#marks, [...byForm.values()]);
   }
 
   #open(slot: number): void {
     this.#start = growU32(this.#start, this.#passages + 2);
+    this.#contentEnd = growU32(this.#contentEnd, this.#passages + 1);
     this.#length = growU32(this.#length, this.#passages + 1);
     this.#slot = growU32(this.#slot, this.#passages + 1);
     this.#start[this.#passages + 1] = this.#start[this.#passages] as number;
@@ -224,10 +251,32 @@ export class LexicalIndex {
   }
 
   #close(): void {
+    this.#contentEnd[this.#passages] = this.#moveStopWordsBack(this.#passages);
     this.#passages++;
     this.#livePassages++;
     this.#liveLength += this.#length[this.#passages - 1] as number;
     this.#countTerms(this.#passages - 1, 1);
+  }
+
+  /** Orders the forms of a passage so that stop words come last; returns where they begin. */
+  #moveStopWordsBack(passage: number): number {
+    const forms = this.#forms;
+    const weights = this.#weights;
+    let end = this.#start[passage + 1] as number;
+    for (let i = this.#start[passage] as number; i < end; ) {
+      const form = forms[i] as number;
+      if (!this.#vocabulary.isStopWord(form)) {
+        i++;
+        continue;
+      }
+      const weight = weights[i] as number;
+      end--;
+      forms[i] = forms[end] as number;
+      weights[i] = weights[end] as number;
+      forms[end] = form;
+      weights[end] = weight;
+    }
+    return end;
   }
 
   /** Counts a passage in or out, for every form in it and once for every term. */
@@ -257,8 +306,31 @@ export class LexicalIndex {
   }
 }
 
-/** A form of the entries that stands for a term of the query, and how surely (1: it is the word). */
+/** A term of the query that a form stands for, and how surely (1: it is the word). */
 interface Match {
   term: number;
   strength: number;
+}
+
+/** What the terms of a query match, packed: the matches of mark m lie at `starts[m - 1]` to `starts[m]`. */
+interface Matches {
+  /** form → its mark, or 0. */
+  marks: Uint32Array;
+  starts: Uint32Array;
+  terms: Uint8Array;
+  strengths: Float64Array;
+}
+
+function packMatches(marks: Uint32Array, byMark: readonly Match[][]): Matches {
+  const starts = new Uint32Array(byMark.length + 1);
+  byMark.forEach(({ length }, i) => {
+    starts[i + 1] = (starts[i] as number) + length;
+  });
+  const packed = byMark.flat();
+  return {
+    marks,
+    starts,
+    terms: Uint8Array.from(packed, ({ term }) => term),
+    strengths: Float64Array.from(packed, ({ strength }) => strength),
+  };
 }

@@ -2,7 +2,7 @@ import type { SpellingRepair } from "./repair.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { tokenize } from "./tokenize.ts";
 import type { Vocabulary } from "./vocabulary.ts";
-import { NONE } from "./vocabulary.ts";
+import { NONE, stemOf } from "./vocabulary.ts";
 import type { WordTable } from "./word-table.ts";
 import { MAX_COMPARED } from "./word-table.ts";
 
@@ -44,6 +44,8 @@ export interface QueryContext {
   repair: SpellingRepair;
   /** Passages of the agent. */
   passages: number;
+  /** Passages that hold the term a token belongs to, when the index holds only part of the agent. */
+  frequencyOf?: (token: string) => number;
 }
 
 /** Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. */
@@ -79,17 +81,18 @@ export function queryTerms(tokens: readonly string[], context: QueryContext): Qu
   return terms;
 }
 
-function exactTerms(tokens: readonly string[], { vocabulary, words, passages }: QueryContext): QueryTerm[] {
-  const terms = new Map<number | string, QueryTerm>();
+function exactTerms(tokens: readonly string[], context: QueryContext): QueryTerm[] {
+  const { vocabulary, words, passages, frequencyOf } = context;
+  const terms = new Map<string, QueryTerm>();
   for (const token of contentTokens(tokens)) {
-    const number = vocabulary.findTerm(token);
-    const identity = number === NONE ? token : number;
-    if (terms.has(identity)) continue;
+    const stem = stemOf(token);
+    if (terms.has(stem)) continue;
+    const number = vocabulary.findTerm(stem);
     const forms: FormMatch[] = [];
     const frequency = number === NONE ? 0 : vocabulary.frequency(number);
     if (frequency > 0) vocabulary.eachForm(number, (form) => forms.push({ form, strength: 1 }));
-    const idf = inverseFrequency(passages, frequency);
-    terms.set(identity, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
+    const idf = inverseFrequency(passages, frequencyOf?.(token) ?? frequency);
+    terms.set(stem, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
   }
   return [...terms.values()];
 }
@@ -113,11 +116,14 @@ function addRelated(terms: readonly QueryTerm[], { vocabulary, words }: QueryCon
 }
 
 /** Adds the words that a term may be a misspelling of, and takes the frequency of the nearest. */
-function repairTerm(term: QueryTerm, { vocabulary, repair, passages }: QueryContext): void {
+function repairTerm(term: QueryTerm, context: QueryContext): void {
+  const { vocabulary, repair, passages, frequencyOf } = context;
   const alike = repair.find(term.token);
   const [nearest] = alike;
   if (nearest === undefined) return;
   term.forms.push(...alike);
   term.repairedTo = nearest.form;
-  term.idf = inverseFrequency(passages, vocabulary.frequency(vocabulary.termOf(nearest.form)));
+  const frequency =
+    frequencyOf?.(vocabulary.spelling(nearest.form)) ?? vocabulary.frequency(vocabulary.termOf(nearest.form));
+  term.idf = inverseFrequency(passages, frequency);
 }

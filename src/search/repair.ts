@@ -1,63 +1,62 @@
-import { growI32 } from "./growable.ts";
+import { editDistance } from "./edit-distance.ts";
+import { growU8, growU32 } from "./growable.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** A shorter word has too few trigrams to tell a typing error from another word. */
+/** In a shorter word one slip makes another word as often as a typing error. */
 const SHORTEST_REPAIRED = 4;
-const SHORTEST_CANDIDATE = 3;
-const MAX_LENGTH_DIFFERENCE = 3;
-/** Dice coefficient of the trigrams from which on a word counts as resembling. */
-const MIN_RESEMBLANCE = 0.45;
-/** What a resembling word counts at most, since it is a guess. */
+/** A word this long may hold two slips, a shorter one only one. */
+const TWO_SLIPS_FROM = 8;
+/** Longer tokens are not words. */
+const LONGEST_REPAIRED = 40;
+/** What a word that is spelt alike counts at most, since it is a guess. */
 const REPAIR_STRENGTH = 0.8;
 
-const DIGITS = /^\p{N}+$/u;
+/** Only words are repaired: a number or an identifier that nearly fits is another one. */
+const WORD = /^[\p{L}\p{M}]+$/u;
 
-/** A word of the entries that resembles a word of the query. */
+/** A word of the entries that is spelt nearly as a word of the query. */
 export interface Resemblance {
   form: number;
   strength: number;
 }
 
 /**
- * Finds words that differ from a misspelt one by a slip or two, by their trigrams. The trigrams of
- * every word are summed up in 64 bits, so that nearly all words are ruled out by two population
- * counts and no index by trigram has to be kept.
+ * Finds words that differ from a misspelt one by a slip or two. The letters of every word are kept as
+ * a mask of 32 bits: as a slip changes at most two of them, nearly all words are ruled out by one
+ * population count and no index has to be kept.
  */
 export class SpellingRepair {
   readonly #vocabulary: Vocabulary;
-  /** form → its signature, two words each. */
-  #signatures = new Int32Array(0);
-  #known = 0;
+  /** The words among the forms, their letters and their lengths. */
+  #forms = new Uint32Array(0);
+  #letters = new Uint32Array(0);
+  #lengths = new Uint8Array(0);
+  #count = 0;
+  /** Forms looked at so far. */
+  #seen = 0;
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
   }
 
   get memoryBytes(): number {
-    return this.#signatures.byteLength;
+    return this.#forms.byteLength + this.#letters.byteLength + this.#lengths.byteLength;
   }
 
-  /** The words in use that resemble a token, the nearest first; equals in code unit order. */
+  /** The words in use that are spelt nearly as a token, the nearest first; equals in code unit order. */
   find(token: string): Resemblance[] {
-    if (token.length < SHORTEST_REPAIRED || DIGITS.test(token)) return [];
+    if (!isRepairable(token, SHORTEST_REPAIRED)) return [];
     this.#update();
     const vocabulary = this.#vocabulary;
-    const wanted = new Set(trigrams(token));
-    const low = signature(token, 0);
-    const high = signature(token, 1);
-    const hidden = wanted.size - bitCount(low) - bitCount(high);
+    const slips = token.length < TWO_SLIPS_FROM ? 1 : 2;
     const found: Resemblance[] = [];
-    for (let form = 0; form < this.#known; form++) {
-      const shared =
-        hidden +
-        bitCount(low & (this.#signatures[2 * form] as number)) +
-        bitCount(high & (this.#signatures[2 * form + 1] as number));
-      if (2 * shared < MIN_RESEMBLANCE * (wanted.size + shared) || !vocabulary.isUsed(form)) continue;
+    for (const form of this.#plausible(token, slips)) {
+      if (!vocabulary.isUsed(form)) continue;
       const spelling = vocabulary.spelling(form);
-      const difference = Math.abs(spelling.length - token.length);
-      if (difference > MAX_LENGTH_DIFFERENCE || spelling.length < SHORTEST_CANDIDATE) continue;
-      const dice = resemblance(wanted, spelling);
-      if (dice >= MIN_RESEMBLANCE) found.push({ form, strength: REPAIR_STRENGTH * dice });
+      const distance = editDistance(token, spelling, slips);
+      if (distance > slips) continue;
+      const strength = REPAIR_STRENGTH * (1 - distance / Math.max(token.length, spelling.length));
+      found.push({ form, strength });
     }
     return found.sort(
       (a, b) =>
@@ -65,44 +64,49 @@ export class SpellingRepair {
     );
   }
 
-  /** Brings the signatures up to the forms that were added since. */
+  /** The forms that neither length nor letters rule out. */
+  #plausible(token: string, slips: number): number[] {
+    const wanted = letterMask(token);
+    const letters = this.#letters;
+    const lengths = this.#lengths;
+    const plausible: number[] = [];
+    for (let i = 0; i < this.#count; i++) {
+      if (Math.abs((lengths[i] as number) - token.length) > slips) continue;
+      if (bitCount((letters[i] as number) ^ wanted) <= 2 * slips) plausible.push(this.#forms[i] as number);
+    }
+    return plausible;
+  }
+
+  /** Takes in the forms that were added since. */
   #update(): void {
-    const forms = this.#vocabulary.formCount;
-    this.#signatures = growI32(this.#signatures, 2 * forms);
-    for (; this.#known < forms; this.#known++) {
-      const spelling = this.#vocabulary.spelling(this.#known);
-      this.#signatures[2 * this.#known] = signature(spelling, 0);
-      this.#signatures[2 * this.#known + 1] = signature(spelling, 1);
+    const { formCount } = this.#vocabulary;
+    for (; this.#seen < formCount; this.#seen++) {
+      const spelling = this.#vocabulary.spelling(this.#seen);
+      if (!isRepairable(spelling, SHORTEST_REPAIRED - 1)) continue;
+      this.#forms = growU32(this.#forms, this.#count + 1);
+      this.#letters = growU32(this.#letters, this.#count + 1);
+      this.#lengths = growU8(this.#lengths, this.#count + 1);
+      this.#forms[this.#count] = this.#seen;
+      this.#letters[this.#count] = letterMask(spelling);
+      this.#lengths[this.#count] = spelling.length;
+      this.#count++;
     }
   }
 }
 
-/** Dice coefficient of two words' sets of trigrams. */
-function resemblance(wanted: ReadonlySet<string>, spelling: string): number {
-  const others = new Set(trigrams(spelling));
-  let shared = 0;
-  for (const trigram of others) if (wanted.has(trigram)) shared++;
-  return (2 * shared) / (wanted.size + others.size);
+function isRepairable(token: string, shortest: number): boolean {
+  return token.length >= shortest && token.length <= LONGEST_REPAIRED && WORD.test(token);
 }
 
-function trigrams(word: string): string[] {
-  const marked = `^${word}$`;
-  return Array.from({ length: marked.length - 2 }, (_, i) => marked.slice(i, i + 3));
-}
-
-/** Half 0 or 1 of a word's signature: a bit for each trigram. */
-function signature(word: string, half: 0 | 1): number {
-  let bits = 0;
-  const code = (i: number) => (i < 0 || i === word.length ? 1 : word.charCodeAt(i));
-  for (let i = 0; i < word.length; i++) {
-    const hash = Math.imul(code(i - 1) * 0x1f35 + code(i) * 0x3d7 + code(i + 1), 0x9e3779b1) >>> 26;
-    if (hash >> 5 === half) bits |= 1 << (hash & 31);
-  }
-  return bits;
+/** Which letters a word has; letters of other alphabets share bits. */
+function letterMask(word: string): number {
+  let mask = 0;
+  for (let i = 0; i < word.length; i++) mask |= 1 << (word.charCodeAt(i) & 31);
+  return mask;
 }
 
 function bitCount(bits: number): number {
-  let n = bits - ((bits >>> 1) & 0x55555555);
-  n = (n & 0x33333333) + ((n >>> 2) & 0x33333333);
-  return Math.imul((n + (n >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  const pairs = bits - ((bits >>> 1) & 0x55555555);
+  const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

@@ -8,6 +8,11 @@ export class TopEntries {
     this.#limit = limit;
   }
 
+  /** Whether an entry with this score might be kept: a cheap test before `offer`. */
+  accepts(score: number): boolean {
+    return this.#ids.length < this.#limit || score >= (this.#scores[this.#limit - 1] as number);
+  }
+
   offer(id: number, score: number): void {
     const ids = this.#ids;
     const scores = this.#scores;
@@ -22,8 +27,8 @@ export class TopEntries {
     }
   }
 
-  list(): { id: number; similarity: number }[] {
-    return this.#ids.map((id, i) => ({ id, similarity: this.#scores[i] as number }));
+  list(): { id: number; score: number }[] {
+    return this.#ids.map((id, i) => ({ id, score: this.#scores[i] as number }));
   }
 
   #precedes(id: number, score: number, place: number): boolean {

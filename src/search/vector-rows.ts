@@ -44,7 +44,7 @@ export class VectorRows {
    * Appends the direction of a vector for an entry; its length does not count, except that `damping`
    * (0 to 1) lowers every similarity to it.
    */
-  add(vector: Float32Array, slot: number, damping: number): void {
+  add(vector: Float32Array, slot: number, damping = 1): void {
     const row = this.#append(slot);
     const { largest, norm } = measure(vector);
     const bytes = this.#row(row);
@@ -77,13 +77,15 @@ export class VectorRows {
     this.#arena.setQuery(this.#query);
     const scale = this.#scale;
     const slots = this.#slot;
+    const perChunk = this.#perChunk;
+    const queryScale = this.#queryScale;
     for (let row = first; row < first + count; ) {
-      const within = row % this.#perChunk;
-      const rows = Math.min(this.#perChunk - within, first + count - row);
-      const chunk = this.#chunks[Math.floor(row / this.#perChunk)] as number;
-      const products = this.#arena.scan(chunk, within, rows, this.#stride);
-      for (let i = 0; i < rows; i++, row++) {
-        const cosine = (products[i] as number) * (scale[row] as number) * this.#queryScale;
+      const within = row % perChunk;
+      const end = Math.min(row - within + perChunk, first + count);
+      const chunk = this.#chunks[(row - within) / perChunk] as number;
+      const products = this.#arena.scan(chunk, within, end - row, this.#stride);
+      for (let i = 0; row < end; i++, row++) {
+        const cosine = (products[i] as number) * (scale[row] as number) * queryScale;
         const slot = slots[row] as number;
         if (cosine > (best[slot] as number)) best[slot] = cosine;
       }

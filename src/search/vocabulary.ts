@@ -1,5 +1,6 @@
 import { stemmer } from "stemmer";
-import { growI32, growU32 } from "./growable.ts";
+import { growI32, growU8, growU32 } from "./growable.ts";
+import { STOP_WORDS } from "./stop-words.ts";
 
 /** Stands for "no such number": a word that the model lacks, a form that was never seen. */
 export const NONE = -1;
@@ -31,6 +32,8 @@ export class Vocabulary {
   #knownForms = new Uint32Array(0);
   #knownRows = new Int32Array(0);
   #known = 0;
+  /** form → 1 for a stop word. */
+  #stops = new Uint8Array(0);
   /** form → passages that hold it. */
   #uses = new Uint32Array(0);
   /** form → the next form of the same term, or `NONE`; with `#firstForm` a list for each term. */
@@ -57,6 +60,7 @@ export class Vocabulary {
       this.#rowOf,
       this.#knownForms,
       this.#knownRows,
+      this.#stops,
       this.#uses,
       this.#nextForm,
       this.#firstForm,
@@ -71,15 +75,9 @@ export class Vocabulary {
     return this.#forms.get(token) ?? this.#add(token);
   }
 
-  /** The number of a form, or `NONE` when no entry ever held it. */
-  find(token: string): number {
-    return this.#forms.get(token) ?? NONE;
-  }
-
-  /** The number of the term that a token would belong to, or `NONE`. */
-  findTerm(token: string): number {
-    const form = this.#forms.get(token);
-    return form === undefined ? (this.#terms.get(stemOf(token)) ?? NONE) : this.termOf(form);
+  /** The number of the term with this stem, or `NONE`. */
+  findTerm(stem: string): number {
+    return this.#terms.get(stem) ?? NONE;
   }
 
   termOf(form: number): number {
@@ -88,6 +86,10 @@ export class Vocabulary {
 
   rowOf(form: number): number {
     return this.#rowOf[form] as number;
+  }
+
+  isStopWord(form: number): boolean {
+    return this.#stops[form] === 1;
   }
 
   spelling(form: number): string {
@@ -138,6 +140,8 @@ export class Vocabulary {
     this.#rowOf = growI32(this.#rowOf, form + 1);
     this.#uses = growU32(this.#uses, form + 1);
     this.#nextForm = growI32(this.#nextForm, form + 1);
+    this.#stops = growU8(this.#stops, form + 1);
+    this.#stops[form] = STOP_WORDS.has(token) ? 1 : 0;
     this.#termOf[form] = term;
     const row = this.#findRow(token);
     this.#rowOf[form] = row;
@@ -169,6 +173,6 @@ export class Vocabulary {
 }
 
 /** Porter's stem of an English-looking word; any other token is its own stem. */
-function stemOf(token: string): string {
+export function stemOf(token: string): string {
   return STEMMABLE.test(token) ? stemmer(token) : token;
 }

@@ -4,7 +4,7 @@ import type { WordVectors } from "./word-vectors.ts";
 /** Windows begin this many tokens apart and are twice as long: a thought, more or less. */
 export const WINDOW_STEP = 8;
 /** A text up to this long is one window. */
-const SINGLE_WINDOW_TOKENS = 20;
+const SINGLE_WINDOW_TOKENS = 24;
 /** A text has at most this many windows; in a longer one they are longer. 2,048 windows of 16 tokens are about 100 KB of text. */
 export const MAX_WINDOWS = 2048;
 
