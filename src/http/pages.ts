@@ -1,6 +1,5 @@
 /** What is served besides operations, without a key: probes and the API's documentation. */
-import { OPENAPI_PATH, openApiJson } from "./docs/openapi.ts";
-import { DOCS_FILES, type DocsFile } from "./docs/page.ts";
+import { DOCS_FILES, type DocsFile, OPENAPI_PATH } from "./docs/page.ts";
 import type { Exchange } from "./exchange.ts";
 import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";
@@ -25,8 +24,7 @@ export function publicPages(
     {
       path: OPENAPI_PATH,
       answer: async (exchange) => {
-        // Made when it is first asked for, so that starting costs nothing.
-        document ??= openApiJson(routes);
+        document ??= makeDocument(routes);
         return json(exchange, await document);
       },
     },
@@ -35,6 +33,12 @@ export function publicPages(
       answer: (exchange: Exchange) => serveFile(exchange, file),
     })),
   ];
+}
+
+/** Made, and what makes it loaded, when it is first asked for: starting costs nothing. */
+async function makeDocument(routes: readonly Route[]): Promise<string> {
+  const { openApiJson } = await import("./docs/openapi.ts");
+  return openApiJson(routes);
 }
 
 function readiness(exchange: Exchange, ready: boolean): Response {

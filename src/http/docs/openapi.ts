@@ -6,10 +6,8 @@ import type { JsonObject } from "../../json.ts";
 import type { Route } from "../route.ts";
 import { scopesOf } from "../scopes.ts";
 import { componentSchemas } from "../shapes.ts";
+import { OPENAPI_PATH } from "./page.ts";
 import { problemResponses, responsesOf } from "./responses.ts";
-
-/** Where the document is served. */
-export const OPENAPI_PATH = "/v1/openapi.json";
 
 const DOCUMENTATION = {
   // JSON Schema 2020-12, which is what the schemas are.

@@ -2,7 +2,9 @@
 
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
-import { OPENAPI_PATH } from "./openapi.ts";
+
+/** Where the OpenAPI document is served. */
+export const OPENAPI_PATH = "/v1/openapi.json";
 
 /** Where the page is served; its assets are below it. */
 export const DOCS_PATH = "/v1/docs";
