@@ -4,6 +4,7 @@ import { type Authenticate, authenticateRequest } from "./authenticate.ts";
 import { Exchange, type RequestLogEntry } from "./exchange.ts";
 import { handle } from "./handle.ts";
 import { Problem, problemResponse } from "./problem.ts";
+import { RateLimit } from "./rate-limit.ts";
 import { RequestIds } from "./request-id.ts";
 import type { Route } from "./route.ts";
 import { requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
@@ -22,6 +23,8 @@ export interface AppDeps {
   monotonicMs(): number;
   randomBytes(length: number): Uint8Array;
   maxBodyBytes: number;
+  /** Requests per second that each key may send; absent or 0 for no limit. */
+  requestsPerSecond?: number;
   /** Present when TLS is off: the proxies that may speak to the daemon. */
   trustedProxies?: TrustedProxies;
   /** The address of a request's peer; needed with `trustedProxies`. */
@@ -47,12 +50,14 @@ export class Pipeline {
   readonly #deps: AppDeps;
   readonly #requestIds: RequestIds;
   readonly #publicPaths: ReadonlySet<string>;
+  readonly #rateLimit: RateLimit | null;
 
   /** `publicPaths` are answered without a key; everything else under /v1 is not. */
   constructor(deps: AppDeps, publicPaths: ReadonlySet<string>) {
     this.#deps = deps;
     this.#requestIds = new RequestIds(deps.randomBytes);
     this.#publicPaths = publicPaths;
+    this.#rateLimit = deps.requestsPerSecond ? new RateLimit(deps.requestsPerSecond) : null;
   }
 
   /** Begins the record of a request, and gives it its id. */
@@ -68,6 +73,7 @@ export class Pipeline {
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
         exchange.principal = authenticateRequest(headers, this.#deps.authenticate);
+        this.#rateLimit?.check(exchange.principal.actor, exchange.startedMs);
       }
       return undefined;
     } catch (error) {

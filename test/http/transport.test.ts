@@ -314,6 +314,24 @@ test("every request is logged with what is known of it, and no more", async () =
   expect(JSON.stringify(server.logged)).not.toContain("hidden");
 });
 
+test("a key that sends too fast is told when to come again; others are not held up", async () => {
+  let nowMs = 1_000_000;
+  await using limited = await serveTls({ requestsPerSecond: 10, monotonicMs: () => nowMs });
+  const send = async (key: string) => (await limited.send({ path: "/v1/config/a", key })).status;
+  const burst = [];
+  for (let count = 0; count < 11; count++) burst.push(await send("full-key"));
+  expect(burst).toEqual([...Array(10).fill(200), 429]);
+  expect(await send("agent-key")).toBe(200);
+  const refused = await limited.send({ path: "/v1/config/a" });
+  expect([refused.json.code, refused.headers.get("retry-after")]).toEqual(["rate_limited", "1"]);
+  assertMatchesOpenApi("GET", "/v1/config/a", 429, refused.json);
+  expect(limited.workspace.asked.length).toBe(11);
+  nowMs += 100;
+  expect([await send("full-key"), await send("full-key")]).toEqual([200, 429]);
+  nowMs += 1000;
+  expect(await send("full-key")).toBe(200);
+});
+
 describe("behind a TLS proxy", () => {
   const proxied = (proxies: string[]) =>
     new TestServer(null, { trustedProxies: new TrustedProxies(proxies) });
