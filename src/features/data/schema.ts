@@ -71,11 +71,18 @@ export const Finding = component(
           "Where: `key`, `value` or a path into the metadata, in which a name that itself matched is `*`.",
         examples: ["value", "metadata.a.b"],
       }),
+      tier: t.Optional(
+        t.Integer({
+          minimum: 1,
+          maximum: 2,
+          description: "With block_pii: 1 names a person or an account, 2 a device, an address, a wallet.",
+        }),
+      ),
       start: t.Integer({ minimum: 0, description: "First UTF-16 code unit of the match." }),
       end: t.Integer({ minimum: 0, description: "One past its last UTF-16 code unit." }),
     },
     {
-      additionalProperties: true,
+      ...closed,
       description: "Where a policy objects and to what kind of thing; never the text.",
     },
   ),
@@ -94,7 +101,6 @@ const Blocked = t.Object(
     blocked_by: BlockedBy,
     message: t.String(),
     findings: t.Array(Finding),
-    audit_id: t.Optional(AuditId),
   },
   { ...closed, title: "Blocked by a policy" },
 );
