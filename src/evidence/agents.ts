@@ -1,6 +1,7 @@
 /** Every agent's row and all that is stored under it, against the log. */
 import type { LogVerifier } from "../log/verify.ts";
 import type { Reader } from "../store/transaction.ts";
+import type { Census } from "./census.ts";
 import { checkCheckpoints } from "./checkpoints.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import { checkConfigs } from "./configs.ts";
@@ -33,6 +34,7 @@ export interface StoredCheck {
   reader: Reader;
   verifier: LogVerifier;
   tally: LogTally;
+  census: Census;
 }
 
 /** All agents. Answers how many rows were met, so that none is left that belongs to nobody. */
@@ -80,7 +82,8 @@ async function checkAgent(check: StoredCheck, row: Row): Promise<RowCounts> {
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
   const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
-  const entries = await checkEntries(reader, name, { checkpoints: checkpoints.counted, tally }, report);
+  const facts = { checkpoints: checkpoints.counted, tally, census: check.census };
+  const entries = await checkEntries(reader, name, facts, report);
   if (row[5] !== entries.live) {
     report(
       "row_mismatch",

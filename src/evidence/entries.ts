@@ -1,5 +1,6 @@
 /** All stored entries of one agent against the log. */
 import type { Reader } from "../store/transaction.ts";
+import type { Census } from "./census.ts";
 import { entryProblem, type StoredVersion } from "./entry.ts";
 import { pagesOfEntries } from "./entry-pages.ts";
 import type { AgentName, Report } from "./findings.ts";
@@ -12,11 +13,11 @@ export interface EntryCounts {
   live: number;
 }
 
-/** Checks every row, and that each checkpoint sees as many entries as its event says. */
+/** Checks every row, counts it in the census, and checks that each checkpoint sees as many entries as its event says. */
 export async function checkEntries(
   reader: Reader,
   agent: AgentName,
-  facts: { checkpoints: readonly CountedCheckpoint[]; tally: Readonly<AgentTally> },
+  facts: { checkpoints: readonly CountedCheckpoint[]; tally: Readonly<AgentTally>; census: Census },
   report: Report,
 ): Promise<EntryCounts> {
   const counts: EntryCounts = { rows: 0, live: 0 };
@@ -37,6 +38,7 @@ export async function checkEntries(
         report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees");
       }
       restored.add(version);
+      facts.census.add(agent, version, report);
     }
   }
   checkCheckpointCounts(visibility, facts.tally, report);

@@ -11,10 +11,12 @@ import { AUDIT_FORMAT } from "../log/event.ts";
 import { LogVerifier, type VerificationReport } from "../log/verify.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
-import { checkAllAgents, checkOneAgent, type RowCounts } from "./agents.ts";
+import { checkAllAgents, checkOneAgent, type RowCounts, type StoredCheck } from "./agents.ts";
+import { Census } from "./census.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
 import { LogTally } from "./tally.ts";
+import { loadTimelines } from "./timelines.ts";
 
 /** What is verified: everything, or one agent's chain and what is stored for it. */
 export type VerificationScope = { scope: "workspace" } | { agentId: string };
@@ -60,12 +62,14 @@ async function verifyEverything(
   options: WorkspaceVerificationOptions,
 ): Promise<VerificationReport> {
   const head = await readHead(reader);
-  const tally = new LogTally();
-  const verifier = newVerifier("workspace", tally);
-  await feed(verifier, pagesOfLog(reader, Number.MAX_SAFE_INTEGER), (head?.seq ?? -1) + 1, options);
+  const check = await prepare(reader, { scope: "workspace" });
+  const { verifier } = check;
+  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
+  await feed(verifier, log(), (head?.seq ?? -1) + 1, options);
   checkHead(verifier, head);
-  const met = await checkAllAgents({ reader, verifier, tally });
+  const met = await checkAllAgents(check);
   await checkNothingLeft(reader, verifier, met);
+  await check.census.compare(verifier, log);
   return verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
 }
 
@@ -74,27 +78,35 @@ async function verifyAgent(
   agentId: string,
   options: WorkspaceVerificationOptions,
 ): Promise<VerificationReport> {
-  const tally = new LogTally();
-  const verifier = newVerifier("agent", tally);
+  const check = await prepare(reader, { agentId });
+  const { verifier } = check;
   const total = await reader.get<[number | null]>(
     `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
     [agentId],
   );
-  await feed(verifier, pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER), total?.[0] ?? 0, options);
-  await checkOneAgent({ reader, verifier, tally }, agentId);
+  const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER);
+  await feed(verifier, chain(), total?.[0] ?? 0, options);
+  await checkOneAgent(check, agentId);
+  await check.census.compare(verifier, chain);
   const head = await readHead(reader);
   return verifier.finish(
     head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId },
   );
 }
 
-function newVerifier(scope: "workspace" | "agent", tally: LogTally): LogVerifier {
-  return new LogVerifier({
-    scope,
+async function prepare(reader: Reader, scope: VerificationScope): Promise<StoredCheck> {
+  const tally = new LogTally();
+  const census = new Census(await loadTimelines(reader, scope));
+  const verifier = new LogVerifier({
+    scope: "agentId" in scope ? "agent" : "workspace",
     start: "beginning",
     contents: false,
-    onEvent: (event, details) => tally.add(event, details),
+    onEvent: (event, details) => {
+      tally.add(event, details);
+      census.replay.add(event, details);
+    },
   });
+  return { reader, verifier, tally, census };
 }
 
 async function feed(

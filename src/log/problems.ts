@@ -21,6 +21,8 @@ export const PROBLEM_MEANINGS = {
   content_mismatch: "stored data is not what the event says was written",
   content_unprovable: "the details that would prove this stored data are gone",
   content_stale: "stored data was put back: the log holds a later event that replaced or ended it",
+  content_changed:
+    "the stored entries are not those that the log leaves: one is gone, was put back, or its life was altered",
   schema_mismatch: "the file's tables are not those that governd makes",
   content_missing: "a stored record is gone although nothing in the log removed it",
   export_malformed: "the export is not of the form it claims",

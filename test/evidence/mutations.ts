@@ -39,7 +39,8 @@ export function openForTampering(source: string, copy: string): Connection {
   for (const suffix of ["", "-wal"]) copyFileSync(`${source}${suffix}`, `${copy}${suffix}`);
   const connection = openConnection(copy);
   connection.exec("PRAGMA ignore_check_constraints = ON");
-  for (const index of ["entries_live", "events_by_id", "events_by_agent"]) connection.exec(`DROP INDEX ${index}`);
+  for (const index of ["entries_live", "events_by_id", "events_by_agent"])
+    connection.exec(`DROP INDEX ${index}`);
   return connection;
 }
 
@@ -49,9 +50,17 @@ const FLIPS_PER_VALUE = 24;
 /** Values that differ from one in a column by one byte, or by what a careless editor would do. */
 export function variants(value: unknown, rowid: number): SqlValue[] {
   if (value === null) return [1, "x"];
-  if (typeof value === "number") return [value + 1, value - 1, value + 10, value * 10, value - (value % 8), null];
+  if (typeof value === "number")
+    return [value + 1, value - 1, value + 10, value * 10, value - (value % 8), null];
   const bytes = Buffer.from(value as string);
-  const made: SqlValue[] = ["", null, `${value}x`, `${value} `, ` ${value}`, Buffer.concat([bytes, Buffer.alloc(2)])];
+  const made: SqlValue[] = [
+    "",
+    null,
+    `${value}x`,
+    `${value} `,
+    ` ${value}`,
+    Buffer.concat([bytes, Buffer.alloc(2)]),
+  ];
   const step = Math.max(1, Math.floor(bytes.length / FLIPS_PER_VALUE));
   for (let place = rowid % step; place < bytes.length; place += step) {
     const changed = Buffer.from(bytes);
