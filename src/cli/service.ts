@@ -6,7 +6,7 @@ import type { DataDirectory } from "../datadir/layout.ts";
 import type { AppDeps } from "../http/pipeline.ts";
 import { startServer } from "../http/server.ts";
 import { TrustedProxies } from "../http/trusted-proxy.ts";
-import { type Clock, RandomPool } from "../ids.ts";
+import { type Clock, RandomPool, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import type { Serve } from "./listener.ts";
@@ -32,12 +32,13 @@ export interface Service extends AsyncDisposable {
 }
 
 export async function openService(parts: ServiceParts): Promise<Service> {
-  const { settings, directory, control, logger } = parts;
+  const { settings, directory, control, clock, logger } = parts;
   await using stack = new AsyncDisposableStack();
   const pool = stack.use(
     new WorkspacePool({
       workspacesDir: directory.workspaces,
-      clockOffsetMs: 0,
+      // A thread cannot be given a function: it is told how far this clock is from the system's.
+      clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: SEARCH_MEMORY_BYTES,
       threads: settings.threads,
       onFailure: ({ where, name, frames }) =>
@@ -76,6 +77,7 @@ function appDeps(parts: ServiceParts, pool: WorkspacePool): Omit<AppDeps, "peerO
     monotonicMs: () => performance.now(),
     randomBytes: (length) => random.take(length),
     maxBodyBytes: settings.max_body,
+    requestsPerSecond: settings.rate_limit,
     ...(settings.tls === "off" ? { trustedProxies: new TrustedProxies(settings.trusted_proxies) } : {}),
   };
 }
