@@ -6,6 +6,7 @@ import { HeaderVectors } from "./headers.ts";
 import { LexicalIndex } from "./lexical-index.ts";
 import type { SearchModel } from "./model.ts";
 import { loadModel } from "./model.ts";
+import { ModelVectors } from "./model-vectors.ts";
 import type { QueryTerm } from "./query.ts";
 import { queryTerms, queryTokens } from "./query.ts";
 import { SpellingRepair } from "./repair.ts";
@@ -23,6 +24,8 @@ export interface SearchOptions {
   minSimilarity?: number;
   /** Only these entries; ids that the index lacks are passed over. The cost is that of the candidates. */
   candidates?: Iterable<number>;
+  /** The query as the model sees it whose vectors the entries were given; see `setVectors`. */
+  queryVector?: Float32Array;
   /** Frequencies of the whole agent, when the index holds only some of its entries. */
   corpus?: CorpusStatistics;
 }
@@ -58,6 +61,7 @@ export class AgentIndex {
   #lexical: LexicalIndex;
   #vectors: VectorRows;
   #headers: HeaderVectors;
+  #modelVectors: ModelVectors | undefined;
   #slots = new EntrySlots();
   /** Passages and vector rows of removed entries. */
   #waste = 0;
@@ -82,7 +86,8 @@ export class AgentIndex {
 
   /** What the index occupies, in bytes: exact for its arrays, estimated for its strings and maps. */
   get memoryBytes(): number {
-    const scores = this.#lexicalScores.byteLength + this.#cosines.byteLength;
+    const scores =
+      this.#lexicalScores.byteLength + this.#cosines.byteLength + (this.#modelVectors?.memoryBytes ?? 0);
     return [this.#vocabulary, this.#repair, this.#lexical, this.#vectors, this.#headers, this.#slots].reduce(
       (sum, part) => sum + part.memoryBytes,
       scores,
@@ -116,10 +121,46 @@ export class AgentIndex {
     if (slot === undefined) return false;
     const passages = this.#slots.passages(slot);
     this.#lexical.remove(passages.first, passages.count);
-    this.#waste += passages.count + this.#slots.rows(slot).count;
+    this.#waste += passages.count + this.#slots.rows(slot).count + (this.#modelVectors?.remove(slot) ?? 0);
     if (this.#waste >= COMPACT_FROM && 2 * this.#waste > this.#lexical.passages + this.#vectors.count)
       this.#compact();
     return true;
+  }
+
+  /**
+   * Gives an entry the vectors that another model made of `embeddingTexts`. Searches with a
+   * `queryVector` then compare by them, and by the built-in ones for entries that have none yet.
+   * Returns false when the entry is gone. Vectors of a new model replace those of all entries.
+   */
+  setVectors(id: number, model: string, vectors: readonly Float32Array[]): boolean {
+    const slot = this.#slots.find(id);
+    const dimensions = vectors[0]?.length;
+    if (slot === undefined || dimensions === undefined) return slot !== undefined;
+    if (vectors.some(({ length }) => length !== dimensions)) throw new RangeError("vectors differ in length");
+    const held = this.#modelVectors;
+    if (held === undefined || held.model !== model || held.dimensions !== dimensions) {
+      this.forgetVectors();
+      this.#modelVectors = new ModelVectors(this.#model.arena, model, dimensions);
+    }
+    this.#waste += this.#modelVectors?.remove(slot) ?? 0;
+    this.#modelVectors?.set(slot, vectors);
+    return true;
+  }
+
+  /** Forgets all vectors that `setVectors` gave. */
+  forgetVectors(): void {
+    this.#modelVectors?.close();
+    this.#modelVectors = undefined;
+  }
+
+  /** Some entries, at most `limit`, that have no vectors of this model. */
+  withoutVectors(model: string, limit: number): number[] {
+    const held = this.#modelVectors?.model === model ? this.#modelVectors : undefined;
+    const ids: number[] = [];
+    for (let slot = 0; slot < this.#slots.count && ids.length < limit; slot++) {
+      if (this.#slots.key(slot) !== null && held?.has(slot) !== true) ids.push(this.#slots.id(slot));
+    }
+    return ids;
   }
 
   /** The most similar entries, best first, equals by ascending id. */
@@ -134,13 +175,16 @@ export class AgentIndex {
     });
     const slots = this.#selected(options);
     this.#score(tokens, terms, slots);
-    return this.#rank(terms, slots, options);
+    const eligible = this.#slots.select(options.prefix ?? "", slots);
+    this.#mergeCosines(eligible, options.queryVector);
+    return this.#rank(terms, eligible, options);
   }
 
   /** Gives the memory of the vectors back. The index must not be used afterwards. */
   close(): void {
     this.#vectors.close();
     this.#headers.close();
+    this.#modelVectors?.close();
   }
 
   /** The slots of the candidates; undefined stands for all. */
@@ -172,27 +216,36 @@ export class AgentIndex {
     else for (const slot of slots) this.#vectors.scan(this.#cosines, this.#slots.rows(slot));
   }
 
+  /** Makes the cosine of each eligible entry that of its value or header, whichever is nearer. */
+  #mergeCosines(eligible: Uint32Array, queryVector: Float32Array | undefined): void {
+    const cosines = this.#cosines;
+    const headers = this.#slots.headers;
+    const headerCosines = this.#headerCosines;
+    for (let i = 0; i < eligible.length; i++) {
+      const slot = eligible[i] as number;
+      const header = headers[slot] as number;
+      if (header === NONE) continue;
+      const cosine = headerCosines[header] as number;
+      if (cosine > (cosines[slot] as number)) cosines[slot] = cosine;
+    }
+    if (queryVector !== undefined) this.#modelVectors?.replace(cosines, eligible, queryVector);
+  }
+
   #rank(
     terms: readonly QueryTerm[],
-    slots: readonly number[] | undefined,
-    options: SearchOptions,
+    eligible: Uint32Array,
+    { limit, minSimilarity = 0 }: SearchOptions,
   ): SearchHit[] {
-    const { limit, prefix = "", minSimilarity = 0 } = options;
-    const eligible = this.#slots.select(prefix, slots);
     const total = terms.reduce((sum, { idf }) => sum + idf, 0) || 1;
     const lexical = this.#lexicalScores;
     const cosines = this.#cosines;
-    const headers = this.#slots.headers;
     let best = 0;
     for (let i = 0; i < eligible.length; i++) best = Math.max(best, lexical[eligible[i] as number] as number);
     const weight = vectorWeight(best, total);
     const top = new TopEntries(limit);
     for (let i = 0; i < eligible.length; i++) {
       const slot = eligible[i] as number;
-      const header = headers[slot] as number;
-      let cosine = cosines[slot] as number;
-      if (header !== NONE) cosine = Math.max(cosine, this.#headerCosines[header] as number);
-      const found = share((lexical[slot] as number) / total, cosine, weight);
+      const found = share((lexical[slot] as number) / total, cosines[slot] as number, weight);
       if (found > 0 && top.accepts(found)) top.offer(this.#slots.id(slot), found);
     }
     const hits = top.list().map(({ id, score }) => ({ id, similarity: similarity(score) }));
@@ -232,6 +285,9 @@ export class AgentIndex {
       }
       return own;
     };
+    const held = this.#modelVectors;
+    if (held !== undefined)
+      rest.#modelVectors = new ModelVectors(this.#model.arena, held.model, held.dimensions);
     for (let slot = 0; slot < this.#slots.count; slot++) {
       const key = this.#slots.key(slot);
       if (key !== null) rest.#copyEntry(this, slot, key, formOf);
@@ -242,6 +298,7 @@ export class AgentIndex {
     this.#lexical = rest.#lexical;
     this.#vectors = rest.#vectors;
     this.#headers = rest.#headers;
+    this.#modelVectors = rest.#modelVectors;
     this.#slots = rest.#slots;
     this.#waste = 0;
   }
@@ -256,6 +313,7 @@ export class AgentIndex {
     ] as const;
     this.#lexical.copyFrom(from.#lexical, passages, to, formOf);
     this.#vectors.copyFrom(from.#vectors, rows, to);
+    if (from.#modelVectors !== undefined) this.#modelVectors?.copyFrom(from.#modelVectors, slot, to);
     const header = from.#slots.header(slot);
     this.#slots.add(
       from.#slots.id(slot),

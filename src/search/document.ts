@@ -62,3 +62,31 @@ export function passageSpans(length: number): [start: number, end: number][] {
     start = end - PASSAGE_OVERLAP;
   }
 }
+
+/** Characters of one text for a model: what most of them read without cutting (512 tokens). */
+const EMBEDDING_TEXT_CHARACTERS = 1600;
+/** Texts of one entry at most, so that a value of 1 MiB cannot keep a model busy; the built-in vectors cover it all. */
+const MAX_EMBEDDING_TEXTS = 16;
+
+/** The texts by which a model outside is to see an entry: key and value, a long value in pieces. */
+export function embeddingTexts({ key, value }: SearchDocument): string[] {
+  const texts: string[] = [];
+  for (let from = 0; from < value.length && texts.length < MAX_EMBEDDING_TEXTS; ) {
+    const end = wordBoundary(value, from + EMBEDDING_TEXT_CHARACTERS);
+    texts.push(value.slice(from, end));
+    from = end;
+  }
+  return [`${key}\n${texts[0] ?? ""}`, ...texts.slice(1)];
+}
+
+/** How far back a piece may end before its full length, to end between words. */
+const BOUNDARY_CHARACTERS = 100;
+
+/** Where to cut a text: behind white space if there is some, never inside a surrogate pair. */
+function wordBoundary(text: string, end: number): number {
+  if (end >= text.length) return text.length;
+  const tail = text.slice(end - BOUNDARY_CHARACTERS, end);
+  const space = tail.search(/\s\S*$/);
+  if (space >= 0) return end - BOUNDARY_CHARACTERS + space + 1;
+  return /[\ud800-\udbff]$/.test(tail) ? end - 1 : end;
+}

@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { Tokenizer } from "@huggingface/tokenizers";
+import type { Embedder } from "./embedder.ts";
+import { EmbeddingError } from "./embedder.ts";
+import type { Tensor } from "./safetensors.ts";
+import { readSafetensors } from "./safetensors.ts";
+
+/** Tokens of a text that count, as in Model2Vec itself. */
+const MAX_TOKENS = 512;
+/** Characters beyond which a text cannot matter, since no token is that long. */
+const MAX_CHARACTERS = MAX_TOKENS * 32;
+
+/**
+ * A Model2Vec model: a table of token vectors, of which a text's vector is the mean. The directory
+ * holds `model.safetensors` and `tokenizer.json`, as published.
+ */
+export class Model2VecEmbedder implements Embedder {
+  readonly model: string;
+  readonly dimensions: number;
+  readonly #tokenizer: Tokenizer;
+  readonly #embeddings: Float32Array;
+  /** token → row, when tokens share rows; token → weight, when they are not in the rows. */
+  readonly #rowOf: Float32Array | undefined;
+  readonly #weights: Float32Array | undefined;
+  readonly #unknown: number | undefined;
+
+  private constructor(
+    model: string,
+    tensors: Map<string, Tensor>,
+    tokenizer: Tokenizer,
+    unknown: number | undefined,
+  ) {
+    const embeddings = tensors.get("embeddings");
+    if (embeddings?.shape.length !== 2) throw new Error("model.safetensors has no table named embeddings");
+    this.model = model;
+    this.dimensions = embeddings.shape[1] as number;
+    this.#embeddings = embeddings.data;
+    this.#rowOf = tensors.get("mapping")?.data;
+    this.#weights = tensors.get("weights")?.data;
+    this.#tokenizer = tokenizer;
+    this.#unknown = unknown;
+  }
+
+  /** Reads a model. Throws an `EmbeddingError` that names the file at fault. */
+  static async load(directory: string): Promise<Model2VecEmbedder> {
+    try {
+      const tensors = readSafetensors(await readFile(join(directory, "model.safetensors")));
+      const settings = JSON.parse(await readFile(join(directory, "tokenizer.json"), "utf8"));
+      const unknown = unknownToken(settings);
+      return new Model2VecEmbedder(basename(directory), tensors, new Tokenizer(settings, {}), unknown);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : "it cannot be read";
+      throw new EmbeddingError(`the Model2Vec model in ${directory} cannot be used: ${reason}`, false);
+    }
+  }
+
+  async embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    return texts.map((text) => {
+      signal?.throwIfAborted();
+      return this.embedText(text);
+    });
+  }
+
+  /** The vector of one text, of length 1; zero when no token of it is known. */
+  embedText(text: string): Float32Array {
+    const { ids } = this.#tokenizer.encode(text.slice(0, MAX_CHARACTERS), { add_special_tokens: false });
+    const sum = new Float32Array(this.dimensions);
+    for (const token of ids.filter((id) => id !== this.#unknown).slice(0, MAX_TOKENS)) {
+      const row = this.#rowOf?.[token] ?? token;
+      const weight = this.#weights?.[token] ?? 1;
+      const at = row * this.dimensions;
+      for (let k = 0; k < sum.length; k++)
+        sum[k] = (sum[k] as number) + weight * (this.#embeddings[at + k] ?? 0);
+    }
+    const norm = Math.sqrt(sum.reduce((squares, x) => squares + x * x, 0));
+    return norm === 0 ? sum : sum.map((x) => x / norm);
+  }
+}
+
+/** The number of the token for what the vocabulary lacks: by name, or (Unigram) by number. */
+function unknownToken({
+  model,
+}: {
+  model: { unk_token?: string; unk_id?: number; vocab?: unknown };
+}): number | undefined {
+  if (typeof model.unk_id === "number") return model.unk_id;
+  const vocabulary = model.vocab as Record<string, number> | undefined;
+  return model.unk_token === undefined ? undefined : vocabulary?.[model.unk_token];
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Type } from "typebox";
+import { Compile } from "typebox/compile";
+import type { Embedder } from "./embedder.ts";
+import { EmbeddingError } from "./embedder.ts";
+import { MAX_DIMENSIONS } from "./vector-arena.ts";
+
+/** Texts in one request; servers commonly take more, but answer these in a second. */
+const BATCH = 64;
+/** How long to wait for one answer, in milliseconds. */
+const TIMEOUT_MS = 60_000;
+/** How often a request is made at most. Waits double from `FIRST_WAIT_MS` unless the server names one. */
+const ATTEMPTS = 4;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** Largest answer accepted: what a batch of the largest vectors comes to in JSON. */
+const MAX_ANSWER_BYTES = BATCH * MAX_DIMENSIONS * 32;
+
+const answer = Compile(
+  Type.Object({
+    data: Type.Array(
+      Type.Object({
+        index: Type.Integer({ minimum: 0 }),
+        embedding: Type.Array(Type.Number(), { minItems: 1, maxItems: MAX_DIMENSIONS }),
+      }),
+    ),
+  }),
+);
+
+export interface OpenAiSettings {
+  /** The API's base (`http://127.0.0.1:11434/v1`) or the whole address of its `embeddings`. */
+  url: string;
+  /** The model's name as the server knows it. */
+  model: string;
+  /** Sent as a bearer token. */
+  apiKey?: string;
+  /** Waits between attempts; tests shorten it. */
+  sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** Any server that speaks OpenAI's embeddings API: Ollama, vLLM, llama.cpp, text-embeddings-inference. */
+export class OpenAiEmbedder implements Embedder {
+  readonly model: string;
+  readonly #address: URL;
+  readonly #headers: Record<string, string>;
+  readonly #sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+
+  /** Throws an `EmbeddingError` for an address that is not http or https. */
+  constructor({ url, model, apiKey, sleep: wait }: OpenAiSettings) {
+    this.model = model;
+    this.#address = embeddingsAddress(url);
+    this.#headers = { "content-type": "application/json", accept: "application/json" };
+    if (apiKey !== undefined) this.#headers.authorization = `Bearer ${apiKey}`;
+    this.#sleep = wait ?? ((milliseconds, signal) => sleep(milliseconds, undefined, { signal }));
+  }
+
+  async embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    for (let from = 0; from < texts.length; from += BATCH) {
+      vectors.push(...(await this.#embedBatch(texts.slice(from, from + BATCH), signal)));
+    }
+    if (vectors.some(({ length }) => length !== vectors[0]?.length)) {
+      throw new EmbeddingError("the embeddings server answered with vectors of different lengths", false);
+    }
+    return vectors;
+  }
+
+  /** One request, repeated while the server is away or busy. */
+  async #embedBatch(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#request(texts, signal);
+      if (!(outcome instanceof Failure)) return outcome;
+      if (!outcome.temporary || attempt === ATTEMPTS)
+        throw new EmbeddingError(outcome.message, outcome.temporary);
+      const wait = outcome.waitMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1);
+      await this.#sleep(Math.min(wait, LONGEST_WAIT_MS), signal);
+    }
+  }
+
+  async #request(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[] | Failure> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    let response: Response;
+    let body: string;
+    try {
+      response = await fetch(this.#address, {
+        method: "POST",
+        headers: this.#headers,
+        body: JSON.stringify({ model: this.model, input: texts, encoding_format: "float" }),
+        // A redirect could carry texts and key to a place that no setting names.
+        redirect: "manual",
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      });
+      body = await readBounded(response);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof EmbeddingError) throw error;
+      return new Failure(`the embeddings server at ${this.#address.origin} cannot be reached`, true);
+    }
+    if (!response.ok) return failureOf(response);
+    return readVectors(body, texts.length);
+  }
+}
+
+/** A request that brought no vectors. */
+class Failure {
+  readonly message: string;
+  readonly temporary: boolean;
+  readonly waitMs: number | undefined;
+
+  constructor(message: string, temporary: boolean, waitMs?: number) {
+    this.message = message;
+    this.temporary = temporary;
+    this.waitMs = waitMs;
+  }
+}
+
+function embeddingsAddress(url: string): URL {
+  const address = URL.parse(url);
+  if (address === null || !/^https?:$/.test(address.protocol)) {
+    throw new EmbeddingError("the address of the embeddings server must be an http or https URL", false);
+  }
+  if (!address.pathname.endsWith("/embeddings")) {
+    address.pathname = `${address.pathname.replace(/\/+$/, "")}/embeddings`;
+  }
+  return address;
+}
+
+function failureOf(response: Response): Failure {
+  const temporary = response.status === 429 || response.status === 408 || response.status >= 500;
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const hint = temporary ? "it will be asked again" : "check the settings' url, model and api_key_file";
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  return new Failure(`the embeddings server answered ${response.status}; ${hint}`, temporary, wait);
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_ANSWER_BYTES)
+      throw new EmbeddingError("the embeddings server's answer is too large", false);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function readVectors(body: string, count: number): Float32Array[] {
+  const malformed = new EmbeddingError(
+    "the embeddings server's answer is not that of an OpenAI-compatible embeddings API",
+    false,
+  );
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    throw malformed;
+  }
+  if (!answer.Check(parsed) || parsed.data.length !== count) throw malformed;
+  const vectors: Float32Array[] = [];
+  for (const { index, embedding } of parsed.data) vectors[index] = Float32Array.from(embedding);
+  if (vectors.length !== count || vectors.includes(undefined as unknown as Float32Array)) throw malformed;
+  return vectors;
+}
