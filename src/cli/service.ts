@@ -10,7 +10,7 @@ import { type Clock, RandomPool, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import type { Serve } from "./listener.ts";
-import type { Logger } from "./logger.ts";
+import type { Logger, LogLevel } from "./logger.ts";
 import { isWritable, Sweeper } from "./upkeep.ts";
 
 /** What the search indexes of one reader thread may occupy. */
@@ -67,7 +67,8 @@ function appDeps(parts: ServiceParts, pool: WorkspacePool): Omit<AppDeps, "peerO
     workspaces: pool,
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
     isReady: () => isWritable(directory.root),
-    log: (entry) => logger.info("request", { ...entry }),
+    logs: (status) => logger.writes(levelOf(status)),
+    log: (entry) => logger[levelOf(entry.status)]("request", { ...entry }),
     onInternalError: (error, requestId) =>
       logger.error("unexpected failure", {
         request_id: requestId,
@@ -80,6 +81,15 @@ function appDeps(parts: ServiceParts, pool: WorkspacePool): Omit<AppDeps, "peerO
     requestsPerSecond: settings.rate_limit,
     ...(settings.tls === "off" ? { trustedProxies: new TrustedProxies(settings.trusted_proxies) } : {}),
   };
+}
+
+/**
+ * What was done stands in the audit trail; the log tells, unless asked for more, what was refused or
+ * failed, which the trail does not hold.
+ */
+function levelOf(status: number): LogLevel {
+  if (status >= 500) return "error";
+  return status >= 400 ? "info" : "debug";
 }
 
 /** Where an error happened; its message is left out, since it may repeat what a client sent. */

@@ -15,8 +15,9 @@ export interface AppDeps {
   authenticate: Authenticate;
   /** Whether the storage can be written and is migrated. */
   isReady(): boolean | Promise<boolean>;
-  /** Told of every request once its answer is known. */
+  /** Told of every request once its answer is known, or of those whose status `logs` says yes to. */
   log(entry: RequestLogEntry): void;
+  logs?(status: number): boolean;
   /** Told what went wrong inside; the client sees only `internal`. */
   onInternalError(error: unknown, requestId: string): void;
   /** A monotonic clock in milliseconds. */
@@ -139,7 +140,8 @@ export class Pipeline {
   }
 
   #done(exchange: Exchange, response: Response): Response {
-    this.#deps.log(exchange.logEntry(response.status, this.#deps.monotonicMs()));
+    const { logs, log, monotonicMs } = this.#deps;
+    if (logs === undefined || logs(response.status)) log(exchange.logEntry(response.status, monotonicMs()));
     return response;
   }
 }
