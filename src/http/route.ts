@@ -106,8 +106,14 @@ export function route<
     bodyOptional: definition.bodyOptional ?? false,
     explain: definition.explain,
     unfindable: definition.unfindable ?? "not_found",
-    docs: definition.docs,
+    docs: withUnfindable(definition.docs, definition.unfindable),
     // The pipeline hands over exactly what these validators made.
     input: definition.input as Route["input"],
   };
+}
+
+/** What a path parameter can be answered with is documented with the route's other problems. */
+function withUnfindable(docs: RouteDocs, unfindable: ProblemCode | undefined): RouteDocs {
+  if (unfindable === undefined) return docs;
+  return { ...docs, problems: [...new Set([...(docs.problems ?? []), unfindable])] };
 }
