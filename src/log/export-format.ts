@@ -6,7 +6,7 @@
  *
  *   {"format": "governd.audit-export/1", "workspace_id", "agent_id"|null, "start_time"|null,
  *    "end_time"|null, "exported_at", "event_count", "starts_after": {"agent_seq", "hash"}|null,
- *    "events": [ … ], "seal": …|null, "public_key": …|null}
+ *    "proof": …|null, "events": [ … ], "seal": …|null, "public_key": …|null}
  *
  * In `ndjson` a line `{"type": "header", …}` with all of these but the events, a line
  * `{"type": "event", …}` for each event, and a last line `{"type": "trailer", "event_count", "head"}`,
@@ -15,7 +15,15 @@
  * Events stand in seq order. `agent_id` null means the whole workspace, without gaps in seq;
  * otherwise it is one agent's chain. `starts_after` names the agent's event before the first one
  * here, when a window of time cut it off; it is null for the beginning of a chain and for a whole
- * workspace, whose events name their predecessors themselves. An export without its end (the
+ * workspace, whose events name their predecessors themselves.
+ *
+ * `seal` is a seal (seal.ts) over at least these events, `public_key` the key that made it, as a
+ * verifier key (note.ts). `proof` connects them, hashes in hex: for a whole workspace `{"before",
+ * "after"}`, the subtrees on both sides of its run of events (proof.ts, RangeProof), which prove that
+ * none is missing between; for one agent's chain `{"path"}`, the inclusion proof of its last event,
+ * whose links reach all events before it.
+ *
+ * An export without its end (the
  * trailer, or the closing brace) is incomplete and proves nothing about what is missing.
  */
 import Type, { type Static } from "typebox";
@@ -31,6 +39,12 @@ const NullableString = Type.Union([Type.String(), Type.Null()]);
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
+/** Far more than any proof has. */
+const MAX_HASHES = 128;
+const Hashes = Type.Array(Hash, { maxItems: MAX_HASHES });
+const RangeSchema = Type.Object({ before: Hashes, after: Hashes }, { additionalProperties: false });
+const PathSchema = Type.Object({ path: Hashes }, { additionalProperties: false });
+
 const HeaderSchema = Type.Object(
   {
     format: Type.Literal(EXPORT_FORMAT),
@@ -44,6 +58,7 @@ const HeaderSchema = Type.Object(
       Type.Object({ agent_seq: Count, hash: Hash }, { additionalProperties: false }),
       Type.Null(),
     ]),
+    proof: Type.Optional(Type.Union([RangeSchema, PathSchema, Type.Null()])),
     seal: NullableString,
     public_key: NullableString,
   },
@@ -54,6 +69,9 @@ const TrailerSchema = Type.Object(
   { type: Type.Literal("trailer"), event_count: Count, head: Type.Union([Hash, Type.Null()]) },
   { additionalProperties: false },
 );
+
+/** What connects an export's events with its seal. */
+export type ExportProof = Static<typeof RangeSchema> | Static<typeof PathSchema>;
 
 /** What an export says about itself; in `json` the members beside `events`. */
 export type ExportHeader = Static<typeof HeaderSchema>;

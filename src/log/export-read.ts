@@ -12,9 +12,11 @@ import {
   type ExportTrailer,
   MAX_RECORD_CHARS,
 } from "./export-format.ts";
+import { checkExportSeal } from "./export-seal.ts";
 import { JsonScanError, JsonScanner } from "./json-scan.ts";
 import { hasRepeatedMember, parseJson, parseStrictJson, StrictJsonError } from "./json-strict.ts";
 import { type ExportedEvent, renderEvent, storedFromPresented } from "./present.ts";
+import type { Seal } from "./seal.ts";
 import { LogVerifier, type VerificationReport } from "./verify.ts";
 
 /** What the verification of an export found. */
@@ -37,10 +39,23 @@ export class ExportVerifier {
   #pending = "";
   #verifier: LogVerifier | null = null;
   #undetermined: string | null = null;
+  readonly #trusted: Uint8Array | null;
+  readonly #anchors: readonly Seal[];
   header: ExportHeader | null = null;
   trailer: ExportTrailer | null = null;
   /** What the events are; set by the reader before the first of them. */
   scope: "workspace" | "agent" = "workspace";
+
+  /**
+   * @param trust the key that the auditor trusts (32 raw bytes), and seals kept from earlier
+   */
+  constructor({
+    publicKey = null,
+    anchors = [],
+  }: { publicKey?: Uint8Array | null; anchors?: readonly Seal[] } = {}) {
+    this.#trusted = publicKey;
+    this.#anchors = anchors;
+  }
 
   /** Events read so far; for progress. */
   get eventsChecked(): number {
@@ -65,8 +80,8 @@ export class ExportVerifier {
       this.#reader?.end();
     });
     const { header, trailer } = this;
-    const verifier =
-      this.#verifier ?? new LogVerifier({ scope: "workspace", start: "anywhere", contents: false });
+    const verifier = this.#verifier ?? this.#newVerifier();
+    if (header !== null) checkExportSeal(verifier, header);
     const complete = this.#undetermined === null;
     const report = verifier.finish({
       ...(header && { workspaceId: header.workspace_id, agentId: header.agent_id }),
@@ -80,11 +95,7 @@ export class ExportVerifier {
 
   /** Takes an event as text. `line`: it came as a line of ndjson, with its `type`. */
   event(text: string, value: JsonObject, line: boolean): void {
-    this.#verifier ??= new LogVerifier({
-      scope: this.scope,
-      start: "anywhere",
-      contents: false,
-    });
+    this.#verifier ??= this.#newVerifier();
     let stored: ExportedEvent;
     try {
       stored = storedFromPresented(value);
@@ -101,6 +112,13 @@ export class ExportVerifier {
       return;
     }
     this.#verifier.add([stored]);
+  }
+
+  #newVerifier(): LogVerifier {
+    const seals = { trusted: this.#trusted, offered: [] };
+    const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", contents: false, seals });
+    for (const anchor of this.#anchors) verifier.anchor(anchor);
+    return verifier;
   }
 
   #take(text: string, last: boolean): void {

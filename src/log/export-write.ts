@@ -1,9 +1,11 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import { parseEvent } from "./event.ts";
-import { EXPORT_FORMAT, type ExportHeader } from "./export-format.ts";
+import { EXPORT_FORMAT, type ExportHeader, type ExportProof } from "./export-format.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
+import { inclusionProof, rangeProof } from "./proof.ts";
 import type { StoredEvent } from "./rows.ts";
+import type { TileReader } from "./tiles.ts";
 
 /** Produces the pieces of one export, to be sent or written one after another. */
 export interface ExportWriter {
@@ -13,6 +15,26 @@ export interface ExportWriter {
   event(stored: StoredEvent): string;
   /** What comes after the last event. @throws RangeError when events are missing or too many */
   end(): string;
+}
+
+/**
+ * What connects an export with a seal over `size` events; null for an export without events.
+ *
+ * @param agentId whose chain is exported; null for the whole workspace
+ * @param run the seqs of the first and the last event of the export
+ */
+export async function exportProof(
+  agentId: string | null,
+  run: { first: number; last: number } | null,
+  size: number,
+  reader: TileReader,
+): Promise<ExportProof | null> {
+  if (run === null) return null;
+  const hex = (hashes: readonly Uint8Array[]): string[] =>
+    hashes.map((hash) => Buffer.from(hash).toString("hex"));
+  if (agentId !== null) return { path: hex(await inclusionProof(run.last, size, reader)) };
+  const { before, after } = await rangeProof(run.first, run.last + 1, size, reader);
+  return { before: hex(before), after: hex(after) };
 }
 
 /** The content type of each format. */

@@ -82,3 +82,17 @@ export class ProblemList {
     }
   }
 }
+
+/** What a verification comes to: tampering found outranks what could not be established. */
+export type Verdict = "verified" | "tampered" | "undetermined";
+
+/** The verdict of a report: of a log, a workspace or an export. */
+export function verdictOf(report: {
+  problemCount: number;
+  seals?: { undetermined: readonly string[] } | null;
+  undetermined?: string | null;
+}): Verdict {
+  if (report.problemCount > 0) return "tampered";
+  const open = (report.undetermined ?? null) !== null || (report.seals?.undetermined.length ?? 0) > 0;
+  return open ? "undetermined" : "verified";
+}

@@ -45,6 +45,7 @@ export class SealAudit {
   readonly #named = new Map<string, number>();
   /** Keys at hand, by fingerprint. */
   readonly #keys = new Map<string, Uint8Array>();
+  readonly #offered: Uint8Array[] = [];
   readonly #trusted = new Set<string>();
   #newestSize = 0;
   #sealedThrough: number | null = null;
@@ -58,7 +59,7 @@ export class SealAudit {
   constructor(options: SealAuditOptions, report: (problem: Problem) => void) {
     this.#options = options;
     this.#report = report;
-    for (const key of options.offered) this.#keys.set(sha256Hex(key), key);
+    for (const key of options.offered) this.offerKey(key);
     if (options.trusted === null) return;
     this.#keys.set(sha256Hex(options.trusted), options.trusted);
     this.#trusted.add(sha256Hex(options.trusted));
@@ -84,9 +85,15 @@ export class SealAudit {
     this.#wait();
   }
 
+  /** Adds a key that came with the evidence, 32 raw bytes. */
+  offerKey(key: Uint8Array): void {
+    this.#offered.push(key);
+    this.#keys.set(sha256Hex(key), key);
+  }
+
   /** Takes note of a sealing key that event `seq` names by its fingerprint. */
   nameKey(fingerprint: string, seq: number): void {
-    if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq + 1);
+    if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq === 0 ? 0 : seq + 1);
     if (seq === 0 && this.#options.trusted === null) this.#trusted.add(fingerprint);
   }
 
@@ -98,6 +105,32 @@ export class SealAudit {
       this.#compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId);
     }
     this.#wait();
+  }
+
+  /**
+   * Takes a seal whose root was proved to cover event `through` and what was fed before it, other
+   * than by growing the whole tree.
+   */
+  proved(seal: Seal, through: number | null): void {
+    this.#checked += 1;
+    this.#checkSignature(seal, through);
+  }
+
+  /** Takes back the given seals that still wait: those that the log here cannot be compared with. */
+  takeAnchors(): Seal[] {
+    const waiting = this.#anchors.splice(0);
+    this.#wait();
+    return waiting;
+  }
+
+  /** Adds something that was asked for and cannot be established. */
+  cannotTell(reason: string): void {
+    this.#undetermined.push(reason);
+  }
+
+  /** Notes that a seal which the auditor brought covers everything up to an event. */
+  anchored(through: number): void {
+    this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
   }
 
   /** Says what the seals establish. Those that still wait cover more than the log holds. */
@@ -128,11 +161,11 @@ export class SealAudit {
     } else if (!sameHash(seal.root, root)) {
       this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
     } else {
-      this.#checkSignature(seal);
+      this.#checkSignature(seal, seal.size > 0 ? seal.size - 1 : null);
     }
   }
 
-  #checkSignature(seal: Seal): void {
+  #checkSignature(seal: Seal, through: number | null): void {
     let missing = this.#named.size === 0;
     const candidates = new Set([...this.#trusted, ...this.#named.keys()]);
     for (const fingerprint of candidates) {
@@ -145,17 +178,21 @@ export class SealAudit {
         return;
       }
       if (verdict === "good") {
-        if (this.#trusted.has(fingerprint)) this.#sealed(seal);
+        if (this.#trusted.has(fingerprint)) this.#sealed(seal, through);
         return;
       }
     }
-    if (missing) this.#unverified += 1;
+    // Where the log names no key, a key that came with it vouches for nothing, but must fit.
+    const enclosed = this.#named.size === 0 ? this.#offered : [];
+    if (enclosed.some((key) => checkSeal(seal, key) === "bad")) {
+      this.#problem("seal_signature", seal, "a seal's signature is not right");
+    } else if (missing) this.#unverified += 1;
     else this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
   }
 
   /** A good seal by a trusted key: what it covers is sealed, and the keys named there are trusted. */
-  #sealed(seal: Seal): void {
-    if (seal.size > 0) this.#sealedThrough = Math.max(this.#sealedThrough ?? 0, seal.size - 1);
+  #sealed(seal: Seal, through: number | null): void {
+    if (through !== null) this.#sealedThrough = Math.max(this.#sealedThrough ?? 0, through);
     for (const [fingerprint, from] of this.#named) if (from <= seal.size) this.#trusted.add(fingerprint);
   }
 
@@ -172,7 +209,7 @@ export class SealAudit {
         `the first ${seal.size} events are not the ones of the given seal`,
       );
     } else if (seal.size > 0) {
-      this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, seal.size - 1);
+      this.anchored(seal.size - 1);
     }
   }
 

@@ -205,9 +205,19 @@ export class LogVerifier {
     this.#seals?.anchor(seal);
   }
 
-  /** The run of leaves that was fed; null unless the tree was asked for and something was fed. */
+  /** The run of leaves that was fed; null unless seals were asked for and something was fed. */
   get tree(): CompactRange | null {
     return this.#tree;
+  }
+
+  /** The last event that was fed, and its hash. */
+  get last(): Readonly<ChainState["last"]> | null {
+    return this.#last;
+  }
+
+  /** What is known of the seals; null unless they were asked for. */
+  get seals(): SealAudit | null {
+    return this.#seals;
   }
 
   /** Counts something that stands where an event should, and is none. */

@@ -19,6 +19,9 @@ export interface NewEvent {
   actor?: string;
 }
 
+/** An event with nothing erased, all in text. */
+export type SampleEvent = StoredEvent & { canonical: string; details: string; salt: string; hash: string };
+
 /** A number as the 26 characters of a TypeID. */
 export function typeId(prefix: string, number: number): string {
   let text = "";
@@ -30,17 +33,15 @@ export function typeId(prefix: string, number: number): string {
 
 /** A log that grows in memory. Everything in it is determined by what is appended. */
 export class SampleLog {
-  readonly events: (StoredEvent & { canonical: string; details: string; salt: string; hash: string })[] = [];
+  readonly events: SampleEvent[] = [];
   readonly contents: StoredContent[] = [];
   readonly heads = new Map<string | null, { agent_seq: number; hash: string }>();
 
-  constructor(readonly workspaceId: string = WORKSPACE) {
-    this.append({
-      agent: null,
-      operation: "workspace.create",
-      actor: "cli",
-      details: { signing_key: "ab".repeat(32) },
-    });
+  constructor(
+    readonly workspaceId: string = WORKSPACE,
+    genesis: JsonObject = { signing_key: "ab".repeat(32) },
+  ) {
+    this.append({ agent: null, operation: "workspace.create", actor: "cli", details: genesis });
   }
 
   append(event: NewEvent): number {
