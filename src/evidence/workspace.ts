@@ -100,7 +100,6 @@ async function prepare(reader: Reader, scope: VerificationScope): Promise<Stored
   const verifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "beginning",
-    contents: false,
     onEvent: (event, details) => {
       tally.add(event, details);
       census.replay.add(event, details);

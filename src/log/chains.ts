@@ -1,6 +1,5 @@
 /** The head of one agent's chain while a log is verified, and what is reported of it. */
 import type { AuditEventBody } from "./event.ts";
-import { Inventory } from "./inventory.ts";
 import type { FirstInvalid } from "./problems.ts";
 
 /** An event named by its places and its hash. */
@@ -19,7 +18,6 @@ export interface ChainState {
   events: number;
   intact: boolean;
   firstInvalid: FirstInvalid | null;
-  inventory: Inventory;
 }
 
 /** What is reported of one agent's chain; `agent_id` null is the workspace's own. */
@@ -35,7 +33,7 @@ export interface AgentReport {
 /** A chain that has just begun. */
 export function newChain(event: AuditEventBody, hash: string): ChainState {
   const first = { event, hash };
-  return { first, last: first, events: 1, intact: true, firstInvalid: null, inventory: new Inventory() };
+  return { first, last: first, events: 1, intact: true, firstInvalid: null };
 }
 
 /** The report of a chain as far as it was followed. */

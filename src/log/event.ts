@@ -40,9 +40,10 @@
  *   data.write, allowed            key, value_digest = hex SHA-256 of JCS({key, metadata, value})
  *   config.update, config.rollback version, config_digest = hex SHA-256 of JCS(config)
  *   checkpoint.create              checkpoint_id, as_of_seq, entry_count, label, metadata
- *   checkpoint.restore             checkpoint_id, safety_checkpoint_id; with a new config also
- *                                  config_version and config_digest
- *   workspace.create               signing_key = hex SHA-256 of the raw Ed25519 public key
+ *   checkpoint.restore             checkpoint_id, safety_checkpoint_id, safety_entry_count; with a new
+ *                                  config also config_version and config_digest
+ *   workspace.create               signing_key = hex SHA-256 of the raw Ed25519 public key that seals
+ *   seal.rotate_key                signing_key of the key that seals from here on
  *
  * ## Worked example
  * The second event of a workspace, the first of agent `support-bot`:

@@ -116,7 +116,7 @@ export class ExportVerifier {
 
   #newVerifier(): LogVerifier {
     const seals = { trusted: this.#trusted, offered: [] };
-    const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", contents: false, seals });
+    const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", seals });
     for (const anchor of this.#anchors) verifier.anchor(anchor);
     return verifier;
   }

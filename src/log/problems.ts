@@ -25,7 +25,6 @@ export const PROBLEM_MEANINGS = {
     "the stored entries are not those that the log leaves: one is gone, was put back, or its life was altered",
   schema_mismatch: "the file's tables are not those that governd makes",
   content_missing: "a stored record is gone although nothing in the log removed it",
-  export_malformed: "the export is not of the form it claims",
   export_window: "the events are not the ones that the export's header announces",
   export_count: "the export does not hold as many events as it says",
   head_mismatch:

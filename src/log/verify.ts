@@ -1,19 +1,17 @@
 /**
  * The verifier of the audit log, shared by the daemon and the offline command. It is pure: it is
- * fed events in seq order, batch by batch, with the stored things that these events wrote, and at
- * the end says what holds. Its memory does not grow with the log, except for one head per agent.
+ * fed events in seq order, batch by batch, and at the end says what holds. What is stored beside
+ * the log is checked by who reads it, with the help of `onEvent`, and reported here. Its memory does not grow with the log, except for one head per agent.
  */
 import type { JsonObject } from "../json.ts";
 import { type AgentReport, type ChainState, chainReport, type EventReference, newChain } from "./chains.ts";
-import { contentProblem, describe } from "./contents.ts";
 import { type AuditEventBody, EventFormatError, genesisProblem, parseEvent } from "./event.ts";
 import { commitmentOfText, eventHash, isSalt, ZERO_HASH } from "./hash.ts";
-import { concernsInventory } from "./inventory.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "./jcs.ts";
 import { isPlainlyCanonicalObject } from "./jcs-check.ts";
 import { CompactRange, EMPTY_ROOT } from "./merkle.ts";
 import { type FirstInvalid, type Problem, type ProblemCode, ProblemList } from "./problems.ts";
-import type { StoredContent, StoredEvent, StoredHead } from "./rows.ts";
+import type { StoredEvent } from "./rows.ts";
 import type { Seal } from "./seal.ts";
 import { ROTATE_SEAL_KEY, SealAudit, type SealAuditOptions, type SealReport } from "./seal-audit.ts";
 
@@ -23,8 +21,6 @@ export interface VerifierOptions {
   scope: "workspace" | "agent";
   /** Whether the first event is the first there is. A window of time begins anywhere. */
   start: "beginning" | "anywhere";
-  /** Whether stored entries, configs and checkpoints are fed too, so that a missing one counts. */
-  contents: boolean;
   /** Given when seals are to be checked; the tree is computed only then. */
   seals?: SealAuditOptions;
   /** Told of every well-formed event, with its details where they are there and genuine. */
@@ -116,60 +112,17 @@ export class LogVerifier {
     return this.#events;
   }
 
-  /**
-   * Checks the next events, and the stored things whose seq lies among them (in seq order).
-   * What names a seq beyond the last event is fed with an empty list of events.
-   */
-  add(events: readonly StoredEvent[], contents: readonly StoredContent[] = []): void {
-    let at = 0;
+  /** Checks the next events. */
+  add(events: readonly StoredEvent[]): void {
     for (const stored of events) {
       this.#events += 1;
       const event = this.#checkEvent(stored);
-      const genuine = event !== null && this.#checkDetails(stored, event);
-      const details = genuine ? stored.details : null;
-      if (event !== null) this.#noteKeys(event, details);
-      this.#checkSeals();
-      if (event === null) continue;
-      this.#options.onEvent?.(event, details);
-      if (!this.#options.contents) continue;
-      const from = at;
-      while (at < contents.length && (contents[at] as StoredContent).seq <= event.seq) at += 1;
-      if (at === from && !concernsInventory(event)) continue;
-      this.#checkContents(
-        event,
-        details === null ? null : (JSON.parse(details) as JsonObject),
-        contents.slice(from, at),
-      );
-    }
-    for (const content of contents.slice(at)) this.#orphan(content);
-  }
-
-  /** Compares the heads that are stored beside the log; every chain must have one. Feed them last. */
-  compareHeads(heads: Iterable<StoredHead>): void {
-    const missing = new Set(this.#chains.keys());
-    for (const head of heads) {
-      const chain = this.#chains.get(head.agentId);
-      missing.delete(head.agentId);
-      if (chain === undefined) {
-        const message = "a stored head names a chain that is not in the log";
-        this.#problems.add({ code: "head_mismatch", seq: null, id: null, message });
-      } else if (!headAgrees(head, chain)) {
-        this.#problem(
-          "head_mismatch",
-          chain.last.event,
-          "the stored head is not the last event of its chain",
-        );
-      } else if (head.liveEntries !== undefined && head.liveEntries !== chain.inventory.liveEntries) {
-        this.#problem(
-          "content_missing",
-          chain.last.event,
-          "the agent does not hold as many entries as it is said to",
-        );
+      if (event !== null) {
+        const details = this.#checkDetails(stored, event) ? stored.details : null;
+        this.#noteKeys(event, details);
+        this.#options.onEvent?.(event, details);
       }
-    }
-    for (const agentId of missing) {
-      const { event } = (this.#chains.get(agentId) as ChainState).last;
-      this.#problem("head_mismatch", event, "the head of this chain is not stored");
+      this.#checkSeals();
     }
   }
 
@@ -229,11 +182,6 @@ export class LogVerifier {
   /** Says what was found. Nothing can be fed afterwards. */
   finish(expected: Expectations = {}): VerificationReport {
     this.#compare(expected);
-    for (const { inventory, last } of this.#chains.values()) {
-      if (inventory.checkpointsBalance) continue;
-      const message = "a checkpoint is gone that no event deleted, or is still there after its deletion";
-      this.#problem("content_missing", last.event, message);
-    }
     const seals = this.#seals?.finish() ?? null;
     const chainIntact = this.#intact;
     return {
@@ -370,31 +318,6 @@ export class LogVerifier {
     return false;
   }
 
-  /** The stored things up to this event, most of which it wrote. */
-  #checkContents(event: AuditEventBody, details: JsonObject | null, stored: readonly StoredContent[]): void {
-    const { inventory } = this.#chains.get(event.agent_id) as ChainState;
-    const own: StoredContent[] = [];
-    for (const content of stored) {
-      if (content.seq !== event.seq) {
-        this.#orphan(content);
-        continue;
-      }
-      own.push(content);
-      const found = contentProblem(content, event, details);
-      if (found !== null) this.#problem(found.code, event, found.message);
-      else if (content.kind === "entry" && content.live === true) inventory.liveEntries += 1;
-    }
-    if (concernsInventory(event) && inventory.take(event, details, own)) {
-      this.#problem("content_missing", event, "the config version that this event made is not stored");
-    }
-  }
-
-  #orphan(content: StoredContent): void {
-    const message = `${describe(content)} names an event that is not in the log`;
-    this.#problems.add({ code: "content_orphan", seq: content.seq, id: null, message });
-    this.#blame(content.agentId, content.seq, null, message, false);
-  }
-
   #malformed(given: number | undefined, reason: string): void {
     const seq = given ?? this.#nextSeq ?? 0;
     this.#problems.add({ code: "event_malformed", seq, id: null, message: `not an event: ${reason}` });
@@ -450,12 +373,6 @@ export class LogVerifier {
       fail("head_mismatch", "the last event is not the one that is stated to be the last");
     }
   }
-}
-
-function headAgrees(head: StoredHead, { first, last }: ChainState): boolean {
-  return (
-    head.hash === last.hash && head.agentSeq === last.event.agent_seq && head.firstSeq === first.event.seq
-  );
 }
 
 function isCanonicalObject(text: string): boolean {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/json.ts";
 import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
 import { configDigest, detailsCommitment, eventHash, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
-import type { StoredContent, StoredEvent } from "../../src/log/rows.ts";
+import type { StoredEvent } from "../../src/log/rows.ts";
 
 export const WORKSPACE = "ws_01h455vb4pex5vsknk084sn02q";
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -34,7 +34,6 @@ export function typeId(prefix: string, number: number): string {
 /** A log that grows in memory. Everything in it is determined by what is appended. */
 export class SampleLog {
   readonly events: SampleEvent[] = [];
-  readonly contents: StoredContent[] = [];
   readonly heads = new Map<string | null, { agent_seq: number; hash: string }>();
 
   constructor(
@@ -74,23 +73,12 @@ export class SampleLog {
 
   write(agent: string, key: string, value: string, metadata: JsonObject = {}): number {
     const details = { key, value_digest: valueDigest(key, metadata, value) };
-    const seq = this.append({ agent, operation: "data.write", result: "allowed", details });
-    this.contents.push({
-      kind: "entry",
-      seq,
-      agentId: agent,
-      key,
-      metadata: canonicalJson(metadata),
-      value: JSON.stringify(value),
-    });
-    return seq;
+    return this.append({ agent, operation: "data.write", result: "allowed", details });
   }
 
   configure(agent: string, version: string, config: JsonObject): number {
     const details = { version, config_digest: configDigest(config) };
-    const seq = this.append({ agent, operation: "config.update", details });
-    this.contents.push({ kind: "config", seq, agentId: agent, version, config: canonicalJson(config) });
-    return seq;
+    return this.append({ agent, operation: "config.update", details });
   }
 }
 

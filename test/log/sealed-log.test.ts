@@ -19,7 +19,7 @@ interface Evidence {
 
 function verify({ events, seals = [], anchors = [], trusted, offered = [] }: Evidence): VerificationReport {
   const keys = { trusted: trusted?.publicKey ?? null, offered: offered.map(({ publicKey }) => publicKey) };
-  const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: false, seals: keys });
+  const verifier = new LogVerifier({ scope: "workspace", start: "beginning", seals: keys });
   verifier.expectSeals(seals.map(parseSeal));
   for (const anchor of anchors) verifier.anchor(parseSeal(anchor));
   for (let at = 0; at < events.length; at += 7) verifier.add(events.slice(at, at + 7));

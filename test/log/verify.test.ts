@@ -2,15 +2,14 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
-import { canonicalJson } from "../../src/log/jcs.ts";
 import { MAX_REPORTED_PROBLEMS } from "../../src/log/problems.ts";
-import type { StoredContent, StoredEvent } from "../../src/log/rows.ts";
+import type { StoredEvent } from "../../src/log/rows.ts";
 import { LogVerifier, type VerificationReport } from "../../src/log/verify.ts";
 import { SampleLog, sampleLog, typeId } from "./sample.ts";
 
-function verify(events: readonly StoredEvent[], contents: readonly StoredContent[] = []): VerificationReport {
-  const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: contents.length > 0 });
-  verifier.add(events, contents);
+function verify(events: readonly StoredEvent[]): VerificationReport {
+  const verifier = new LogVerifier({ scope: "workspace", start: "beginning" });
+  verifier.add(events);
   return verifier.finish();
 }
 
@@ -25,7 +24,7 @@ const codes = (report: VerificationReport): string[] => report.problems.map(({ c
 describe("the verifier", () => {
   test("a genuine log holds, in batches of any size, and says what it saw", () => {
     const log = sampleLog(50);
-    const whole = verify(log.events, log.contents);
+    const whole = verify(log.events);
     expect(whole).toMatchObject({
       valid: true,
       chainIntact: true,
@@ -38,10 +37,9 @@ describe("the verifier", () => {
     expect(whole.chainStart?.seq).toBe(0);
     expect(whole.chainEnd).toMatchObject({ seq: 49, hash: log.events[49]?.hash as string });
     for (const size of [1, 7, 49]) {
-      const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: true });
+      const verifier = new LogVerifier({ scope: "workspace", start: "beginning" });
       for (let at = 0; at < 50; at += size) {
-        const contents = log.contents.filter(({ seq }) => seq >= at && seq < at + size);
-        verifier.add(log.events.slice(at, at + size), contents);
+        verifier.add(log.events.slice(at, at + size));
       }
       expect(verifier.finish()).toEqual(whole);
     }
@@ -61,7 +59,7 @@ describe("the verifier", () => {
     const log = sampleLog(40);
     const chain = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
     const check = (events: readonly StoredEvent[]) => {
-      const verifier = new LogVerifier({ scope: "agent", start: "beginning", contents: false });
+      const verifier = new LogVerifier({ scope: "agent", start: "beginning" });
       verifier.add(events);
       return verifier.finish({ agentId: "beta" });
     };
@@ -197,7 +195,7 @@ describe("the verifier", () => {
     const theirs = new SampleLog(typeId("ws", 3));
     for (let i = 1; i < 10; i++) theirs.write("alpha", "k", "v");
     expect(codes(verify([...ours.slice(0, 5), ...theirs.events.slice(5)]))).toContain("wrong_workspace");
-    const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: false });
+    const verifier = new LogVerifier({ scope: "workspace", start: "beginning" });
     verifier.add(ours);
     expect(codes(verifier.finish({ workspaceId: typeId("ws", 3) }))).toEqual(["wrong_workspace"]);
   });
@@ -219,74 +217,5 @@ describe("the verifier", () => {
     expect(report.problemCount).toBe(MAX_REPORTED_PROBLEMS + 101);
     expect(report.problems).toHaveLength(MAX_REPORTED_PROBLEMS);
     expect(report.agents[1]?.first_invalid?.seq).toBe(1);
-  });
-});
-
-describe("stored data against the events that wrote it", () => {
-  const log = sampleLog(30);
-  const withContents = (contents: readonly StoredContent[]): VerificationReport => {
-    const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: true });
-    verifier.add(log.events, contents);
-    return verifier.finish();
-  };
-  const entryAt = log.contents.findIndex(({ kind }) => kind === "entry");
-  const entry = log.contents[entryAt] as StoredContent & { kind: "entry" };
-  const config = log.contents[0] as StoredContent & { kind: "config" };
-
-  test("any change to an entry is found", () => {
-    for (const change of [
-      { value: '"other"' },
-      { key: "other" },
-      { metadata: "{}" },
-      { agentId: "beta2" },
-      { metadata: "[" },
-    ]) {
-      const report = withContents(log.contents.with(entryAt, { ...entry, ...change }));
-      expect(report).toMatchObject({ valid: false, chainIntact: true });
-      expect(report.firstInvalid?.seq).toBe(entry.seq);
-    }
-  });
-
-  test("metadata that is stored in another form of the same value is the same", () => {
-    const metadata = JSON.stringify({ source: "test", confidence: 0.5 }, null, 1);
-    expect(withContents(log.contents.with(entryAt, { ...entry, metadata })).valid).toBe(true);
-  });
-
-  test("any change to a config is found, and a config that is gone", () => {
-    for (const change of [{ config: "{}" }, { version: "v2" }, { agentId: "beta" }]) {
-      expect(withContents(log.contents.with(0, { ...config, ...change })).valid).toBe(false);
-    }
-    expect(codes(withContents(log.contents.slice(1)))).toEqual(["content_missing"]);
-  });
-
-  test("an entry that no event wrote is found", () => {
-    const readSeq = log.events.findIndex(({ canonical }) => parseEvent(canonical).operation === "data.read");
-    const agentId = parseEvent(log.events[readSeq]?.canonical as string).agent_id as string;
-    const foreign = { ...entry, seq: readSeq, agentId };
-    expect(codes(withContents([...log.contents, foreign].sort((a, b) => a.seq - b.seq)))).toEqual([
-      "content_orphan",
-    ]);
-    expect(codes(withContents([...log.contents, { ...entry, seq: 1000 }]))).toEqual(["content_orphan"]);
-  });
-
-  test("an entry whose proof was erased is not taken on trust", () => {
-    const erased = log.events.with(entry.seq, {
-      ...log.events[entry.seq],
-      details: null,
-      salt: null,
-    } as never);
-    const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: true });
-    verifier.add(erased, log.contents);
-    expect(codes(verifier.finish())).toEqual(["content_unprovable"]);
-  });
-
-  test("no report repeats what is stored", () => {
-    const secret = {
-      ...entry,
-      value: '"hunter2"',
-      key: "hunter2",
-      metadata: canonicalJson({ a: "hunter2" }),
-    };
-    expect(JSON.stringify(withContents(log.contents.with(entryAt, secret)))).not.toContain("hunter2");
   });
 });

@@ -78,7 +78,7 @@ export class WorkspaceView implements Disposable {
 
   /** Recomputes the whole log from the file. */
   async verify(): Promise<VerificationReport> {
-    const verifier = new LogVerifier({ scope: "workspace", start: "beginning", contents: false });
+    const verifier = new LogVerifier({ scope: "workspace", start: "beginning" });
     for (let fromSeq = 0; ; ) {
       const page = await scanLog(this.connection, {
         fromSeq,
