@@ -5,7 +5,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import verify
-from verify import check_event, check_export, jcs, load_json, require, sha256
+from verify import (
+    Seal, Trust, check_event, check_export, check_receipt, consistent, jcs, load_json, path_root,
+    read_key, read_seals, require, sha256, tree_root,
+)
 
 
 def refused(text):
@@ -13,6 +16,19 @@ def refused(text):
         return check_event(load_json(text)) != text.encode()
     except (verify.Tampered, ValueError):
         return True
+
+
+def check_tree(tree):
+    leaves, roots = ([bytes.fromhex(value) for value in tree[name]] for name in ("leaves", "roots"))
+    for size, root in enumerate(roots):
+        require(tree_root(leaves[:size]) == root, f"the root of {size} leaves")
+    for proof in tree["inclusion"]:
+        path = map(bytes.fromhex, proof["path"])
+        root = path_root(leaves[proof["index"]], proof["index"], proof["size"], path)
+        require(root == roots[proof["size"]], "an inclusion proof")
+    for proof in tree["consistency"]:
+        old, new, path = proof["from"], proof["to"], map(bytes.fromhex, proof["path"])
+        require(consistent(old, roots[old], new, roots[new], path), "a consistency proof")
 
 
 def main(directory):
@@ -36,7 +52,16 @@ def main(directory):
     for vector in digests["configs"]:
         require(sha256(jcs(vector["config"]).encode()) == vector["config_digest"], "config_digest")
     for name in ("export.json", "export.ndjson", "agent.ndjson"):
-        check_export(read(name))
+        check_export(read(name), Trust())
+    check_tree(load_json(read("tree.json")))
+    trust = Trust(read_key(read("seal.vkey")))
+    seals = read_seals(read("seals.txt"))
+    require(len(seals) == 3 and all(seal.signed_by(trust.key) for seal in seals), "seals")
+    require(Seal(read("seal.txt")).root == seals[-1].root, "seal")
+    check_receipt(read("receipt.txt"), trust)
+    for name in ("sealed.ndjson", "sealed-window.json", "sealed-agent.json"):
+        check_export(read(name), trust)
+    check_export(read("sealed.ndjson"), Trust(trust.key, seals))
     print(f"{len(events['events'])} events, {len(events['refused'])} refusals: all vectors agree")
 
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Checks governd's audit log without governd: format governd.audit/1, Python's standard library only.
 
-    python3 verify.py FILE...        FILE: an export (json or ndjson) or a workspace file (ws_....db)
+    python3 verify.py [--public-key KEY] [--seal FILE] FILE...
+
+FILE   an export (json or ndjson), a receipt, or a workspace file (ws_....db)
+KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
+--seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
 """
-import hashlib, json, re, shutil, sqlite3, sys, tempfile
+import argparse, base64, hashlib, json, re, shutil, sqlite3, sys, tempfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -102,12 +106,218 @@ def check_event(event):
     return jcs(event).encode()
 
 
+def node(left, right):
+    return hashlib.sha256(b"\1" + left + right).digest()
+
+
+def tree_root(leaves):
+    """MTH of RFC 6962, 2.1, over leaf hashes: complete subtrees on a stack, then folded."""
+    stack = []  # (leaves, hash)
+    for leaf in leaves:
+        stack.append((1, leaf))
+        while len(stack) > 1 and stack[-2][0] == stack[-1][0]:
+            (size, left), (_, right) = stack[-2:]
+            stack[-2:] = [(2 * size, node(left, right))]
+    return fold([value for _, value in stack])
+
+
+def fold(subtrees):
+    if not subtrees:
+        return hashlib.sha256(b"").digest()
+    value = subtrees[-1]
+    for left in reversed(subtrees[:-1]):
+        value = node(left, value)
+    return value
+
+
+def path_root(leaf, index, size, path):
+    """The root that an inclusion proof leads to (RFC 9162, 2.1.3.2); None when it leads nowhere."""
+    last, value = size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return None
+        if index % 2 == 1 or index == last:
+            value = node(sibling, value)
+            while index % 2 == 0 and index != 0:
+                index, last = index // 2, last // 2
+        else:
+            value = node(value, sibling)
+        index, last = index // 2, last // 2
+    return value if last == 0 else None
+
+
+def consistent(old, old_root, new, new_root, path):
+    """Whether one tree is the beginning of another (RFC 9162, 2.1.4.2), for 0 < old < new."""
+    index, last, path = old - 1, new - 1, list(path)
+    while index % 2 == 1:
+        index, last = index // 2, last // 2
+    first = path.pop(0) if index else old_root
+    values = [first, first]
+    for sibling in path:
+        if last == 0:
+            return False
+        if index % 2 == 1 or index == last:
+            values = [node(sibling, value) for value in values]
+            while index % 2 == 0 and index != 0:
+                index, last = index // 2, last // 2
+        else:
+            values[1] = node(values[1], sibling)
+        index, last = index // 2, last // 2
+    return last == 0 and values == [old_root, new_root]
+
+
+def range_root(start, leaves, size, before, after):
+    """The root over leaves start... with the covering subtrees before and after them."""
+    def covering(begin, end):
+        while begin < end:
+            width = 1
+            while begin % (2 * width) == 0 and begin + 2 * width <= end:
+                width *= 2
+            yield width
+            begin += width
+
+    end = start + len(leaves)
+    parts = list(zip(covering(0, start), before, strict=True)) + [(1, leaf) for leaf in leaves]
+    parts += list(zip(covering(end, size), after, strict=True))
+    stack, at = [], 0
+    for width, value in parts:
+        at += width
+        while stack and stack[-1][0] == width and (at - width) % (2 * width) == width:
+            value, width = node(stack.pop()[1], value), 2 * width
+        stack.append((width, value))
+    return fold([value for _, value in stack])
+
+
+P = 2**255 - 19  # Ed25519, RFC 8032, 5.1: slow, short, for verifying only
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+
+
+def add(a, b):
+    x, y, u, v = *a, *b
+    t = D * x * u * y * v
+    return (
+        (x * v + y * u) * pow(1 + t, -1, P) % P,
+        (y * v + x * u) * pow(1 - t, -1, P) % P,
+    )
+
+
+def multiply(scalar, point):
+    result = (0, 1)
+    while scalar:
+        if scalar & 1:
+            result = add(result, point)
+        point, scalar = add(point, point), scalar >> 1
+    return result
+
+
+def decompress(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (2**255 - 1)
+    x2 = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(x2, (P + 3) // 8, P)
+    if (x * x - x2) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if (x * x - x2) % P or y >= P or (x == 0 and sign):
+        return None
+    return (P - x if x % 2 != sign else x, y)
+
+
+BASE = decompress((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+
+
+def ed25519_holds(key, message, signature):
+    point, r = decompress(key), decompress(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if len(signature) != 64 or point is None or r is None or s >= L:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
+    return multiply(s, BASE) == add(r, multiply(h, point))
+
+
+def unbase64(text, length=None):
+    data = base64.b64decode(text, validate=True)
+    require(base64.b64encode(data).decode() == text, "base64 that is not canonical")
+    require(length is None or len(data) == length, "a hash is not 32 bytes")
+    return data
+
+
+def key_id(name, key):
+    return hashlib.sha256(name.encode() + b"\n\1" + key).digest()[:4]
+
+
+def read_key(text):
+    """The 32 bytes of a public key, from any of its usual forms."""
+    text = text.strip()
+    if "+" in text and re.fullmatch(r"[^+\s]+\+[0-9a-f]{8}\+\S+", text):
+        name, given, data = text.split("+", 2)
+        data = base64.b64decode(data)
+        require(data[:1] == b"\1" and key_id(name, data[1:]).hex() == given, "not a verifier key", Undetermined)
+        return data[1:]
+    if text.startswith("-----BEGIN PUBLIC KEY-----"):
+        text = "".join(text.splitlines()[1:-1])
+    data = bytes.fromhex(text) if re.fullmatch("[0-9a-f]{64}", text) else base64.b64decode(text)
+    require(len(data) in (32, 44), "not an Ed25519 public key", Undetermined)
+    return data[-32:]
+
+
+class Seal:
+    """A signed tree head: C2SP signed-note and tlog-checkpoint."""
+
+    def __init__(self, text):
+        self.text, _, signatures = text.rpartition("\n\n")
+        self.text += "\n"
+        lines = self.text.split("\n")
+        good = re.fullmatch("[^\n]+\n(0|[1-9][0-9]*)\n[^\n]+\n", self.text) and signatures.endswith("\n")
+        require(good, "not a seal")
+        self.origin, self.size, self.root = lines[0], int(lines[1]), unbase64(lines[2], 32)
+        self.signatures = []
+        for line in signatures.splitlines():
+            dash, name, data = line.split(" ")
+            require(dash == "\u2014", "not a signature line")
+            self.signatures.append((name, unbase64(data)))
+
+    def signed_by(self, key):
+        own = [data[4:] for name, data in self.signatures if (name, data[:4]) == (self.origin, key_id(self.origin, key))]
+        require(all(ed25519_holds(key, self.text.encode(), data) for data in own), "a seal's signature is wrong")
+        return bool(own)
+
+    def check(self, workspace, trust):
+        """What the seal's signature is worth, in words."""
+        require(self.origin.rsplit("/", 1)[-1] == workspace, "the seal is of another workspace")
+        if trust.key is None:
+            return "sealed (by whom is not checked: no --public-key)"
+        require(self.signed_by(trust.key), "the seal is not signed by the given key")
+        return "sealed with the given key"
+
+
+def read_seals(text):
+    notes = re.findall("(?:(?!\u2014 ).*\n)+(?:\u2014 .*\n)+", text)
+    require(notes and "".join(notes) == text, "not a file of seals", Undetermined)
+    return [Seal(note) for note in notes]
+
+
+class Trust:
+    """What the auditor brought: a key, and seals kept elsewhere."""
+
+    def __init__(self, key=None, anchors=()):
+        self.key, self.anchors = key, anchors
+
+    def anchor(self, log):
+        """Every kept seal must be the beginning of a whole log."""
+        for seal in self.anchors:
+            require(seal.origin.endswith("/" + log.workspace), "the kept seal is of another workspace", Undetermined)
+            require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says")
+            root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
+            require(root == seal.root, "the log is not the one of the kept seal")
+
+
 class Log:
     """The chains of a log, followed event by event in order of seq."""
 
     def __init__(self, whole, agent=None, after=None):
         self.whole, self.agent, self.after = whole, agent, after
-        self.next_seq, self.workspace, self.heads, self.hashes = None, None, {}, []
+        self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
 
     def add(self, canonical, details_text, salt, stored_hash):
         event = load_json(canonical)
@@ -121,6 +331,7 @@ class Log:
             good = seq == self.next_seq if self.whole else seq >= self.next_seq
             require(good, f"seq {seq}: expected {self.next_seq}")
         self.next_seq = seq + 1
+        self.first_seq = seq if self.first_seq is None else self.first_seq
         require(self.whole or agent == self.agent, f"seq {seq}: another agent")
         first = (place - 1, event["previous_hash"]) if self.after is None else self.after
         before = self.heads.get(agent, first)
@@ -141,7 +352,7 @@ class Log:
         return f"{self.workspace}: {len(self.hashes)} events, {len(self.heads)} chains"
 
 
-def check_export(text):
+def check_export(text, trust):
     try:
         lines = [load_json(line) for line in text.splitlines() if line.strip()]
         ndjson = isinstance(lines[0], dict) and "type" in lines[0]
@@ -175,24 +386,61 @@ def check_export(text):
     require(not events or log.workspace == header["workspace_id"], "another workspace than stated")
     if ndjson:
         require(lines[-1]["head"] == (log.hashes[-1] if log.hashes else None), "another end than stated")
-    return log.summary()
+    if whole and events and log.first_seq == 0:
+        trust.anchor(log)
+    else:
+        require(not trust.anchors, "kept seals are compared with whole logs only", Undetermined)
+    return f"{log.summary()}, {check_export_seal(header, log, trust)}"
 
 
-def check_workspace(path):
+def check_export_seal(header, log, trust):
+    if header["seal"] is None:
+        require(trust.key is None, "the export has no seal for the given key", Undetermined)
+        return "unsealed: whoever has it could have made all of it"
+    seal, proof = Seal(header["seal"]), header.get("proof") or {}
+    leaves = [bytes.fromhex(value) for value in log.hashes]
+    parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
+    if leaves and header["agent_id"] is None:
+        try:
+            root = range_root(log.first_seq, leaves, seal.size, parts.get("before", []), parts.get("after", []))
+        except ValueError:
+            root = None
+        require(root == seal.root, "the events are not the ones that were sealed")
+    elif leaves:
+        root = path_root(leaves[-1], log.next_seq - 1, seal.size, parts.get("path", []))
+        require(root == seal.root, "the last event is not in the sealed log")
+    return seal.check(header["workspace_id"], trust)
+
+
+def check_receipt(text, trust):
+    head, _, seal = text.partition("\n\n")
+    lines, seal = head.split("\n"), Seal(seal)
+    require(lines[1].startswith("extra ") and lines[2].startswith("index "), "not a receipt", Undetermined)
+    event, index = load_json(unbase64(lines[1][6:]).decode()), int(lines[2][6:])
+    details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
+    log = Log(False, event["agent_id"])
+    log.add(check_event(event), None if details is None else jcs(details), salt, value)
+    path = [unbase64(line, 32) for line in lines[3:]]
+    root = path_root(bytes.fromhex(value), index, seal.size, path)
+    require(index == event["seq"] and root == seal.root, "the proof does not lead from the event to the seal")
+    return f"{log.workspace}: event {index}, {seal.check(log.workspace, trust)}"
+
+
+def check_workspace(path, trust):
     with tempfile.TemporaryDirectory() as scratch:  # the evidence itself is not opened, only copied
         for part in (path, Path(f"{path}-wal")):
             if part.exists():
                 shutil.copy(part, Path(scratch, "evidence.db" + part.name[len(path.name):]))
         db = sqlite3.connect(Path(scratch, "evidence.db"))
         try:
-            return check_database(db)
+            return check_database(db, trust)
         except sqlite3.Error as error:
             raise Undetermined(f"not a workspace file ({error})") from None
         finally:
             db.close()
 
 
-def check_database(db):
+def check_database(db, trust):
     log, writes, configs = Log(True), {}, {}
     log.next_seq = 0
     rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
@@ -223,35 +471,63 @@ def check_database(db):
         digest = sha256(jcs(load_json(config)).encode())
         require(configs.pop(seq, None) == (agents.get(agent), f"v{version}", digest), f"config of seq {seq}")
     require(not configs, f"config versions are missing, of seq {sorted(configs)[:5]}")
-    return log.summary()
+    trust.anchor(log)
+    return f"{log.summary()}, {check_stored_seals(db, log, trust)}"
 
 
-def check(path):
+def check_stored_seals(db, log, trust):
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    seals = [Seal(note) for (note,) in db.execute("SELECT note FROM seals ORDER BY size")] if "seals" in tables else []
+    verdict = "unsealed: whoever has it could have made all of it"
+    require(seals or trust.key is None, "there is no seal for the given key", Undetermined)
+    for seal in seals:
+        require(seal.size <= len(log.hashes), "the log is shorter than a seal of it")
+        root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
+        require(root == seal.root, f"the first {seal.size} events are not the ones that were sealed")
+        verdict = f"{seal.check(log.workspace, trust)}, through seq {seal.size - 1}"
+    return verdict
+
+
+def check(path, trust):
     try:
         data = path.read_bytes()
     except OSError as error:
         raise Undetermined(str(error)) from None
     if data.startswith(b"SQLite format 3\0"):
-        return check_workspace(path)
+        return check_workspace(path, trust)
     try:
-        return check_export(data.decode())
+        text = data.decode()
+        return check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
     except UnicodeDecodeError:
         raise Undetermined("neither a workspace file nor an export") from None
 
 
-def main(paths):
-    worst = 0
-    for path in map(Path, paths):
+def main():
+    options = argparse.ArgumentParser(description="Checks governd's audit log.")
+    options.add_argument("--public-key", metavar="KEY")
+    options.add_argument("--seal", metavar="FILE", action="append", default=[])
+    options.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    given, worst = options.parse_args(), 0
+    try:
+        key = given.public_key
+        if key is not None:
+            key = read_key(Path(key).read_text() if Path(key).is_file() else key)
+        trust = Trust(key, [seal for name in given.seal for seal in read_seals(Path(name).read_text())])
+    except (Tampered, Undetermined, OSError, ValueError) as problem:
+        print(f"the key or a seal cannot be read: {problem}")
+        return 2
+    for path in given.files:
         try:
-            print(f"{path}: holds. {check(path)}. Unsealed: whoever has the file could have made all of it.")
+            print(f"{path}: holds. {check(path, trust)}.")
         except Tampered as problem:
             print(f"{path}: TAMPERED. {problem}")
             worst = 1
-        except Undetermined as problem:
-            print(f"{path}: cannot be established. {problem}")
+        except (Undetermined, ValueError, KeyError, TypeError, IndexError) as problem:
+            reason = problem if isinstance(problem, Undetermined) else "it is not in the form that it should have"
+            print(f"{path}: cannot be established. {reason}")
             worst = worst or 2
-    return worst if paths else 2
+    return worst
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -60,6 +60,18 @@ export function parseSeal(text: string): Seal {
   return { origin, size: Number(size), root: hash, note };
 }
 
+/**
+ * Reads a file of seals, one behind the other as a daemon appends them; one seal alone is such a file.
+ *
+ * @throws NoteError when any part of it is no seal
+ */
+export function parseSeals(text: string): Seal[] {
+  // A seal ends where signature lines end and the next origin begins.
+  const notes = text.match(/(?:(?!— ).*\n)+(?:— .*\n)+/gu) ?? [];
+  if (notes.join("") !== text || notes.length === 0) throw new NoteError("not a file of seals");
+  return notes.map(parseSeal);
+}
+
 /** The workspace that a seal is of: the last part of its origin. */
 export function sealedWorkspace(seal: Seal): string {
   return seal.origin.slice(seal.origin.lastIndexOf("/") + 1);

@@ -14,7 +14,10 @@ export interface SealingKey {
 }
 
 export function newKey(): SealingKey {
-  const { privateKey } = generateKeyPairSync("ed25519");
+  return keyOf(generateKeyPairSync("ed25519").privateKey);
+}
+
+export function keyOf(privateKey: KeyObject): SealingKey {
   const publicKey = rawPublicKey(privateKey);
   return { privateKey, publicKey, fingerprint: sha256Hex(publicKey) };
 }

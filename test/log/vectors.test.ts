@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { EventFormatError, parseEvent } from "../../src/log/event.ts";
 import { ExportVerifier } from "../../src/log/export-read.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
+import { parseVerifierKey } from "../../src/log/note.ts";
+import { verdictOf } from "../../src/log/problems.ts";
+import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { vectors } from "../vectors/make.ts";
 
 const directory = join(import.meta.dir, "../vectors");
@@ -39,14 +42,17 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
     return { code: exitCode, out: `${stdout}${stderr}` };
   }
 
-  async function bothSay(name: string, text: string): Promise<[number, number]> {
+  const vkey = join(directory, "seal.vkey");
+  const publicKey = parseVerifierKey(read("seal.vkey").trim()).publicKey;
+  const CODES = { verified: 0, tampered: 1, undetermined: 2 };
+
+  async function bothSay(name: string, text: string, keyed = false): Promise<[number, number]> {
     const path = join(scratch, name);
     await Bun.write(path, text);
-    const verifier = new ExportVerifier();
+    const verifier = new ExportVerifier(keyed ? { publicKey } : {});
     verifier.push(new TextEncoder().encode(text));
-    const report = verifier.finish();
-    const ours = !report.valid ? 1 : report.undetermined === null ? 0 : 2;
-    return [ours, python(join(tools, "verify.py"), path).code];
+    const ours = CODES[verdictOf(verifier.finish())];
+    return [ours, python(join(tools, "verify.py"), ...(keyed ? ["--public-key", vkey] : []), path).code];
   }
 
   test("agrees with every vector", () => {
@@ -79,4 +85,59 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
       expect(await bothSay(name, text.slice(0, -30))).toEqual([2, 2]);
     },
   );
+
+  test.each(["sealed.ndjson", "sealed-window.json", "sealed-agent.json"])(
+    "judges the sealed %s and its forgeries as we do",
+    async (name) => {
+      const text = read(name);
+      expect(await bothSay(name, text, true)).toEqual([0, 0]);
+      const lines = text.split("\n");
+      const count = Number(/"event_count":([0-9]+)/.exec(text)?.[1]);
+      const fewer = text.replaceAll(`"event_count":${count}`, `"event_count":${count - 1}`).split("\n");
+      const lastEvent = lines.findLastIndex((line) => line.includes('"seq":'));
+      const cut = fewer.toSpliced(lastEvent, 1);
+      if (name.endsWith("json") && !name.endsWith("ndjson"))
+        cut[lastEvent - 1] = cut[lastEvent - 1]?.replace(/,$/, "") as string;
+      const forgeries = [
+        cut
+          .join("\n")
+          .replace(
+            /"head":"[0-9a-f]+"/,
+            `"head":"${/"hash":"([0-9a-f]{64})"/.exec(cut[lastEvent - 1] ?? "")?.[1]}"`,
+          ),
+        text.replace(/(\\n\\n— \S+ hhPM)./, "$1A"),
+        text.replace(/(\\n21\\n)./, "$1A"),
+        text.replace("\\n21\\n", "\\n22\\n"),
+      ];
+      for (const [index, forged] of forgeries.entries()) {
+        expect(forged).not.toBe(text);
+        expect([index, ...(await bothSay(name, forged, true))]).toEqual([index, 1, 1]);
+      }
+    },
+  );
+
+  test("judges receipts as we do", async () => {
+    const text = read("receipt.txt");
+    const say = async (receipt: string): Promise<boolean[]> => {
+      const path = join(scratch, "receipt.txt");
+      await Bun.write(path, receipt);
+      let ours = false;
+      try {
+        ours = receiptProblem(parseReceipt(receipt), publicKey) === null;
+      } catch (error) {
+        expect(error).toBeInstanceOf(ReceiptError);
+      }
+      return [ours, python(join(tools, "verify.py"), "--public-key", vkey, path).code === 0];
+    };
+    expect(await say(text)).toEqual([true, true]);
+    for (const bad of [
+      text.replace("index 9", "index 8"),
+      text.replace("EdhI", "EdhJ"),
+      text.replace("\n21\n", "\n20\n"),
+      text.slice(0, -2),
+    ]) {
+      expect(bad).not.toBe(text);
+      expect(await say(bad)).toEqual([false, false]);
+    }
+  });
 });

@@ -1,4 +1,5 @@
 /** Writes the test vectors: `bun test/vectors/make.ts`. Their content is determined by this file. */
+import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
@@ -6,8 +7,12 @@ import type { ExportHeader } from "../../src/log/export-format.ts";
 import { exportWriter } from "../../src/log/export-write.ts";
 import { configDigest, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
+import { CompactRange } from "../../src/log/merkle.ts";
+import { makeReceipt } from "../../src/log/receipt.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
-import { sampleLog, WORKSPACE } from "../log/sample.ts";
+import { type SampleEvent, sampleLog, WORKSPACE } from "../log/sample.ts";
+import { keyOf, SealedLog, type SealingKey } from "../log/sealed.ts";
+import { auditPath, consistency } from "../log/tree.ts";
 
 const JSON_TEXTS = [
   "null",
@@ -39,12 +44,62 @@ export function vectors(): Record<string, string> {
     "digests.json": pretty(digests()),
     "export.json": exported("json", log.events, {}),
     "export.ndjson": exported("ndjson", log.events, {}),
+    ...sealedVectors(),
     "agent.ndjson": exported("ndjson", rest, {
       agent_id: "beta",
       start_time: "2026-01-01T00:00:03.000Z",
       starts_after: after,
     }),
   };
+}
+
+/** The private key is the 32 bytes 00 01 02 …: a key for vectors, and for nothing else. */
+function vectorKey(): SealingKey {
+  const seed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
+  const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]);
+  return keyOf(createPrivateKey({ key: der, format: "der", type: "pkcs8" }));
+}
+
+function sealedVectors(): Record<string, string> {
+  const log = new SealedLog(vectorKey()).grow(21);
+  const leaves = log.events.map(({ hash }) => Buffer.from(hash, "hex"));
+  const seal = log.seal();
+  const about = { seal, public_key: log.publicKey };
+  const hex = (hashes: readonly Uint8Array[]): string[] =>
+    hashes.map((hash) => Buffer.from(hash).toString("hex"));
+  const run = log.events.slice(5, 18);
+  const covering = (start: number, end: number): string[] => hex(rangeOf(leaves, start, end).roots);
+  const chain = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
+  const last = chain.at(-1) as SampleEvent;
+  return {
+    "tree.json": pretty({
+      leaves: hex(leaves),
+      roots: Array.from({ length: 22 }, (_, size) => hex([rangeOf(leaves, 0, size).root()])[0]),
+      inclusion: [0, 7, 16, 20].map((index) => ({ index, size: 21, path: hex(auditPath(index, leaves)) })),
+      consistency: [1, 8, 13, 20].map((from) => ({ from, to: 21, path: hex(consistency(from, leaves)) })),
+    }),
+    "seal.txt": seal,
+    "seals.txt": log.seal(3) + log.seal(16) + seal,
+    "seal.vkey": `${log.publicKey}\n`,
+    "receipt.txt": makeReceipt(log.events[9] as SampleEvent, auditPath(9, leaves), seal),
+    "sealed.ndjson": exported("ndjson", log.events, { ...about, proof: { before: [], after: [] } }),
+    "sealed-window.json": exported("json", run, {
+      ...about,
+      start_time: "2026-01-01T00:00:05.000Z",
+      proof: { before: covering(0, 5), after: covering(18, 21) },
+    }),
+    "sealed-agent.json": exported("json", chain, {
+      ...about,
+      agent_id: "beta",
+      proof: { path: hex(auditPath(parseEvent(last.canonical).seq, leaves)) },
+    }),
+  };
+}
+
+function rangeOf(leaves: readonly Uint8Array[], start: number, end: number): CompactRange {
+  const range = new CompactRange(start);
+  for (const leaf of leaves.slice(start, end)) range.append(leaf);
+  return range;
 }
 
 function refusedTexts(text: string): string[] {
