@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openConnection } from "../../src/store/connection.ts";
+import { makeSampleWorkspace } from "../evidence/sample-workspace.ts";
+
+const script = join(import.meta.dir, "../../tools/verify.py");
+
+describe.skipIf(Bun.which("python3") === null)("the second implementation on a workspace file", () => {
+  let scratch = "";
+  let original = "";
+  let copies = 0;
+  beforeAll(async () => {
+    scratch = mkdtempSync(join(tmpdir(), "governd-second-"));
+    original = join(scratch, "original.db");
+    await makeSampleWorkspace(original);
+  });
+  afterAll(() => rmSync(scratch, { recursive: true }));
+
+  /** What it says of the file after some SQL was run on it, and the exit code. */
+  function judge(...sql: string[]): { code: number; out: string } {
+    copies += 1;
+    const path = join(scratch, `${copies}.db`);
+    copyFileSync(original, path);
+    if (existsSync(`${original}-wal`)) copyFileSync(`${original}-wal`, `${path}-wal`);
+    const connection = openConnection(path);
+    for (const statement of sql) connection.run(statement);
+    connection.close();
+    const { exitCode, stdout } = Bun.spawnSync(["python3", "-B", script, path]);
+    return { code: exitCode, out: stdout.toString() };
+  }
+
+  test("holds as it was written", () => {
+    expect(judge()).toMatchObject({ code: 0, out: expect.stringContaining("unsealed") });
+  });
+
+  test.each([
+    ["an event's body", `UPDATE events SET body = replace(body, '"ok"', '"conflict"') WHERE seq = 1`],
+    ["a hash", "UPDATE events SET hash = replace(hash, '1', '2') WHERE seq = 4"],
+    ["details", `UPDATE events SET details = replace(details, '"', ' "') WHERE seq = 1`],
+    ["a missing event", "DELETE FROM events WHERE seq = 5"],
+    ["the tail", "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)"],
+    ["a value", `UPDATE entries SET value = '"forged"' WHERE id = (SELECT min(id) FROM entries)`],
+    ["a config", `UPDATE configs SET config = '{}' WHERE version = 1`],
+    ["a missing config", "DELETE FROM configs WHERE version = 1"],
+    ["the head", "UPDATE head SET seq = seq - 1"],
+  ])("a change of %s is found", (_, sql) => {
+    expect(judge(sql)).toMatchObject({ code: 1, out: expect.stringContaining("TAMPERED") });
+  });
+
+  test("what is no workspace file cannot be established", () => {
+    expect(judge("DROP TABLE events").code).toBe(2);
+  });
+});
