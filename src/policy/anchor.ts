@@ -8,18 +8,35 @@ export interface Anchor {
   word: string;
   policy: ScreeningPolicy;
   check: Check;
+  /** The anchor is meant letter for letter: a prefix of a token. */
+  exact?: boolean;
 }
 
 /** Scripts that put no space between words: there is no boundary to ask for. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
+/** Words this short are matched whole only: encoded data is full of them. */
+const SHORT_WORD = 4;
 const LETTER = /\p{L}/u;
 
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Check {
   if (UNSPACED.test(word)) return check;
+  if (word.length <= SHORT_WORD) {
+    return (text, start, end) =>
+      isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end) ? null : check(text, start, end);
+  }
   return (text, start, end) =>
     beginsWithin(text, start) || continues(text, end) ? null : check(text, start, end);
+}
+
+/** A digit, or a capital that begins no part of a name, behind a short word: not the word. */
+function goesOn(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return (code >= 48 && code <= 57) || (isUpper(code) && !isLowerLetter(text, at + 1));
+}
+
+function isAlphanumeric(text: string, at: number): boolean {
+  return at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string);
 }
 
 /** A letter in lower case after the word goes on with it; a plural is still the word. */

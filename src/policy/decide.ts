@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import { type Field, fieldsOf } from "./fields.ts";
-import { type Finding, type Hit, PII_TIERS, type ScreeningPolicy } from "./finding.ts";
+import { type Finding, type Hit, PII_TIERS } from "./finding.ts";
 import { describe } from "./message.ts";
 import { screen } from "./screen.ts";
 
@@ -37,10 +37,8 @@ export type Decision =
  * match, `blockedBy` names `policy:block_secrets` and the findings name both.
  */
 export function decide(policies: Policies, write: Write): Decision {
-  const wanted = new Set<ScreeningPolicy>();
-  if (policies.blockPii) wanted.add("block_pii");
-  if (policies.blockSecrets) wanted.add("block_secrets");
-  if (wanted.size === 0) return { allowed: true };
+  if (!policies.blockPii && !policies.blockSecrets) return { allowed: true };
+  const wanted = { pii: policies.blockPii, secrets: policies.blockSecrets };
 
   const matched: { field: Field; hits: Hit[] }[] = [];
   for (const field of fieldsOf(write.key, write.value, write.metadata)) {

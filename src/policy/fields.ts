@@ -13,25 +13,32 @@ export interface Field {
 }
 
 /** The fields of a write, in the order in which findings are reported: key, value, metadata. */
-export function* fieldsOf(key: string, value: string, metadata: JsonObject): Generator<Field> {
-  yield { path: ["key"], text: key, context: "", isName: false };
-  yield { path: ["value"], text: value, context: key, isName: false };
-  yield* inside(metadata, ["metadata"], "");
+export function fieldsOf(key: string, value: string, metadata: JsonObject): Field[] {
+  const fields: Field[] = [
+    { path: KEY_PATH, text: key, context: "", isName: false },
+    { path: VALUE_PATH, text: value, context: key, isName: false },
+  ];
+  collect(metadata, METADATA_PATH, "", fields);
+  return fields;
 }
 
-function* inside(value: JsonValue, path: readonly string[], context: string): Generator<Field> {
+const KEY_PATH = ["key"];
+const VALUE_PATH = ["value"];
+const METADATA_PATH = ["metadata"];
+
+function collect(value: JsonValue, path: readonly string[], context: string, fields: Field[]): void {
   if (typeof value === "string") {
-    yield { path, text: value, context, isName: false };
+    fields.push({ path, text: value, context, isName: false });
   } else if (typeof value === "number") {
     // A card number without quotes is still a card number.
-    yield { path, text: String(value), context, isName: false };
+    fields.push({ path, text: String(value), context, isName: false });
   } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* inside(item, [...path, String(index)], context);
+    for (const [index, item] of value.entries()) collect(item, [...path, String(index)], context, fields);
   } else if (value !== null && typeof value === "object") {
-    for (const [name, member] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       const below = [...path, name];
-      yield { path: below, text: name, context: "", isName: true };
-      yield* inside(member, below, context === "" ? name : `${context} ${name}`);
+      fields.push({ path: below, text: name, context: "", isName: true });
+      collect(value[name] as JsonValue, below, context === "" ? name : `${context} ${name}`, fields);
     }
   }
 }

@@ -3,7 +3,7 @@
  * detectors run only there, and each looks at a bounded piece of the text, so the whole is linear.
  */
 import type { Anchor } from "./anchor.ts";
-import type { Hit, ScreeningPolicy } from "./finding.ts";
+import type { Hit } from "./finding.ts";
 import { piiAnchors } from "./pii/anchors.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
@@ -25,29 +25,45 @@ const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
   return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) ? LETTER : 0;
 });
 
+/** Which policies' findings are asked for. */
+export interface Wanted {
+  readonly pii: boolean;
+  readonly secrets: boolean;
+}
+
 interface Dictionary {
   automaton: Automaton;
   anchors: readonly Anchor[];
+  /** First and last code unit of the anchors that are meant letter for letter; 0 for the others. */
+  first: Uint16Array;
+  last: Uint16Array;
 }
 
-const dictionaries = new Map<string, Dictionary>();
+/** By policies wanted; built at the first text. */
+const dictionaries: (Dictionary | undefined)[] = [];
 
-function dictionaryFor(wanted: ReadonlySet<ScreeningPolicy>): Dictionary {
-  const name = [...wanted].sort().join();
-  let dictionary = dictionaries.get(name);
-  if (!dictionary) {
-    const anchors = [...secretAnchors(), ...piiAnchors()].filter((anchor) => wanted.has(anchor.policy));
-    dictionary = { automaton: new Automaton(anchors.map((anchor) => anchor.word)), anchors };
-    dictionaries.set(name, dictionary);
-  }
-  return dictionary;
+function dictionaryFor({ pii, secrets }: Wanted): Dictionary {
+  const index = (pii ? 1 : 0) | (secrets ? 2 : 0);
+  dictionaries[index] ??= build([...(secrets ? secretAnchors() : []), ...(pii ? piiAnchors() : [])]);
+  return dictionaries[index] as Dictionary;
 }
 
-/** Findings in `text`, in its own offsets, of the policies that are wanted. */
-export function scan(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit[] {
-  const { automaton, anchors } = dictionaryFor(wanted);
+function build(anchors: readonly Anchor[]): Dictionary {
+  const unit = (at: number) => Uint16Array.from(anchors, ({ word, exact }) => (exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0));
+  return { automaton: new Automaton(anchors.map((anchor) => anchor.word)), anchors, first: unit(0), last: unit(-1) };
+}
+
+/** A run of letters and digits this long may be encoded text. */
+const LONG_TOKEN = 12;
+
+/**
+ * Findings in `text`, in its own offsets, of the policies that are wanted. Where a long token begins goes
+ * into `longTokens`, when that is given.
+ */
+export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[] {
+  const { automaton, anchors, first, last } = dictionaryFor(wanted);
   const { classOf, next, classes, accepting, output, lengths } = automaton;
-  const personal = wanted.has("block_pii");
+  const personal = wanted.pii;
   const hits: Hit[] = [];
   let budget = FREE_CHECKS + text.length / UNITS_PER_CHECK;
   let state = 0;
@@ -64,6 +80,7 @@ export function scan(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit[] 
       }
       tokenKinds |= kind;
     } else if (tokenStart >= 0) {
+      if (longTokens && at - tokenStart >= LONG_TOKEN) longTokens.push(tokenStart);
       if (personal && tokenStart >= checkedTo) {
         const hit = tokenHit(text, tokenStart, at, tokenKinds);
         if (hit) {
@@ -77,13 +94,15 @@ export function scan(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit[] 
     state = next[state * classes + (classOf[code] as number)] as number;
     if (accepting[state] === 0) continue;
     for (const id of output[state] as readonly number[]) {
+      const end = at + 1;
+      const start = end - (lengths[id] as number);
+      const exact = first[id] as number;
+      if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact) continue;
       if (budget-- <= 0) {
         hits.push(overBudget(text, wanted));
         return hits;
       }
-      const end = at + 1;
-      if (!automaton.confirms(id, text, end)) continue;
-      const hit = (anchors[id] as Anchor).check(text, end - (lengths[id] as number), end);
+      const hit = (anchors[id] as Anchor).check(text, start, end);
       if (hit) {
         hits.push(hit);
         if (hits.length >= MOST_HITS) return hits;
@@ -94,8 +113,8 @@ export function scan(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit[] 
 }
 
 /** More anchors than any honest text has: blocked, since it cannot be looked through. */
-function overBudget(text: string, wanted: ReadonlySet<ScreeningPolicy>): Hit {
-  const policy = wanted.has("block_secrets") ? "block_secrets" : "block_pii";
+function overBudget(text: string, wanted: Wanted): Hit {
+  const policy = wanted.secrets ? "block_secrets" : "block_pii";
   return { policy, detector: "budget", start: 0, end: text.length };
 }
 

@@ -1,7 +1,8 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
-import type { Hit, ScreeningPolicy } from "./finding.ts";
-import { scan } from "./scan.ts";
+import type { Hit } from "./finding.ts";
+import { MOST_HITS, type Wanted, scan } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
+import { decodeRun } from "./text/encoded.ts";
 import { plainView } from "./text/plain.ts";
 import { compose, identity, type View } from "./text/view.ts";
 
@@ -9,13 +10,15 @@ import { compose, identity, type View } from "./text/view.ts";
 const LONGEST_CONTEXT = 96;
 
 /** What the detectors find in `text`; `context` is words from outside it (a key, metadata names). */
-export function screen(text: string, context: string, wanted: ReadonlySet<ScreeningPolicy>): Hit[] {
+export function screen(text: string, context: string, wanted: Wanted): Hit[] {
   const named = withContext(text, context);
   const plain = plainView(named.text);
-  const hits = [...readAs(plain, wanted, named)];
+  const longTokens: number[] = [];
+  const hits = readAs(plain, wanted, named, longTokens);
   const decoded = decodedView(plain.text);
   if (decoded) hits.push(...readAs(compose(decoded, plain), wanted, named));
-  return distinct(hits);
+  if (longTokens.length > 0) hits.push(...readEncoded(plain, longTokens, wanted, named));
+  return hits.length < 2 ? hits : distinct(hits);
 }
 
 /** The text behind its context, as if somebody had written "context: text". */
@@ -25,13 +28,37 @@ function withContext(text: string, context: string): View {
   return { text: label + text, start: (at) => at - label.length, end: (at) => at - label.length };
 }
 
-function* readAs(view: View, wanted: ReadonlySet<ScreeningPolicy>, named: View): Generator<Hit> {
-  for (const hit of scan(view.text, wanted)) {
+function readAs(view: View, wanted: Wanted, named: View, longTokens?: number[]): Hit[] {
+  const hits = scan(view.text, wanted, longTokens);
+  return hits.length === 0 ? hits : inOriginal(hits, view, named);
+}
+
+function inOriginal(hits: readonly Hit[], view: View, named: View): Hit[] {
+  const moved: Hit[] = [];
+  for (const hit of hits) {
     const start = Math.max(0, named.start(view.start(hit.start)));
     const end = named.end(view.end(hit.end));
     // What is found in the context alone is found where the context itself is screened.
-    if (end > 0) yield { ...hit, start, end };
+    if (end > 0) moved.push({ ...hit, start, end });
   }
+  return moved;
+}
+
+/** What encoded runs say; a finding in one is the whole run. */
+function readEncoded(view: View, longTokens: readonly number[], wanted: Wanted, named: View): Hit[] {
+  const hits: Hit[] = [];
+  let readTo = 0;
+  for (const at of longTokens) {
+    if (at < readTo) continue;
+    const run = decodeRun(view.text, at);
+    readTo = run?.end ?? at;
+    if (run === null) continue;
+    for (const { policy, detector } of scan(run.text, wanted)) {
+      hits.push({ policy, detector, start: run.start, end: run.end });
+    }
+    if (hits.length >= MOST_HITS) break;
+  }
+  return inOriginal(hits, view, named);
 }
 
 /** In order, and each finding once: overlapping findings of one kind are one. */

@@ -1,41 +1,42 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
 import { luhn } from "../checksums.ts";
 import { type Hit, piiHit } from "../finding.ts";
-import { SEPARATED_FORMS } from "./formats.ts";
+import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
-import { isAlphanumeric, isDigit } from "./number.ts";
+import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { nationalPhone } from "./phone.ts";
 
+const SPACE = 0x20;
+const OPENING = 0x28;
+const CLOSING = 0x29;
+const PLUS = 0x2b;
+const HYPHEN = 0x2d;
+const DOT = 0x2e;
+const SLASH = 0x2f;
+const UNDERSCORE = 0x5f;
+const SHORTEST_ALONE = 14;
+const LONGEST_ALONE = 18;
 const CARD = /\d(?:[ -]?\d){12,18}(?![ -]?\d)/y;
 /** Issuer ranges (ISO/IEC 7812): Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
-const ISSUER =
-  /^(?:4\d{15}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14}|6(?:39|04|7)\d{13}|(?:5018|5020|5038|6304)\d{12})$/;
-const OTHER_NUMBER_BEFORE =
-  /(?:order|invoice|tracking|barcode|isbn|issn|ean|upc|sku|ticket|reservation|item|product|article|serial|transaction|reference|ref|trace|span|request|message|post|tweet|status|snowflake|timestamp|epoch|offset|bytes?|size|length|sequence|seq|event|build|job|run|pid|app|client|user|session|chat|channel|guild|group|page|project|commit|doc|_id|\bid|#)["'\s:=#_-]{0,4}$/i;
+const ISSUER = /^(?:4\d{15}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14}|6(?:39|04|7)\d{13}|(?:5018|5020|5038|6304)\d{12})$/;
+const OTHER_NUMBER_BEFORE = /(?:order|invoice|tracking|barcode|isbn|issn|ean|upc|sku|ticket|reservation|item|product|article|serial|transaction|reference|ref|trace|span|request|message|post|tweet|status|snowflake|timestamp|epoch|offset|bytes?|size|length|sequence|seq|event|build|job|run|pid|app|client|user|session|chat|channel|guild|group|page|project|commit|doc|_id|\bid|#)["'\s:=#_-]{0,4}$/i;
 const CARD_WORD = /card|visa|master|amex|payment|pay|cc\b/i;
 
 /** Checks at a run of digits `[start, end)` that no letter touches. */
 export function digitRun(text: string, start: number, end: number): Hit | null {
-  const before = text[start - 1];
-  if (
-    before !== undefined &&
-    (isAlphanumeric(text.charCodeAt(start - 1)) || before === "." || before === "_")
-  ) {
-    return null;
-  }
-  const next = text[end];
+  const before = start > 0 ? text.charCodeAt(start - 1) : SPACE;
+  if (before === DOT || before === UNDERSCORE || isAlphanumeric(before)) return null;
   const length = end - start;
-  // A number alone: only a card, and only of the usual lengths.
-  if (next === undefined || !isJoiner(text, end))
-    return length >= 14 && length <= 18 ? (card(text, start) ?? lone(text, start)) : null;
-  if (next === ".") {
-    return length <= 3
-      ? (ipv4(text, start) ?? lone(text, start) ?? nationalPhone(text, open(text, start)))
-      : null;
+  const next = text.charCodeAt(end);
+  if (!isJoiner(text, end, next)) {
+    // A number alone: only a card or one with a date inside, and only of the usual lengths.
+    if (length < SHORTEST_ALONE || length > LONGEST_ALONE) return null;
+    return card(text, start) ?? lone(text, start, length, 0);
   }
-  return (
-    lone(text, start) ?? card(text, start) ?? (length <= 5 ? nationalPhone(text, open(text, start)) : null)
-  );
+  const found = lone(text, start, length, next);
+  if (found) return found;
+  if (next === DOT) return length <= 3 ? (ipv4(text, start) ?? nationalPhone(text, open(text, start))) : null;
+  return (length >= 4 ? card(text, start) : null) ?? (length <= 5 ? nationalPhone(text, open(text, start)) : null);
 }
 
 /** The bracket that opens an area code. */
@@ -43,10 +44,12 @@ function open(text: string, start: number): number {
   return text[start - 1] === "(" ? start - 1 : start;
 }
 
-function isJoiner(text: string, at: number): boolean {
-  const char = text[at] as string;
-  if (char === ")") return true;
-  return /[ .\-/(+]/.test(char) && (isDigit(text.charCodeAt(at + 1)) || text[at + 1] === "(");
+/** A separator inside a number: more digits follow. */
+function isJoiner(text: string, at: number, code: number): boolean {
+  if (code === CLOSING) return true;
+  if (code !== SPACE && code !== DOT && code !== HYPHEN && code !== SLASH && code !== PLUS && code !== OPENING) return false;
+  const behind = text.charCodeAt(at + 1);
+  return isDigit(behind) || behind === OPENING || (code === HYPHEN && isAlphanumeric(behind));
 }
 
 function card(text: string, start: number): Hit | null {
@@ -57,27 +60,20 @@ function card(text: string, start: number): Hit | null {
   const written = text.slice(start, end);
   const digits = written.replace(/[ -]/g, "");
   if (!ISSUER.test(digits) || !luhn(digits) || /^(\d)\1*$|(\d)\2{9}/.test(digits)) return null;
-  if (
-    written.length !== digits.length &&
-    !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written)
-  )
-    return null;
+  if (written.length !== digits.length && !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written)) return null;
   const context = text.slice(Math.max(0, start - 24), start);
   if (OTHER_NUMBER_BEFORE.test(context) && !CARD_WORD.test(context)) return null;
   return piiHit("credit_card", start, end);
 }
 
-function lone(text: string, start: number): Hit | null {
-  if (text[start - 1] === "-" || text[start - 1] === "/") return null;
-  for (const form of SEPARATED_FORMS) {
+function lone(text: string, start: number, length: number, separator: number): Hit | null {
+  const forms = formsFor(length, separator);
+  if (!forms || text[start - 1] === "-" || text[start - 1] === "/") return null;
+  for (const form of forms) {
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const end = form.pattern.lastIndex;
-    if (
-      isAlphanumeric(text.charCodeAt(end)) ||
-      (/[-/.]/.test(text[end] ?? "") && isDigit(text.charCodeAt(end + 1)))
-    )
-      continue;
+    if (isAlphanumeric(text.charCodeAt(end)) || (/[-/.]/.test(text[end] ?? "") && isDigit(text.charCodeAt(end + 1)))) continue;
     if (form.check && !form.check(text.slice(start, end))) continue;
     return piiHit(form.detector, start, end);
   }

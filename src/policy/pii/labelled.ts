@@ -3,24 +3,19 @@ import { luhn } from "../checksums.ts";
 import { type Hit, piiHit } from "../finding.ts";
 import { isWordlike } from "../text/wordlike.ts";
 import type { LabelledForm } from "./labels.ts";
-import { isDigit, isLetter, readNumber, type Written } from "./number.ts";
+import { isDigit, isLetter } from "../text/ascii.ts";
+import { endOfWord, skipGlue } from "./glue.ts";
+import { type Written, readNumber } from "./number.ts";
 
-/** What stands between a label and its value and means nothing: quotes, brackets, signs, small words. */
-const GLUE =
-  /(?:[\s"'`\\()[\]{}<>*_#.:=|,;№°º?!-]|(?:number|numbers|num|no|nr|nbr|nummer|numero|número|numéro|numer|numara|numarası|id|ids|code|card|is|are|was|of|for|my|his|her|the|a|ist|lautet|est|es|è|é|er|är|on|jest|je|to|with|value|text|string|ending|registered|olarak|issued|holder|номер|є|是|为|번호|は|:)(?![\p{L}\p{N}])){0,24}/iuy;
 /** How far behind the label a value with words between is looked for. */
 const REACH = 56;
 /** Between label and value such words say that the value is something else. */
-const OTHER_NUMBER =
-  /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
-const TOKEN_START = /[\p{L}\p{N}+]+/uy;
+const OTHER_NUMBER = /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 
 /** The check for one label: looks behind it for a value of the label's form. */
 export function labelledValue(form: LabelledForm): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
-    GLUE.lastIndex = end;
-    GLUE.test(text);
-    const adjacent = GLUE.lastIndex;
+    const adjacent = skipGlue(text, end);
     const direct = fitting(form, text, adjacent);
     if (direct) return piiHit(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
@@ -52,21 +47,29 @@ function behindWords(form: LabelledForm, text: string, end: number, from: number
   const limit = Math.min(text.length, end + REACH);
   let position = from;
   while (position < limit) {
-    if (!/[\p{L}\p{N}]/u.test(text[position] as string)) {
+    const wordEnd = endOfWord(text, position);
+    if (wordEnd === position) {
       if (text[position] === "\n" && text[position + 1] === "\n") return null;
       position++;
       continue;
     }
-    TOKEN_START.lastIndex = position;
-    TOKEN_START.test(text);
-    const value = fitting(form, text, position);
+    // A word in small letters begins no number.
+    const value = isLowerWord(text, position, wordEnd) ? null : fitting(form, text, position);
     if (value && value.digits >= 4 && value.compact.length >= Math.max(6, form.min)) {
       if (OTHER_NUMBER.test(text.slice(end, position))) return null;
       return piiHit(form.detector, value.start, value.end);
     }
-    position = TOKEN_START.lastIndex;
+    position = wordEnd;
   }
   return null;
+}
+
+function isLowerWord(text: string, at: number, end: number): boolean {
+  for (let i = at; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (isDigit(code) || (code >= 65 && code <= 90)) return false;
+  }
+  return true;
 }
 
 /** The value at `at` when it has the label's form; the longest prefix of its groups that has. */

@@ -1,6 +1,6 @@
 /** Public IP addresses and MAC addresses. */
 import { type Hit, piiHit } from "../finding.ts";
-import { isAlphanumeric, isDigit } from "./number.ts";
+import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
 const VERSION_BEFORE =

@@ -1,5 +1,7 @@
 /** Reads a written number or document code: letters and digits in groups with single separators. */
 
+import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+
 /** What was read. */
 export interface Written {
   start: number;
@@ -57,16 +59,4 @@ export function countDigits(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) if (isDigit(text.charCodeAt(i))) count++;
   return count;
-}
-
-export function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
-export function isLetter(code: number): boolean {
-  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
-}
-
-export function isAlphanumeric(code: number): boolean {
-  return isDigit(code) || isLetter(code);
 }

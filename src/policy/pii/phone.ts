@@ -1,14 +1,16 @@
 /** Telephone numbers. libphonenumber decides, and only about candidates. */
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { type Hit, piiHit } from "../finding.ts";
-import { countDigits, isAlphanumeric, isDigit } from "./number.ts";
+import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import { skipGlue } from "./glue.ts";
+import { countDigits } from "./number.ts";
 
 export const PHONE_WORDS: readonly string[] = [
   "phone", "phone number", "phone no", "telephone", "telephone number", "tel", "tel no", "mobile", "mobile number", "mobile no", "mobile phone", "cell", "cell phone", "cellphone", "cell number", "fax", "fax number", "whatsapp", "signal number", "contact number", "contact no", "home phone", "work phone", "landline", "hotline number", "sms", "text me", "call", "call me", "call me at", "dial", "ring me", "reach me at", "reached at", "messages to", "message to", "my number", "phone numbers", "registered", "msisdn", "pager", "caller id", "callback number", "phonenumber",
   "telepono", "numero ng telepono", "simu", "nambari ya simu", "telefonas", "telefons", "tālrunis", "telefono nr", "tel nr", "tel.-nr.", "mob", "mob no", "ph", "ph no", "phone nr", "contact phone", "emergency contact", "mobile nr", "hp no", "viber", "telegram number", "iphone number", "telefon", "telefonnummer", "telefonnr", "handy", "handynummer", "mobilnummer", "mobiltelefon", "rufnummer", "festnetz", "téléphone", "numéro de téléphone", "portable", "teléfono", "número de teléfono", "móvil", "celular", "telefone", "telemóvel", "número de telefone", "telefono", "numero di telefono", "cellulare", "telefoon", "telefoonnummer", "mobiel", "gsm", "numer telefonu", "komórka", "puhelin", "puhelinnumero", "mobilnr", "tlf", "tlf nr", "tlf.", "telefonszám", "telefonní číslo", "mobil", "cep telefonu", "telefon numarası", "телефон", "номер телефона", "мобильный", "τηλέφωνο", "κινητό", "电话", "電話", "手机", "手機", "手机号", "电话号码", "電話番号", "携帯", "전화", "전화번호", "휴대폰", "휴대전화", "โทรศัพท์", "เบอร์โทร", "điện thoại", "số điện thoại", "هاتف", "جوال", "رقم الهاتف", "טלפון", "נייד", "nomor telepon", "telepon", "no hp", "nomor hp",
 ];
 
-const GLUE = /(?:[\s"'`\\[\]{}<>*_#.:=|,;-]|\((?![+\d])|(?:number|numbers|num|no|nr|is|are|was|at|on|to|me|us|us at|him|her|them|my|the|a|for|or|registered|mobile|phone|cell|home|work|office|ist|est|es|è|it|value)(?![\p{L}\p{N}])){0,24}/iuy;
+const PHONE_GLUE: ReadonlySet<string> = new Set("at on me us him them or mobile phone cell home work office main it nr".split(" "));
 const NUMBER = /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
 const FEWEST_DIGITS = 5;
 /** E.164 allows 15; with a trunk prefix or an extension people write a few more. */
@@ -17,9 +19,10 @@ const DATE_OR_TIME = /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.
 
 /** The number behind a word for telephone that ends at `end`. With the word, a possible number is enough. */
 export function labelledPhone(text: string, _start: number, end: number): Hit | null {
-  GLUE.lastIndex = end;
-  GLUE.test(text);
-  return phoneShaped(text, GLUE.lastIndex);
+  let at = skipGlue(text, end, PHONE_GLUE);
+  // The bracket and the plus belong to the number.
+  while (at > end && /[+(]/.test(text[at - 1] as string)) at--;
+  return phoneShaped(text, at);
 }
 
 function phoneShaped(text: string, at: number): Hit | null {

@@ -2,38 +2,49 @@
 import { countrySpecs, isValidIBAN } from "ibantools";
 import { type Hit, piiHit } from "../finding.ts";
 import { TOKEN_FORMS } from "./formats.ts";
-import { isAlphanumeric, isDigit } from "./number.ts";
+import { isAlphanumeric, isDigit, isLetter } from "../text/ascii.ts";
 import { base58Address, ethereumAddress } from "./wallet.ts";
 
+/** How the source of a pattern begins that can match at a digit. */
+const BEGINS_WITH_DIGIT = /^\[[0-9](?:-[0-9])?\]|^\\d|^\[1-9\]|^\[[^\]]*0-9\]/;
 const SHORTEST = 7;
+const LONGEST_FORM = 18;
+const UNDERSCORE = 0x5f;
+const AT = 0x40;
+const DIGIT_FIRST = TOKEN_FORMS.filter((form) => BEGINS_WITH_DIGIT.test(form.pattern.source));
+const LETTER_FIRST = TOKEN_FORMS.filter((form) => !BEGINS_WITH_DIGIT.test(form.pattern.source) || form.countries === "all");
 /** Wallets are the longest of them; a longer token is a digest or encoded data. */
 const LONGEST = 48;
 
-/** The identifier that the token around `at` is; `start` and `end` are the token's bounds. */
+/** The identifier that the token `[start, end)` is, or that it begins. */
 export function tokenIdentifier(text: string, start: number, end: number): Hit | null {
   const length = end - start;
   if (length > LONGEST) return null;
-  const before = text[start - 1];
-  if (before === "_" || before === "@" || isInBlob(text, start, end)) return null;
-  if (length === 2 || length === 4) return iban(text, start) ?? lone(text, start, end);
-  if (length < SHORTEST) return lone(text, start, end);
+  const before = start > 0 ? text.charCodeAt(start - 1) : 0;
+  if (before === UNDERSCORE || before === AT) return null;
+  const hit = identify(text, start, end, length);
+  return hit && !isInBlob(text, start, end) ? hit : null;
+}
+
+function identify(text: string, start: number, end: number, length: number): Hit | null {
   if (length === 42 && text.startsWith("0x", start)) return ethereumAddress(text, start);
   if (length >= 26 && length <= 36) {
     const wallet = base58Address(text, start);
     if (wallet) return wallet;
   }
-  return lone(text, start, end) ?? iban(text, start);
+  const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
+  if (account) return account;
+  return length <= LONGEST_FORM && (length >= SHORTEST || length === 4) ? lone(text, start, end) : null;
 }
 
 function lone(text: string, start: number, end: number): Hit | null {
-  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2))))
-    return null;
-  for (const form of TOKEN_FORMS) {
+  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2)))) return null;
+  const forms = isDigit(text.charCodeAt(start)) ? DIGIT_FIRST : LETTER_FIRST;
+  for (const form of forms) {
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const last = form.pattern.lastIndex;
-    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_")
-      continue;
+    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_") continue;
     if (form.check && !form.check(text.slice(start, last))) continue;
     return piiHit(form.detector, start, last);
   }
@@ -43,7 +54,7 @@ function lone(text: string, start: number, end: number): Hit | null {
 /** Forms that begin with two letters apart: "NO 93 8601 1117 947", "LM 63 06 33 A". */
 export function letterPair(text: string, start: number, end: number): Hit | null {
   const pair = text.slice(start, end);
-  if (pair !== pair.toUpperCase() || !isDigit(text.charCodeAt(end + 1))) return null;
+  if (!isDigit(text.charCodeAt(end + 1)) || pair !== pair.toUpperCase()) return null;
   return iban(text, start) ?? lone(text, start, end);
 }
 

@@ -11,7 +11,7 @@ import { KEY_WORDS, PASSWORD_WORDS, SERVICES, type SecretWord, WHOLE_PART_WORDS 
 
 /** Every anchor of the secrets side. */
 export function secretAnchors(): Anchor[] {
-  const found: { word: string; check: Check }[] = [
+  const found: { word: string; check: Check; exact?: boolean }[] = [
     ...tokenAnchors(),
     ...PASSWORD_WORDS.map((word) => ({ word, check: announced(word, "password") })),
     ...KEY_WORDS.map((word) => ({ word, check: announced(word, "key") })),
@@ -40,13 +40,14 @@ function dashesBefore(text: string, at: number): number {
 }
 
 /** Formats that share a prefix share the anchor. */
-function tokenAnchors(): { word: string; check: Check }[] {
+function tokenAnchors(): { word: string; check: Check; exact: boolean }[] {
   const byPrefix = new Map<string, TokenFormat[]>();
   for (const format of TOKEN_FORMATS) {
     byPrefix.set(format.prefix, [...(byPrefix.get(format.prefix) ?? []), format]);
   }
   return [...byPrefix].map(([word, formats]) => ({
     word,
+    exact: true,
     check: (text, start, end) => {
       for (const format of formats) {
         const found = tokenEnd(format, text, start, end);

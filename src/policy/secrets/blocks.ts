@@ -1,5 +1,6 @@
 /** JSON Web Tokens and private keys in text form. */
 import { type Hit, secretHit } from "../finding.ts";
+import { isDigit } from "../text/ascii.ts";
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
 const LOOSE_JWT =
@@ -52,10 +53,6 @@ export function telegramToken(text: string, at: number): Hit | null {
   if (start > 0 && /[A-Za-z_]/.test(text[start - 1] as string)) return null;
   TELEGRAM_SECRET.lastIndex = at;
   return TELEGRAM_SECRET.test(text) ? secretHit("provider_token", start, TELEGRAM_SECRET.lastIndex) : null;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
 }
 
 /** A format that is known by something in its middle or at its end. */

@@ -14,6 +14,7 @@ const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
 const SHORTEST_PASSWORD = 5;
+const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
 const SHORTEST_DIGIT_KEY = 14;
 /** A key that nothing but a space ties to its name must be this long. */
@@ -51,29 +52,29 @@ function isLogin(text: string, start: number, value: string, { link, quoted }: A
   return SERVER_NAME.test(before) && USER_NAME.test(before);
 }
 
-function isSecret(value: string, word: SecretWord, { link, quoted }: Assigned): boolean {
-  if (link === "assigned" && isMangled(value)) return true;
-  if (isPlaceholder(value) || PASSWORD_HASH.test(value)) return false;
-  if (word === "password") {
-    if (value.length < SHORTEST_PASSWORD || value.length > 128) return false;
-    if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
-    if (!quoted && /\s/.test(value)) return false;
-    if (quoted && /\s/.test(value))
-      return /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
-    return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
+function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
+  if (tie.link === "assigned" && isMangled(value)) return true;
+  const plausible = word === "password" ? isPassword(value, tie) : isKey(value, tie);
+  // The dearest question last.
+  return plausible && !isPlaceholder(value) && !PASSWORD_HASH.test(value);
+}
+
+function isPassword(value: string, { link, quoted }: Assigned): boolean {
+  if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
+  if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
+  if (/\s/.test(value)) {
+    return quoted && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
   }
-  if (/^0x[0-9a-f]{1,16}$/i.test(value) || /^[A-Z]+(?:_[A-Z]+)+$/.test(value)) return false;
-  if (/\s/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)) return false;
-  if (/^\d+$/.test(value))
-    return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
+  return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
+}
+
+function isKey(value: string, { link, quoted }: Assigned): boolean {
+  if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
+  if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY)) return false;
+  if (!/^[\w+/=.~:|*!@#$%^&-]+$/.test(value) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
+  if (/^[A-Z]+(?:_[A-Z]+)+$/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)) return false;
   if (isUuid(value)) return link === "assigned";
-  const shortest = link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY;
-  return (
-    value.length >= shortest &&
-    /^[\w+/=.~:|*!@#$%^&-]+$/.test(value) &&
-    looksRandom(value) &&
-    !isCode(value, quoted)
-  );
+  return looksRandom(value) && !isCode(value, quoted);
 }
 
 /** A stored hash is what is left when the password is not: bcrypt, crypt, argon2. */

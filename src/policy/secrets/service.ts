@@ -1,46 +1,78 @@
 /** Keys of services whose form tells nothing: a random string beside the service's name. */
 import { type Hit, secretHit } from "../finding.ts";
+import { isDigit, isLetter } from "../text/ascii.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
 /** How far behind the name its key is looked for. */
 const REACH = 72;
 const LONGEST_KEY = 1200;
-const CANDIDATE = /[A-Za-z0-9](?:[A-Za-z0-9_+/.~:!*@%&-]|=(?=[A-Za-z0-9+/=])){5,1200}={0,2}/g;
-const KEY_WORD =
-  /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
+const SHORTEST_RUN = 6;
+const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
 /** Tied by `=` or `:`, with a word such as key. */
 const SHORTEST_ASSIGNED = 8;
 const SHORTEST_WITH_WORD = 12;
 const SHORTEST_TIED = 16;
 const SHORTEST_ALONE = 24;
-const NAME_PART =
-  /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
-const BREAK = /[\n\r]\s*\S|[;{}]\s|\.\s/;
+const NAME_PART = /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =
   /^https?:|\/\/|^[\w-]+(?:\.[\w-]+)*\.(?:com|io|net|org|dev|co|app|md|js|ts|py|go|html?|json|ya?ml|png|svg)\b|^\/|@\w+\.\w/i;
 
+/** What a key may be made of; `=` only inside and as padding. */
+const KEY_CHARACTER = Uint8Array.from({ length: 128 }, (_, code) => (/[A-Za-z0-9_+/.~:*%=-]/.test(String.fromCharCode(code)) ? 1 : 0));
+
 /** The key of the service whose name spans `[start, end)`, if there is one right behind it. */
 export function serviceKey(text: string, start: number, end: number): Hit | null {
-  const before = text.charCodeAt(start - 1);
-  if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(before)) return null;
-  const window = text.slice(end, end + REACH + LONGEST_KEY);
-  CANDIDATE.lastIndex = 0;
-  for (
-    let match = CANDIDATE.exec(window);
-    match !== null && match.index <= REACH;
-    match = CANDIDATE.exec(window)
-  ) {
-    const gap = window.slice(0, match.index);
-    if (BREAK.test(gap)) return null;
-    const found = keyIn(match[0], gap);
-    if (found !== null) {
-      const at = end + match.index + found.offset;
-      return secretHit("keyed_token", at, at + found.length);
+  if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(text.charCodeAt(start - 1))) return null;
+  const reach = Math.min(text.length, end + REACH);
+  for (let at = end; at < reach; ) {
+    const code = text.charCodeAt(at);
+    if (!isLetter(code) && !isDigit(code)) {
+      if (breaksOff(text, at, code)) return null;
+      at++;
+      continue;
     }
+    const runEnd = endOfRun(text, at);
+    if (runEnd - at >= SHORTEST_RUN && isMixed(text, at, runEnd)) {
+      const found = keyIn(text.slice(at, runEnd), text.slice(end, at));
+      if (found !== null) {
+        return secretHit("keyed_token", at + found.offset, at + found.offset + found.length);
+      }
+    }
+    at = runEnd;
   }
   return null;
+}
+
+/** A new line with something on it, a block, the end of a sentence: what follows is about something else. */
+function breaksOff(text: string, at: number, code: number): boolean {
+  if (code === 10 || code === 13) return text[at - 1] !== ">" && !/\s/.test(text[at + 1] ?? " ");
+  if (code === 46 || code === 59 || code === 123 || code === 125) return /\s/.test(text[at + 1] ?? "");
+  return false;
+}
+
+function endOfRun(text: string, at: number): number {
+  const limit = Math.min(text.length, at + LONGEST_KEY);
+  let end = at;
+  for (; end < limit; end++) {
+    const code = text.charCodeAt(end);
+    if (code >= 128 || KEY_CHARACTER[code] === 0) break;
+  }
+  return end;
+}
+
+/** No key is a word in small letters: a digit, both cases, or length. */
+function isMixed(text: string, start: number, end: number): boolean {
+  let lower = 0;
+  let upper = 0;
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (isDigit(code)) return true;
+    if (isLower(code)) lower++;
+    else if (isLetter(code)) upper++;
+  }
+  return (lower > 0 && upper > 0 && end - start >= 16) || end - start >= 24;
 }
 
 function keyIn(run: string, gap: string): { offset: number; length: number } | null {
@@ -48,8 +80,9 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
   const cut = NAME_PART.exec(run)?.[0].length ?? 0;
   const value = run.slice(cut).replace(/[.:!]+$/, "");
   const said = gap + run.slice(0, cut);
-  if (ADDRESS.test(value) || isPlaceholder(value) || (gap.includes("<") && !gap.includes(">"))) return null;
-  return isKey(value, said) ? { offset: cut, length: value.length } : null;
+  if (gap.includes("<") && !gap.includes(">")) return null;
+  if (!isKey(value, said) || ADDRESS.test(value) || isPlaceholder(value)) return null;
+  return { offset: cut, length: value.length };
 }
 
 function isKey(value: string, said: string): boolean {
@@ -59,20 +92,11 @@ function isKey(value: string, said: string): boolean {
   if (!/[-_:=>"'\s,(]$/.test(said)) return false;
   if (named) {
     if (/^\d+$/.test(value)) return value.length >= 15 && assigned;
-    const digest =
-      HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
-    return (
-      value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value)
-    );
+    const digest = HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
+    return value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value);
   }
   if (HEX_DIGEST.test(value) || !/^[\s:='"]*$/.test(said) || !looksRandom(value)) return false;
-  return assigned
-    ? value.length >= SHORTEST_TIED
-    : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
-}
-
-function isLetter(code: number): boolean {
-  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+  return assigned ? value.length >= SHORTEST_TIED : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
 }
 
 function isLower(code: number): boolean {

@@ -17,39 +17,65 @@ export function identity(text: string): View {
   return { text, start: (at) => at, end: (at) => at };
 }
 
+/** A stretch of a view: copied unit by unit, or a piece that stands for something else. */
+interface Segment {
+  at: number;
+  start: number;
+  end: number;
+  copied: boolean;
+}
+
 /** Builds a view piece by piece. */
 export class ViewBuilder {
   private readonly parts: string[] = [];
-  private readonly starts: number[] = [];
-  private readonly ends: number[] = [];
+  private readonly segments: Segment[] = [];
+  private length = 0;
 
   /** Adds `piece`, which stands for the original `[start, end)`. */
   add(piece: string, start: number, end: number): void {
-    this.parts.push(piece);
-    for (let i = 0; i < piece.length; i++) {
-      this.starts.push(start);
-      this.ends.push(end);
-    }
+    if (piece === "") return;
+    this.push(piece, { at: this.length, start, end, copied: false });
   }
 
   /** Adds the original's `[start, end)` unchanged. */
   copy(text: string, start: number, end: number): void {
-    this.parts.push(text.slice(start, end));
-    for (let i = start; i < end; i++) {
-      this.starts.push(i);
-      this.ends.push(i + 1);
-    }
+    if (end > start) this.push(text.slice(start, end), { at: this.length, start, end, copied: true });
+  }
+
+  private push(piece: string, segment: Segment): void {
+    this.parts.push(piece);
+    this.segments.push(segment);
+    this.length += piece.length;
   }
 
   build(): View {
-    const { starts, ends } = this;
-    const last = ends.length === 0 ? 0 : (ends[ends.length - 1] as number);
+    const { segments, length } = this;
     return {
       text: this.parts.join(""),
-      start: (at) => starts[at] ?? last,
-      end: (at) => (at === 0 ? (starts[0] ?? 0) : (ends[at - 1] as number)),
+      start: (at) => {
+        const segment = segmentAt(segments, at);
+        if (!segment) return 0;
+        return segment.copied ? Math.min(segment.end, segment.start + at - segment.at) : at >= length ? segment.end : segment.start;
+      },
+      end: (at) => {
+        const segment = segmentAt(segments, at - 1);
+        if (!segment) return 0;
+        return segment.copied ? segment.start + at - segment.at : segment.end;
+      },
     };
   }
+}
+
+/** The last segment that begins at or before `at`. */
+function segmentAt(segments: readonly Segment[], at: number): Segment | undefined {
+  let low = 0;
+  let high = segments.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((segments[middle] as Segment).at <= at) low = middle;
+    else high = middle - 1;
+  }
+  return segments[low];
 }
 
 /** A view of a view: `outer` reads a text that `inner` made. */
