@@ -102,6 +102,16 @@ describe("the binary, in an empty directory with an empty environment", () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
+  test("says so when it cannot unpack libSQL's native part", async () => {
+    const { code, out, err } = await governd(["version"], {
+      program,
+      env: { TMPDIR: temporary.join("none") },
+    });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain("set TMPDIR to a directory");
+    expect(err.trimEnd().split("\n")).toHaveLength(1);
+  });
+
   test("starts where it can write nothing but its data directory", async () => {
     const place = temporary.join("read-only");
     mkdirSync(place);
