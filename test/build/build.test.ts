@@ -11,6 +11,8 @@ const ROOT = join(import.meta.dir, "../..");
 /** Building for every platform fetches each one's runtime, so that is done only when asked for. */
 const ALL_TARGETS = process.env.GOVERND_TEST_TARGETS === "all";
 
+const BUILD_TIMEOUT_MS = 120_000;
+
 const temporary = temporaryDirectory();
 afterAll(() => temporary[Symbol.dispose]());
 
@@ -32,7 +34,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
     await build("--outfile", temporary.join("governd"));
     mkdirSync(home);
     renameSync(temporary.join("governd"), binary);
-  });
+  }, BUILD_TIMEOUT_MS);
 
   test("is one file", () => {
     expect(readdirSync(temporary.path)).toEqual(["elsewhere"]);
@@ -151,14 +153,18 @@ describe("the build", () => {
     "darwin-arm64": "darwin arm64",
   };
   for (const [name, target] of Object.entries(TARGETS)) {
-    test.skipIf(!ALL_TARGETS)(`puts the right runtime and native file together for ${name}`, async () => {
-      const outfile = temporary.join(`governd-${name}`);
-      await build("--target", name, "--outfile", outfile);
-      const program = readFileSync(outfile);
-      const native = readFileSync(lockedFiles(target).native);
-      expect(platformOf(program.subarray(0, 64 * 1024))).toBe(platforms[name] as string);
-      expect(platformOf(native)).toBe(platforms[name] as string);
-      expect(program.includes(native)).toBe(true);
-    });
+    test.skipIf(!ALL_TARGETS)(
+      `puts the right runtime and native file together for ${name}`,
+      async () => {
+        const outfile = temporary.join(`governd-${name}`);
+        await build("--target", name, "--outfile", outfile);
+        const program = readFileSync(outfile);
+        const native = readFileSync(lockedFiles(target).native);
+        expect(platformOf(program.subarray(0, 64 * 1024))).toBe(platforms[name] as string);
+        expect(platformOf(native)).toBe(platforms[name] as string);
+        expect(program.includes(native)).toBe(true);
+      },
+      BUILD_TIMEOUT_MS,
+    );
   }
 });
