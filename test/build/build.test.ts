@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
 import { governd, startGovernd } from "../cli/governd.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { platformOf } from "./binary-format.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
 /** Building for every platform fetches each one's runtime, so that is done only when asked for. */
 const ALL_TARGETS = process.env.GOVERND_TEST_TARGETS === "all";
-
-const BUILD_TIMEOUT_MS = 120_000;
 
 const temporary = temporaryDirectory();
 afterAll(() => temporary[Symbol.dispose]());
@@ -34,7 +34,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
     await build("--outfile", temporary.join("governd"));
     mkdirSync(home);
     renameSync(temporary.join("governd"), binary);
-  }, BUILD_TIMEOUT_MS);
+  }, PROCESS_TEST_MS);
 
   test("is one file", () => {
     expect(readdirSync(temporary.path)).toEqual(["elsewhere"]);
@@ -164,7 +164,7 @@ describe("the build", () => {
         expect(platformOf(native)).toBe(platforms[name] as string);
         expect(program.includes(native)).toBe(true);
       },
-      BUILD_TIMEOUT_MS,
+      PROCESS_TEST_MS,
     );
   }
 });
