@@ -8,7 +8,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -70,7 +70,10 @@ if (installed.status !== 0) fail(`the dependencies could not be installed:\n${in
 const prepared = spawnSync(bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] });
 if (prepared.status !== 0) fail("the assets of search could not be built; the lines above say why");
 
-const child = spawn(bun, process.argv.slice(2), { cwd: ROOT, stdio: "inherit" });
+// What it runs may call it by its name.
+const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
+const env = { ...process.env, PATH };
+const child = spawn(bun, process.argv.slice(2), { cwd: ROOT, stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`cannot run ${bun}: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

@@ -1,4 +1,20 @@
 #!/usr/bin/env bun
-import { run } from "./cli/program.ts";
+/** From the words of the command line to an exit code. */
+import { tmpdir } from "node:os";
 
+/** The program; loading it loads libSQL's native part, which the binary unpacks for that. */
+async function load(): Promise<typeof import("./cli/program.ts")> {
+  try {
+    return await import("./cli/program.ts");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_DLOPEN_FAILED")) throw error;
+    console.error(
+      `governd: Cannot load libSQL's native part from ${tmpdir()}, where it is unpacked: ` +
+        "set TMPDIR to a directory that governd can write to and run programs from.",
+    );
+    process.exit(2);
+  }
+}
+
+const { run } = await load();
 process.exit(await run(process.argv.slice(2)));

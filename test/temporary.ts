@@ -16,3 +16,6 @@ export function temporaryDirectory(): TemporaryDirectory {
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
 }
+
+/** For tests that start processes, which takes its time on a busy machine: `setDefaultTimeout(PROCESS_TEST_MS)`. */
+export const PROCESS_TEST_MS = 60_000;

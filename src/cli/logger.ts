@@ -10,6 +10,8 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 const FLUSH_INTERVAL_MS = 100;
 /** Unwritten text past this is dropped. */
 const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024;
+/** How long the end of the log may hold up the end of the process. */
+const LAST_FLUSH_MS = 300;
 
 export type LogLevel = (typeof LEVELS)[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -68,7 +70,9 @@ export class Logger implements AsyncDisposable {
     if (this.#dropped > 0) {
       const lines = this.#dropped;
       this.#dropped = 0;
-      this.warn("log lines were dropped, since nobody read them in time", { lines });
+      this.#pending += this.#line("warn", "log lines were dropped, since nobody read them in time", {
+        lines,
+      });
     }
     if (this.#pending === "") return;
     const text = this.#pending;
@@ -79,23 +83,27 @@ export class Logger implements AsyncDisposable {
     return this.#writing;
   }
 
+  /** Writes what is pending, unless nobody reads it for a while. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    await this.#writing;
-    await this.flush();
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, LAST_FLUSH_MS);
+    const written = this.flush().then(() => this.flush());
+    await Promise.race([written, timeout.promise]);
+    clearTimeout(timer);
   }
 
   #log(level: LogLevel, message: string, fields: LogFields = {}): void {
     if (!this.writes(level)) return;
-    if (this.#pending.length > MAX_PENDING_CHARACTERS) {
-      this.#dropped++;
-      return;
-    }
-    const time = new Date(this.#options.clock()).toISOString();
-    this.#pending +=
-      this.#options.format === "json"
-        ? `${JSON.stringify({ time, level, message, ...fields })}\n`
-        : `${time} ${level.toUpperCase().padEnd(5)} ${message}${textFields(fields)}\n`;
+    if (this.#pending.length > MAX_PENDING_CHARACTERS) this.#dropped++;
+    else this.#pending += this.#line(level, message, fields);
+  }
+
+  #line(level: LogLevel, message: string, fields: LogFields): string {
+    const { format, clock } = this.#options;
+    const time = new Date(clock()).toISOString();
+    if (format === "json") return `${JSON.stringify({ time, level, message, ...fields })}\n`;
+    return `${time} ${level.toUpperCase().padEnd(5)} ${message}${textFields(fields)}\n`;
   }
 }
 

@@ -59,20 +59,33 @@ async function runServe(session: Session, options: ServeOptions): Promise<void> 
   await announce(terminal, daemon, settings, format);
   const signal = await signals.end;
   logger.info("stopping", { signal });
-  session.exitCode = (await stopInTime(daemon)) ? EXIT.done : EXIT.trouble;
-  if (session.exitCode === EXIT.done) logger.info("stopped");
-  else
-    logger.error("could not finish in time, so what was under way was cut off", { limit_ms: STOP_WITHIN_MS });
+  const ending = await stopInTime(daemon, signals.again);
+  if (ending === "stopped") logger.info("stopped");
+  else logger.error("what was under way was cut off", { because: ending, limit_ms: STOP_WITHIN_MS });
+  session.exitCode = ending === "stopped" ? EXIT.done : EXIT.trouble;
 }
 
 /** The signals that the daemon heeds. One that comes during the start is remembered. */
 class Signals {
+  /** The first one that asks for the end. */
   readonly end: Promise<string>;
+  /** An interrupt after that: somebody at the terminal does not want to wait. */
+  readonly again: Promise<string>;
 
   constructor() {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    this.end = promise;
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve(signal));
+    const first = Promise.withResolvers<string>();
+    const second = Promise.withResolvers<string>();
+    this.end = first.promise;
+    this.again = second.promise;
+    let asked = 0;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.on(signal, () => {
+        asked += 1;
+        first.resolve(signal);
+        // A wrapper may pass on the one that the terminal sent to both: a third is meant.
+        if (signal === "SIGINT" && asked > 2) second.resolve(signal);
+      });
+    }
     process.on("SIGHUP", () => this.#reload());
   }
 
@@ -106,14 +119,17 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
   await terminal.out(`${lines.join("\n")}\n`);
 }
 
-/** Stops the daemon; false when that takes too long. */
-async function stopInTime(daemon: Daemon): Promise<boolean> {
-  const timeout = Promise.withResolvers<false>();
-  const timer = setTimeout(() => timeout.resolve(false), STOP_WITHIN_MS);
-  const stopped = daemon[Symbol.asyncDispose]().then(() => true as const);
-  const inTime = await Promise.race([stopped, timeout.promise]);
+/** Stops the daemon, unless that takes too long or is not wanted any more. */
+async function stopInTime(
+  daemon: Daemon,
+  again: Promise<string>,
+): Promise<"stopped" | "time is up" | "asked again"> {
+  const timeout = Promise.withResolvers<"time is up">();
+  const timer = setTimeout(() => timeout.resolve("time is up"), STOP_WITHIN_MS);
+  const stopped = daemon[Symbol.asyncDispose]().then(() => "stopped" as const);
+  const ending = await Promise.race([stopped, timeout.promise, again.then(() => "asked again" as const)]);
   clearTimeout(timer);
-  return inTime;
+  return ending;
 }
 
 /** Text as one word of a POSIX shell. */

@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
 import { governd, startGovernd } from "../cli/governd.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { platformOf } from "./binary-format.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
 /** Building for every platform fetches each one's runtime, so that is done only when asked for. */
@@ -32,7 +34,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
     await build("--outfile", temporary.join("governd"));
     mkdirSync(home);
     renameSync(temporary.join("governd"), binary);
-  });
+  }, PROCESS_TEST_MS);
 
   test("is one file", () => {
     expect(readdirSync(temporary.path)).toEqual(["elsewhere"]);
@@ -102,6 +104,16 @@ describe("the binary, in an empty directory with an empty environment", () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
+  test("says so when it cannot unpack libSQL's native part", async () => {
+    const { code, out, err } = await governd(["version"], {
+      program,
+      env: { TMPDIR: temporary.join("none") },
+    });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain("set TMPDIR to a directory");
+    expect(err.trimEnd().split("\n")).toHaveLength(1);
+  });
+
   test("starts where it can write nothing but its data directory", async () => {
     const place = temporary.join("read-only");
     mkdirSync(place);
@@ -141,14 +153,18 @@ describe("the build", () => {
     "darwin-arm64": "darwin arm64",
   };
   for (const [name, target] of Object.entries(TARGETS)) {
-    test.skipIf(!ALL_TARGETS)(`puts the right runtime and native file together for ${name}`, async () => {
-      const outfile = temporary.join(`governd-${name}`);
-      await build("--target", name, "--outfile", outfile);
-      const program = readFileSync(outfile);
-      const native = readFileSync(lockedFiles(target).native);
-      expect(platformOf(program.subarray(0, 64 * 1024))).toBe(platforms[name] as string);
-      expect(platformOf(native)).toBe(platforms[name] as string);
-      expect(program.includes(native)).toBe(true);
-    });
+    test.skipIf(!ALL_TARGETS)(
+      `puts the right runtime and native file together for ${name}`,
+      async () => {
+        const outfile = temporary.join(`governd-${name}`);
+        await build("--target", name, "--outfile", outfile);
+        const program = readFileSync(outfile);
+        const native = readFileSync(lockedFiles(target).native);
+        expect(platformOf(program.subarray(0, 64 * 1024))).toBe(platforms[name] as string);
+        expect(platformOf(native)).toBe(platforms[name] as string);
+        expect(program.includes(native)).toBe(true);
+      },
+      PROCESS_TEST_MS,
+    );
   }
 });

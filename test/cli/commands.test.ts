@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
-import { temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 let temporary: ReturnType<typeof temporaryDirectory>;
 let data: string;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { openEvidenceFile } from "../../src/cli/evidence-file.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { PROCESS_TEST_MS } from "../temporary.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 let directory: string;
 let file: string;

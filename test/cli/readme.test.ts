@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { FROM_SOURCE, startGovernd } from "./governd.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
 /** What the README says to run, in its own words; the package script stands for the source. */

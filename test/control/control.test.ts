@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Administration } from "../../src/control/administration.ts";
@@ -10,7 +10,9 @@ import type { DataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { Failure } from "../../src/failure.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 let temporary: ReturnType<typeof temporaryDirectory>;
 let directory: DataDirectory;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createPublicKey } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,9 @@ import { lockDataDirectory } from "../../src/datadir/lock.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { createPrivateFile } from "../../src/datadir/private-files.ts";
 import { readSealKey } from "../../src/datadir/seal-key.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const SOURCE = join(import.meta.dir, "../../src");
 
