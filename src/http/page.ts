@@ -1,7 +1,7 @@
 /** The page that a list request asks for. */
 import { type CursorPosition, decodeCursor, type ListOperation, listFilters } from "../lists.ts";
 import type { OperationInputs, Page } from "../workspace/contract.ts";
-import { DEFAULT_LIMIT } from "./fields.ts";
+import { DEFAULT_LIMIT, hasControlCharacter } from "./fields.ts";
 import { invalid } from "./problem.ts";
 
 /** `limit`, `offset` and `cursor` as validated. */
@@ -35,7 +35,8 @@ export function pageOf<N extends ListOperation>(
   return { limit, offset: 0, after };
 }
 
-/** Data is ordered by key, everything else by number. */
+/** Data is ordered by key, everything else by number. A cursor can be forged: what is no key goes no further. */
 function isPositionOf(name: ListOperation, position: CursorPosition): boolean {
-  return typeof position === (name === "data.list" ? "string" : "number");
+  if (name !== "data.list") return typeof position === "number";
+  return typeof position === "string" && position.isWellFormed() && !hasControlCharacter(position);
 }
