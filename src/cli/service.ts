@@ -6,7 +6,7 @@ import type { DataDirectory } from "../datadir/layout.ts";
 import type { AppDeps } from "../http/pipeline.ts";
 import { startServer } from "../http/server.ts";
 import { TrustedProxies } from "../http/trusted-proxy.ts";
-import { type Clock, RandomPool } from "../ids.ts";
+import { type Clock, RandomPool, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import type { Serve } from "./listener.ts";
@@ -32,13 +32,14 @@ export interface Service extends AsyncDisposable {
 }
 
 export async function openService(parts: ServiceParts): Promise<Service> {
-  const { settings, directory, control, logger } = parts;
+  const { settings, directory, control, clock, logger } = parts;
   await using stack = new AsyncDisposableStack();
   const pool = stack.use(
     new WorkspacePool({
       workspacesDir: directory.workspaces,
-      clockOffsetMs: 0,
       searchMemoryBytes: SEARCH_MEMORY_BYTES,
+      // A thread cannot be given a function: it is told how far this clock is from the system's.
+      clockOffsetMs: clock() - systemClock(),
       threads: settings.threads,
       onFailure: ({ where, name, frames }) =>
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") }),
