@@ -15,8 +15,12 @@ interface Entry {
   liveFrom: number;
 }
 
+/** Days of retention, null for none; undefined for an agent without a config. */
+type Retention = number | null | undefined;
+
 interface Checkpoint {
   step: number;
+  retention: Retention;
   entries: Map<string, Entry>;
 }
 
@@ -36,11 +40,12 @@ export interface RestoreCounts {
 export class ModelAgent {
   readonly #live = new Map<string, Entry>();
   readonly #checkpoints = new Map<string, Checkpoint>();
-  #retentionDays: number | null = null;
+  #retention: Retention;
   #step = 0;
 
   configure(retentionDays: number | null): void {
-    this.#retentionDays = retentionDays;
+    this.#step++;
+    this.#retention = retentionDays;
   }
 
   write(key: string, value: string, nowMs: number): void {
@@ -60,7 +65,7 @@ export class ModelAgent {
 
   /** Answers the count of entries that it holds. */
   checkpoint(id: string, nowMs: number): number {
-    this.#checkpoints.set(id, { step: ++this.#step, entries: new Map(this.#live) });
+    this.#save(id, ++this.#step);
     return this.list(nowMs).length;
   }
 
@@ -68,25 +73,44 @@ export class ModelAgent {
     this.#checkpoints.delete(id);
   }
 
-  restore(id: string, safetyId: string, nowMs: number): RestoreCounts {
-    const { step: then, entries } = this.#checkpoints.get(id) as Checkpoint;
-    this.#checkpoints.set(safetyId, { step: this.#step, entries: new Map(this.#live) });
-    const step = ++this.#step;
+  restore(
+    id: string,
+    parts: { config: boolean; data: boolean },
+    safetyId: string,
+    nowMs: number,
+  ): RestoreCounts {
+    const then = this.#checkpoints.get(id) as Checkpoint;
+    const before = this.#retention;
+    this.#save(safetyId, this.#step);
+    this.#step++;
+    if (parts.config && then.retention !== undefined) this.#retention = then.retention;
+    // What is past the one retention or the other stays gone.
+    const isFresh = (entry: Entry) =>
+      isWithin(before, entry, nowMs) && isWithin(this.#retention, entry, nowMs);
+    if (parts.data) return this.#restoreData(then, isFresh);
+    const unchanged = [...this.#live.values()].filter((entry) => isWithin(before, entry, nowMs)).length;
+    return { entries_restored: 0, entries_removed: 0, entries_unchanged: unchanged };
+  }
+
+  #restoreData(then: Checkpoint, isFresh: (entry: Entry) => boolean): RestoreCounts {
     const present = new Map(this.#live);
     const counts: RestoreCounts = { entries_restored: 0, entries_removed: 0, entries_unchanged: 0 };
     for (const [key, entry] of present) {
-      const past = entries.get(key);
-      const fresh = this.#isFresh(entry, nowMs);
-      if (past?.write === entry.write && fresh) counts.entries_unchanged++;
-      else if (entry.liveFrom > then) this.#live.delete(key);
-      if (fresh && (past === undefined || !this.#isFresh(past, nowMs))) counts.entries_removed++;
+      const past = then.entries.get(key);
+      if (past?.write === entry.write && isFresh(entry)) counts.entries_unchanged++;
+      else if (entry.liveFrom > then.step) this.#live.delete(key);
+      if (isFresh(entry) && (past === undefined || !isFresh(past))) counts.entries_removed++;
     }
-    for (const [key, past] of entries) {
-      if (!this.#isFresh(past, nowMs) || present.get(key)?.write === past.write) continue;
-      this.#live.set(key, { ...past, liveFrom: step });
+    for (const [key, past] of then.entries) {
+      if (!isFresh(past) || present.get(key)?.write === past.write) continue;
+      this.#live.set(key, { ...past, liveFrom: this.#step });
       counts.entries_restored++;
     }
     return counts;
+  }
+
+  #save(id: string, step: number): void {
+    this.#checkpoints.set(id, { step, retention: this.#retention, entries: new Map(this.#live) });
   }
 
   /** What is past its retention goes for good, from checkpoints too. */
@@ -114,7 +138,7 @@ export class ModelAgent {
   }
 
   #isFresh(entry: Entry, nowMs: number): boolean {
-    return this.#retentionDays === null || entry.updatedAt >= nowMs - this.#retentionDays * DAY_MS;
+    return isWithin(this.#retention, entry, nowMs);
   }
 
   #show(entries: Map<string, Entry>, nowMs: number): Shown[] {
@@ -123,4 +147,8 @@ export class ModelAgent {
       .map(([key, { value, createdAt, updatedAt }]) => ({ key, value, createdAt, updatedAt }))
       .sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
   }
+}
+
+function isWithin(retention: Retention, entry: Entry, nowMs: number): boolean {
+  return typeof retention !== "number" || entry.updatedAt >= nowMs - retention * DAY_MS;
 }
