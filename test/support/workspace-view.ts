@@ -1,7 +1,8 @@
 /** A look into a workspace's file beside the daemon: its trail, and everything that it stores. */
+import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 
-import { LogVerifier, type VerificationReport } from "../../src/log/verify.ts";
-import { readEvent, scanLog } from "../../src/state/events.ts";
+import type { VerificationReport } from "../../src/log/verify.ts";
+import { readEvent } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 
 /** An event in short, and the event itself. */
@@ -76,19 +77,9 @@ export class WorkspaceView implements Disposable {
     return found === undefined ? undefined : JSON.parse(found.json);
   }
 
-  /** Recomputes the whole log from the file. */
-  async verify(): Promise<VerificationReport> {
-    const verifier = new LogVerifier({ scope: "workspace", start: "beginning" });
-    for (let fromSeq = 0; ; ) {
-      const page = await scanLog(this.connection, {
-        fromSeq,
-        beforeSeq: Number.MAX_SAFE_INTEGER,
-        limit: 1000,
-      });
-      if (page.length === 0) return verifier.finish({ lastSeq: this.head });
-      verifier.add(page);
-      fromSeq += page.length;
-    }
+  /** Verifies the whole log, and everything that is stored against it. */
+  verify(): Promise<VerificationReport> {
+    return verifyWorkspace(this.connection, { scope: "workspace" });
   }
 
   [Symbol.dispose](): void {

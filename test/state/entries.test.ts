@@ -1,0 +1,194 @@
+/** Versioned entries against the model: random histories of two agents in one workspace. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { verifyWorkspace } from "../../src/evidence/workspace.ts";
+import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
+import { type AgentState, readAgent } from "../../src/state/agents.ts";
+import { retentionCutoff } from "../../src/state/configs.ts";
+import { listEntries } from "../../src/state/entries.ts";
+import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { temporaryDirectory } from "../support/directory.ts";
+import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { ModelAgent, type Shown } from "./model.ts";
+
+const RUNS = 60;
+const MAX_STEPS = 40;
+const START_MS = Date.UTC(2026, 0, 1);
+const HOUR_MS = 3_600_000;
+const AGENTS = ["one", "two"] as const;
+/** Few, so that they meet; some are prefixes of others. */
+const KEYS = ["a", "ab", "a%", "b", "\u{10FFFF}", "\u{10FFFF}x"] as const;
+
+const agent = fc.constantFrom(...AGENTS);
+const key = fc.constantFrom(...KEYS);
+const pick = fc.nat({ max: 20 });
+
+const parts = fc.constantFrom(
+  { config: false, data: true },
+  { config: true, data: false },
+  { config: true, data: true },
+);
+
+type Step =
+  | { kind: "write"; agent: string; key: string; value: string }
+  | { kind: "delete"; agent: string; key: string }
+  | { kind: "delete prefix"; agent: string; prefix: string }
+  | { kind: "checkpoint"; agent: string }
+  | { kind: "restore"; agent: string; pick: number; parts: { config: boolean; data: boolean } }
+  | { kind: "delete checkpoint"; agent: string; pick: number }
+  | { kind: "configure"; agent: string; retentionDays: number | null }
+  | { kind: "pass time"; hours: number }
+  | { kind: "sweep" };
+
+const kind = <K extends string>(name: K) => fc.constant(name);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: kind("write"), agent, key, value: fc.string({ maxLength: 3 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: kind("delete"), agent, key }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind("delete prefix"), agent, prefix: fc.constantFrom("a", "\u{10FFFF}") }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: kind("checkpoint"), agent }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("restore"), agent, pick, parts }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind("delete checkpoint"), agent, pick }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind("configure"), agent, retentionDays: fc.constantFrom(1, 2, null) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: kind("pass time"), hours: fc.integer({ min: 1, max: 40 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind("sweep") }) },
+);
+
+/** A workspace and its model, taking the same steps. */
+class Pair {
+  nowMs = START_MS;
+  readonly models = new Map(AGENTS.map((name): [string, ModelAgent] => [name, new ModelAgent()]));
+
+  constructor(readonly real: OpenWorkspace) {}
+
+  async take(step: Step): Promise<void> {
+    const { real, nowMs } = this;
+    if (step.kind === "pass time") {
+      this.nowMs += step.hours * HOUR_MS;
+      return;
+    }
+    if (step.kind === "sweep") {
+      await sweepWorkspace(real.connection, real.writer);
+      for (const model of this.models.values()) model.sweep(nowMs);
+      return;
+    }
+    const agentId = step.agent;
+    const model = this.models.get(agentId) as ModelAgent;
+    switch (step.kind) {
+      case "write": {
+        const { key, value } = step;
+        await real.perform("data.write", { agentId, key, value, metadata: {} });
+        return model.write(key, value, nowMs);
+      }
+      case "delete": {
+        const { answer } = await real.perform("data.delete", { agentId, key: step.key });
+        const gone = model.delete((key) => key === step.key, nowMs);
+        return expect(answer.kind).toBe(gone === 1 ? "json" : "problem");
+      }
+      case "delete prefix": {
+        const { prefix } = step;
+        const { deleted } = bodyOf(await real.perform("data.delete_prefix", { agentId, prefix }));
+        return expect(deleted).toBe(model.delete((key) => key.startsWith(prefix), nowMs));
+      }
+      case "checkpoint": {
+        const made = bodyOf(await real.perform("checkpoint.create", { agentId, label: null, metadata: {} }));
+        return expect(made.entry_count).toBe(model.checkpoint(made.id, nowMs));
+      }
+      case "restore":
+        return this.#restore(model, step);
+      case "delete checkpoint": {
+        const checkpointId = chosen(model, step.pick);
+        if (checkpointId === undefined) return;
+        await real.perform("checkpoint.delete", { checkpointId });
+        return model.deleteCheckpoint(checkpointId);
+      }
+      case "configure": {
+        const { retentionDays } = step;
+        const policies = retentionDays === null ? {} : { retention_days: retentionDays };
+        await real.perform("config.update", { agentId, config: { policies } });
+        return model.configure(retentionDays);
+      }
+    }
+  }
+
+  async #restore(model: ModelAgent, { pick, parts }: Extract<Step, { kind: "restore" }>): Promise<void> {
+    const checkpointId = chosen(model, pick);
+    if (checkpointId === undefined) return;
+    const input = { checkpointId, restoreConfig: parts.config, restoreData: parts.data };
+    const body = bodyOf(await this.real.perform("checkpoint.restore", input));
+    const counts = model.restore(checkpointId, parts, body.safety_checkpoint_id, this.nowMs);
+    expect(body).toMatchObject(counts);
+  }
+
+  /** Everything that can be seen is the same on both sides. */
+  async compare(): Promise<void> {
+    for (const [agentId, model] of this.models) {
+      const agent = await readAgent(this.real.connection, agentId);
+      if (agent === null) {
+        expect(model.list(this.nowMs)).toEqual([]);
+        continue;
+      }
+      expect(await this.#listed(agent)).toEqual(model.list(this.nowMs));
+      expect(agent.liveEntries).toBe(model.liveCount);
+      for (const id of model.checkpoints) {
+        expect(await this.#stateOf(agent, id)).toEqual(model.state(id, this.nowMs));
+      }
+    }
+    const unseen = this.real.connection.get<[number]>(
+      `SELECT count(*) FROM entries e WHERE live_to IS NOT NULL AND NOT EXISTS (SELECT 1 FROM checkpoints c
+         WHERE c.agent = e.agent AND c.as_of_seq >= e.live_from AND c.as_of_seq < e.live_to)`,
+    );
+    expect({ versionsThatNoCheckpointSees: unseen?.[0] }).toEqual({ versionsThatNoCheckpointSees: 0 });
+  }
+
+  // Looked at beside the operations, whose events would lie between any two steps otherwise.
+  async #listed(agent: AgentState): Promise<Shown[]> {
+    const range = { prefix: "", after: null, offset: 0, limit: 1000 };
+    return (await listEntries(this.real.connection, agent, range, this.nowMs)).map(
+      ({ key, value, createdAt, updatedAt }) => ({ key, value: JSON.parse(value), createdAt, updatedAt }),
+    );
+  }
+
+  async #stateOf(agent: AgentState, checkpointId: string): Promise<Shown[]> {
+    const cutoffMs = retentionCutoff(agent.policies, this.nowMs);
+    const plan = { kind: "checkpoint", checkpointId, head: '{"id":0', cutoffMs } as const;
+    let text = "";
+    for await (const piece of streamCheckpoint(this.real.connection, plan)) text += piece;
+    return JSON.parse(text).state.entries.map(shown);
+  }
+}
+
+const chosen = (model: ModelAgent, pick: number): string | undefined =>
+  model.checkpoints[pick % Math.max(1, model.checkpoints.length)];
+
+function shown(entry: { key: string; value: string; created_at: string; updated_at: string }): Shown {
+  const { key, value } = entry;
+  return { key, value, createdAt: Date.parse(entry.created_at), updatedAt: Date.parse(entry.updated_at) };
+}
+
+test("tell the same as the model, whatever happens", async () => {
+  using directory = temporaryDirectory();
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: MAX_STEPS, size: "max" }), async (steps) => {
+      let pair: Pair | null = null;
+      using real = await OpenWorkspace.make(directory.path, () => pair?.nowMs ?? START_MS);
+      pair = new Pair(real);
+      for (const one of steps) {
+        await pair.take(one);
+        await pair.compare();
+      }
+      expect(real.failures).toEqual([]);
+      const report = await verifyWorkspace(real.connection, { scope: "workspace" });
+      expect(report.problems).toEqual([]);
+    }),
+    { numRuns: RUNS },
+  );
+});

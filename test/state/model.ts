@@ -1,0 +1,154 @@
+/**
+ * What an agent's data is meant to be, in the simplest form: maps, and whole copies for checkpoints.
+ * The real thing keeps versions by position in the log; both must tell the same.
+ */
+
+const DAY_MS = 86_400_000;
+
+interface Entry {
+  value: string;
+  createdAt: number;
+  updatedAt: number;
+  /** The write that it is from. */
+  write: number;
+  /** The step that made it the present one: its write, or the restore that brought it back. */
+  liveFrom: number;
+}
+
+/** Days of retention, null for none; undefined for an agent without a config. */
+type Retention = number | null | undefined;
+
+interface Checkpoint {
+  step: number;
+  retention: Retention;
+  entries: Map<string, Entry>;
+}
+
+export interface Shown {
+  key: string;
+  value: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface RestoreCounts {
+  entries_restored: number;
+  entries_removed: number;
+  entries_unchanged: number;
+}
+
+export class ModelAgent {
+  readonly #live = new Map<string, Entry>();
+  readonly #checkpoints = new Map<string, Checkpoint>();
+  #retention: Retention;
+  #step = 0;
+
+  configure(retentionDays: number | null): void {
+    this.#step++;
+    this.#retention = retentionDays;
+  }
+
+  write(key: string, value: string, nowMs: number): void {
+    const step = ++this.#step;
+    const before = this.#live.get(key);
+    const createdAt = before !== undefined && this.#isFresh(before, nowMs) ? before.createdAt : nowMs;
+    this.#live.set(key, { value, createdAt, updatedAt: nowMs, write: step, liveFrom: step });
+  }
+
+  /** Answers how many went. */
+  delete(wanted: (key: string) => boolean, nowMs: number): number {
+    this.#step++;
+    const gone = [...this.#live].filter(([key, entry]) => wanted(key) && this.#isFresh(entry, nowMs));
+    for (const [key] of gone) this.#live.delete(key);
+    return gone.length;
+  }
+
+  /** Answers the count of entries that it holds. */
+  checkpoint(id: string, nowMs: number): number {
+    this.#save(id, ++this.#step);
+    return this.list(nowMs).length;
+  }
+
+  deleteCheckpoint(id: string): void {
+    this.#checkpoints.delete(id);
+  }
+
+  restore(
+    id: string,
+    parts: { config: boolean; data: boolean },
+    safetyId: string,
+    nowMs: number,
+  ): RestoreCounts {
+    const then = this.#checkpoints.get(id) as Checkpoint;
+    const before = this.#retention;
+    this.#save(safetyId, this.#step);
+    this.#step++;
+    if (parts.config && then.retention !== undefined) this.#retention = then.retention;
+    // What is past the one retention or the other stays gone.
+    const isFresh = (entry: Entry) =>
+      isWithin(before, entry, nowMs) && isWithin(this.#retention, entry, nowMs);
+    if (parts.data) return this.#restoreData(then, isFresh);
+    const unchanged = [...this.#live.values()].filter((entry) => isWithin(before, entry, nowMs)).length;
+    return { entries_restored: 0, entries_removed: 0, entries_unchanged: unchanged };
+  }
+
+  #restoreData(then: Checkpoint, isFresh: (entry: Entry) => boolean): RestoreCounts {
+    const present = new Map(this.#live);
+    const counts: RestoreCounts = { entries_restored: 0, entries_removed: 0, entries_unchanged: 0 };
+    for (const [key, entry] of present) {
+      const past = then.entries.get(key);
+      if (past?.write === entry.write && isFresh(entry)) counts.entries_unchanged++;
+      else if (entry.liveFrom > then.step) this.#live.delete(key);
+      if (isFresh(entry) && (past === undefined || !isFresh(past))) counts.entries_removed++;
+    }
+    for (const [key, past] of then.entries) {
+      if (!isFresh(past) || present.get(key)?.write === past.write) continue;
+      this.#live.set(key, { ...past, liveFrom: this.#step });
+      counts.entries_restored++;
+    }
+    return counts;
+  }
+
+  #save(id: string, step: number): void {
+    this.#checkpoints.set(id, { step, retention: this.#retention, entries: new Map(this.#live) });
+  }
+
+  /** What is past its retention goes for good, from checkpoints too. */
+  sweep(nowMs: number): void {
+    for (const entries of [this.#live, ...[...this.#checkpoints.values()].map((one) => one.entries)]) {
+      for (const [key, entry] of entries) if (!this.#isFresh(entry, nowMs)) entries.delete(key);
+    }
+  }
+
+  list(nowMs: number): Shown[] {
+    return this.#show(this.#live, nowMs);
+  }
+
+  state(id: string, nowMs: number): Shown[] {
+    return this.#show((this.#checkpoints.get(id) as Checkpoint).entries, nowMs);
+  }
+
+  get checkpoints(): string[] {
+    return [...this.#checkpoints.keys()];
+  }
+
+  /** Live entries, hidden ones included. */
+  get liveCount(): number {
+    return this.#live.size;
+  }
+
+  #isFresh(entry: Entry, nowMs: number): boolean {
+    return isWithin(this.#retention, entry, nowMs);
+  }
+
+  #show(entries: Map<string, Entry>, nowMs: number): Shown[] {
+    return [...entries]
+      .filter(([, entry]) => this.#isFresh(entry, nowMs))
+      .map(([key, { value, createdAt, updatedAt }]) => ({ key, value, createdAt, updatedAt }))
+      .sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
+  }
+}
+
+function isWithin(retention: Retention, entry: Entry, nowMs: number): boolean {
+  return typeof retention !== "number" || entry.updatedAt >= nowMs - retention * DAY_MS;
+}

@@ -1,0 +1,74 @@
+/** A workspace in this process, without threads and HTTP: its writer, under a clock of the test's own. */
+import { join } from "node:path";
+import { IdSource, systemClock } from "../../src/ids.ts";
+import type { Connection } from "../../src/store/connection.ts";
+import { operationOf } from "../../src/threads/registry.ts";
+import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
+import { type Job, type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+
+/** Makes a workspace's file in a directory; answers its id. */
+export async function makeWorkspace(directory: string, clock = systemClock): Promise<string> {
+  const workspaceId = new IdSource(clock).next("ws");
+  const genesis = { workspaceId, name: "test", actor: "cli", signingKey: "0".repeat(64) };
+  await createWorkspaceFile(join(directory, `${workspaceId}.db`), genesis, clock);
+  return workspaceId;
+}
+
+/** Somebody who may do everything in a workspace. */
+export function anybody(workspaceId: string): Principal {
+  return { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId, scope: "full", agents: null };
+}
+
+export interface Failure {
+  operation: string;
+  error: unknown;
+}
+
+export class OpenWorkspace implements Disposable {
+  readonly failures: Failure[] = [];
+  readonly writer: WorkspaceWriter;
+  readonly principal: Principal;
+
+  constructor(
+    readonly path: string,
+    clock = systemClock,
+  ) {
+    this.connection = openWorkspaceFile(path);
+    const onFailure = (operation: string, error: unknown) => void this.failures.push({ operation, error });
+    this.writer = new WorkspaceWriter(this.connection, { clock, onFailure });
+    this.principal = anybody(this.writer.workspaceId);
+  }
+
+  readonly connection: Connection;
+
+  static async make(directory: string, clock = systemClock): Promise<OpenWorkspace> {
+    return new OpenWorkspace(join(directory, `${await makeWorkspace(directory, clock)}.db`), clock);
+  }
+
+  /** An operation that waits to be performed. */
+  job<N extends OperationName>(name: N, input: OperationInputs[N]): Job {
+    const operation = operationOf(name, undefined);
+    return {
+      operation: name,
+      principal: this.principal,
+      run: (tx, context) => operation(tx, context, input),
+    };
+  }
+
+  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
+    const [settled] = await this.writer.perform([this.job(name, input)]);
+    return settled as Settled;
+  }
+
+  [Symbol.dispose](): void {
+    this.writer.close();
+  }
+}
+
+/** The body of an operation that ended well. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
+export function bodyOf({ answer }: Settled): any {
+  if (answer.kind !== "json") throw new Error(`answered ${JSON.stringify(answer)}`);
+  return JSON.parse(answer.body);
+}
