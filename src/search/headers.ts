@@ -47,9 +47,9 @@ export class HeaderVectors {
     return next;
   }
 
-  /** The rows that a header was made from. */
+  /** The rows that a header was made from; none for `NONE`. */
   rowsOf(header: number): Int32Array {
-    return this.#content[header] as Int32Array;
+    return header === NONE ? new Int32Array(0) : (this.#content[header] as Int32Array);
   }
 
   /** The damped cosine of every header with a query; 0 at least. Valid until the next call. */
