@@ -1,5 +1,5 @@
 import { Bm25 } from "./bm25.ts";
-import type { DocumentTokens, SearchDocument } from "./document.ts";
+import type { SearchDocument } from "./document.ts";
 import { documentTokens } from "./document.ts";
 import { EntrySlots } from "./entry-slots.ts";
 import { HeaderVectors } from "./headers.ts";
@@ -78,13 +78,17 @@ export class AgentIndex {
   add(id: number, document: SearchDocument): void {
     this.remove(id);
     const slot = this.#slots.count;
-    const tokens = documentTokens(document);
-    const passages = this.#passages.add(slot, tokens);
-    const first = this.#vectors.count;
     const { vectors } = this.#model.words;
-    embedWindows(this.#rowsOf(tokens.value), vectors, (vector) => this.#vectors.add(vector, slot));
+    const tokens = documentTokens(document);
+    const vocabulary = this.#vocabulary;
+    const value = vocabulary.internAll(tokens.value);
+    const metadata = vocabulary.internAll(tokens.metadata);
+    const passages = this.#passages.add(slot, { key: vocabulary.internAll(tokens.key), value, metadata });
+    const first = this.#vectors.count;
+    embedWindows(vocabulary.rowsOf(value), vectors, (vector) => this.#vectors.add(vector, slot));
     const rows = { first, count: this.#vectors.count - first };
-    const header = this.#headers.intern(this.#rowsOf(headerWords(tokens)));
+    const keyWords = vocabulary.internAll(tokens.key.filter((token) => KEY_WORD.test(token)));
+    const header = this.#headers.intern([...vocabulary.rowsOf(keyWords), ...vocabulary.rowsOf(metadata)]);
     this.#slots.add({ id, key: document.key, passages, rows, header });
   }
 
@@ -218,14 +222,6 @@ export class AgentIndex {
     return sum;
   }
 
-  /** The model's rows of tokens. */
-  #rowsOf(tokens: readonly string[]): Int32Array {
-    const vocabulary = this.#vocabulary;
-    const rows = new Int32Array(tokens.length);
-    for (let i = 0; i < rows.length; i++) rows[i] = vocabulary.rowOf(vocabulary.intern(tokens[i] as string));
-    return rows;
-  }
-
   /** Copies what is still there into fresh structures. */
   #compact(): void {
     const rest = new AgentIndex(this.#model);
@@ -266,9 +262,4 @@ export class AgentIndex {
     const header = this.#headers.intern(words);
     this.#slots.add({ id: from.#slots.id(slot), key, passages, rows, header });
   }
-}
-
-/** What of an entry's key and metadata has a meaning. */
-function headerWords({ key, metadata }: DocumentTokens): string[] {
-  return [...key.filter((token) => KEY_WORD.test(token)), ...metadata];
 }

@@ -33,8 +33,8 @@ export class HeaderVectors {
   }
 
   /** The number of a header, given by the model's rows of its words; `NONE` when the model knows none. */
-  intern(rows: Int32Array): number {
-    const known = rows.filter((row) => row !== NONE);
+  intern(rows: readonly number[] | Int32Array): number {
+    const known = Int32Array.from(rows.filter((row) => row !== NONE));
     if (known.length === 0) return NONE;
     const identity = known.join();
     const number = this.#numbers.get(identity);

@@ -1,4 +1,3 @@
-import type { DocumentTokens } from "./document.ts";
 import { HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
 import type { Range } from "./entry-slots.ts";
 import { growU8, growU32 } from "./growable.ts";
@@ -10,6 +9,13 @@ const VALUE_WEIGHT = WEIGHT_UNIT;
 const METADATA_WEIGHT = 4;
 const KEY_WEIGHT = 3;
 const MAX_WEIGHT = 255;
+
+/** The tokens of an entry as forms of the vocabulary, field by field. */
+export interface DocumentForms {
+  key: Uint32Array;
+  value: Uint32Array;
+  metadata: Uint32Array;
+}
 
 /** The arrays that a search walks; valid until the next change. See `Passages` for their meaning. */
 export interface PassageArrays {
@@ -87,21 +93,21 @@ export class Passages {
   }
 
   /** Adds the passages of an entry; they follow each other. Returns where they are. */
-  add(slot: number, tokens: DocumentTokens): Range {
+  add(slot: number, { key, value, metadata }: DocumentForms): Range {
     const first = this.#count;
-    const header = tokens.metadata.slice(0, HEADER_METADATA_TOKENS);
-    for (const [from, to] of passageSpans(tokens.value.length)) {
+    const header = metadata.subarray(0, HEADER_METADATA_TOKENS);
+    for (const [from, to] of passageSpans(value.length)) {
       this.#open(slot);
-      this.#append(tokens.key, 0, tokens.key.length, KEY_WEIGHT);
-      this.#append(header, 0, header.length, METADATA_WEIGHT);
-      this.#append(tokens.value, from, to, VALUE_WEIGHT);
+      this.#append(key, KEY_WEIGHT);
+      this.#append(header, METADATA_WEIGHT);
+      this.#append(value.subarray(from, to), VALUE_WEIGHT);
       this.#close();
     }
-    if (tokens.metadata.length > HEADER_METADATA_TOKENS) {
-      for (const [from, to] of passageSpans(tokens.metadata.length)) {
+    if (metadata.length > HEADER_METADATA_TOKENS) {
+      for (const [from, to] of passageSpans(metadata.length)) {
         this.#open(slot);
-        this.#append(tokens.key, 0, tokens.key.length, KEY_WEIGHT);
-        this.#append(tokens.metadata, from, to, METADATA_WEIGHT);
+        this.#append(key, KEY_WEIGHT);
+        this.#append(metadata.subarray(from, to), METADATA_WEIGHT);
         this.#close();
       }
     }
@@ -151,15 +157,13 @@ export class Passages {
     this.#slot[this.#count] = slot;
   }
 
-  /** Adds tokens to the open passage. */
-  #append(tokens: readonly string[], from: number, to: number, weight: number): void {
-    const vocabulary = this.#vocabulary;
+  /** Adds forms to the open passage. */
+  #append(added: Uint32Array, weight: number): void {
     const seen = this.#count + 1;
     let end = this.#start[seen] as number;
-    this.#reserve(end + to - from);
-    for (let i = from; i < to; i++) {
-      const form = vocabulary.intern(tokens[i] as string);
-      if (form >= this.#formSeen.length) this.#reserveForms(form + 1);
+    this.#reserve(end + added.length);
+    for (let i = 0; i < added.length; i++) {
+      const form = added[i] as number;
       if (this.#formSeen[form] === seen) {
         const at = this.#formAt[form] as number;
         this.#weights[at] = Math.min(MAX_WEIGHT, (this.#weights[at] as number) + weight);
@@ -172,7 +176,7 @@ export class Passages {
       }
     }
     this.#start[seen] = end;
-    this.#length[this.#count] = (this.#length[this.#count] as number) + (to - from) * weight;
+    this.#length[this.#count] = (this.#length[this.#count] as number) + added.length * weight;
   }
 
   #close(): void {
@@ -220,13 +224,10 @@ export class Passages {
     }
   }
 
-  #reserve(tokens: number): void {
-    this.#forms = growU32(this.#forms, tokens);
-    this.#weights = growU8(this.#weights, tokens);
-  }
-
-  #reserveForms(forms: number): void {
-    this.#formSeen = growU32(this.#formSeen, forms);
-    this.#formAt = growU32(this.#formAt, forms);
+  #reserve(forms: number): void {
+    this.#forms = growU32(this.#forms, forms);
+    this.#weights = growU8(this.#weights, forms);
+    this.#formSeen = growU32(this.#formSeen, this.#vocabulary.formCount);
+    this.#formAt = growU32(this.#formAt, this.#vocabulary.formCount);
   }
 }
