@@ -1,48 +1,20 @@
-import type { DocumentTokens, SearchDocument } from "./document.ts";
+import { Bm25 } from "./bm25.ts";
+import type { SearchDocument } from "./document.ts";
 import { documentTokens } from "./document.ts";
 import { EntrySlots } from "./entry-slots.ts";
-import { share, similarity, vectorWeight } from "./fusion.ts";
 import { HeaderVectors } from "./headers.ts";
-import { LexicalIndex } from "./lexical-index.ts";
 import type { SearchModel } from "./model.ts";
 import { loadModel } from "./model.ts";
 import { ModelVectors } from "./model-vectors.ts";
+import { Passages } from "./passages.ts";
 import type { QueryTerm } from "./query.ts";
 import { queryTerms, queryTokens } from "./query.ts";
+import { rank } from "./ranking.ts";
 import { SpellingRepair } from "./repair.ts";
-import { TopEntries } from "./top-entries.ts";
+import type { SearchHit, SearchOptions } from "./search-options.ts";
 import { VectorRows } from "./vector-rows.ts";
 import { NONE, Vocabulary } from "./vocabulary.ts";
 import { addRows, embedWindows } from "./windows.ts";
-
-export interface SearchOptions {
-  /** Results at most. */
-  limit: number;
-  /** Only entries whose key begins with this. */
-  prefix?: string;
-  /** Only entries at least this similar, 0 to 1; see `similarity`. */
-  minSimilarity?: number;
-  /** Only these entries; ids that the index lacks are passed over. The cost is that of the candidates. */
-  candidates?: Iterable<number>;
-  /** The query as the model sees it whose vectors the entries were given; see `setVectors`. */
-  queryVector?: Float32Array;
-  /** Frequencies of the whole agent, when the index holds only some of its entries. */
-  corpus?: CorpusStatistics;
-}
-
-/** What BM25 must know of entries that it does not see. */
-export interface CorpusStatistics {
-  /** Entries of the agent. */
-  entries: number;
-  /** How many of them hold a word, as `searchTerms` gives it. */
-  frequencyOf(token: string): number;
-}
-
-export interface SearchHit {
-  id: number;
-  /** 0 to 1; see `similarity`. */
-  similarity: number;
-}
 
 /** Words of a key that say something; its numbers and letters are only for exact matching. */
 const KEY_WORD = /^\p{L}{3,}$/u;
@@ -58,7 +30,8 @@ export class AgentIndex {
   readonly #model: SearchModel;
   #vocabulary: Vocabulary;
   #repair: SpellingRepair;
-  #lexical: LexicalIndex;
+  #passages: Passages;
+  #bm25: Bm25;
   #vectors: VectorRows;
   #headers: HeaderVectors;
   #modelVectors: ModelVectors | undefined;
@@ -74,7 +47,8 @@ export class AgentIndex {
     this.#model = model;
     this.#vocabulary = new Vocabulary((word) => model.words.vectors.find(word));
     this.#repair = new SpellingRepair(this.#vocabulary);
-    this.#lexical = new LexicalIndex(this.#vocabulary);
+    this.#passages = new Passages(this.#vocabulary);
+    this.#bm25 = new Bm25(this.#passages);
     this.#vectors = new VectorRows(model.arena, model.words.vectors.dimensions);
     this.#headers = new HeaderVectors(model.arena, model.words.vectors);
   }
@@ -86,33 +60,36 @@ export class AgentIndex {
 
   /** What the index occupies, in bytes: exact for its arrays, estimated for its strings and maps. */
   get memoryBytes(): number {
-    const scores =
-      this.#lexicalScores.byteLength + this.#cosines.byteLength + (this.#modelVectors?.memoryBytes ?? 0);
-    return [this.#vocabulary, this.#repair, this.#lexical, this.#vectors, this.#headers, this.#slots].reduce(
-      (sum, part) => sum + part.memoryBytes,
-      scores,
-    );
+    const parts = [
+      this.#vocabulary,
+      this.#repair,
+      this.#passages,
+      this.#bm25,
+      this.#vectors,
+      this.#headers,
+      this.#slots,
+      ...(this.#modelVectors === undefined ? [] : [this.#modelVectors]),
+    ];
+    const scores = this.#lexicalScores.byteLength + this.#cosines.byteLength;
+    return parts.reduce((sum, { memoryBytes }) => sum + memoryBytes, scores);
   }
 
   /** Adds an entry, or replaces the one with this id (a safe integer). */
   add(id: number, document: SearchDocument): void {
     this.remove(id);
     const slot = this.#slots.count;
+    const { vectors } = this.#model.words;
     const tokens = documentTokens(document);
-    const firstPassage = this.#lexical.passages;
-    const firstRow = this.#vectors.count;
-    const passages = { first: firstPassage, count: this.#lexical.add(slot, tokens) };
-    embedWindows(this.#rowsOf(tokens.value), this.#model.words.vectors, (vector) =>
-      this.#vectors.add(vector, slot),
-    );
-    const rows = { first: firstRow, count: this.#vectors.count - firstRow };
-    this.#slots.add(
-      id,
-      document.key,
-      passages,
-      rows,
-      this.#headers.intern(this.#rowsOf(headerWords(tokens))),
-    );
+    const vocabulary = this.#vocabulary;
+    const value = vocabulary.internAll(tokens.value);
+    const metadata = vocabulary.internAll(tokens.metadata);
+    const passages = this.#passages.add(slot, { key: vocabulary.internAll(tokens.key), value, metadata });
+    const first = this.#vectors.count;
+    embedWindows(vocabulary.rowsOf(value), vectors, (vector) => this.#vectors.add(vector, slot));
+    const rows = { first, count: this.#vectors.count - first };
+    const keyWords = vocabulary.internAll(tokens.key.filter((token) => KEY_WORD.test(token)));
+    const header = this.#headers.intern([...vocabulary.rowsOf(keyWords), ...vocabulary.rowsOf(metadata)]);
+    this.#slots.add({ id, key: document.key, passages, rows, header });
   }
 
   /** Takes an entry out. Returns whether it was there. */
@@ -120,10 +97,10 @@ export class AgentIndex {
     const slot = this.#slots.remove(id);
     if (slot === undefined) return false;
     const passages = this.#slots.passages(slot);
-    this.#lexical.remove(passages.first, passages.count);
+    this.#passages.remove(passages);
     this.#waste += passages.count + this.#slots.rows(slot).count + (this.#modelVectors?.remove(slot) ?? 0);
-    if (this.#waste >= COMPACT_FROM && 2 * this.#waste > this.#lexical.passages + this.#vectors.count)
-      this.#compact();
+    const all = this.#passages.count + this.#vectors.count;
+    if (this.#waste >= COMPACT_FROM && 2 * this.#waste > all) this.#compact();
     return true;
   }
 
@@ -170,14 +147,15 @@ export class AgentIndex {
       vocabulary: this.#vocabulary,
       words: this.#model.words,
       repair: this.#repair,
-      passages: options.corpus?.entries ?? this.#lexical.livePassages,
+      passages: options.corpus?.entries ?? this.#passages.liveCount,
       ...(options.corpus === undefined ? {} : { frequencyOf: options.corpus.frequencyOf }),
     });
     const slots = this.#selected(options);
     this.#score(tokens, terms, slots);
     const eligible = this.#slots.select(options.prefix ?? "", slots);
     this.#mergeCosines(eligible, options.queryVector);
-    return this.#rank(terms, eligible, options);
+    const scores = { lexical: this.#lexicalScores, cosines: this.#cosines };
+    return rank(terms, eligible, scores, (slot) => this.#slots.id(slot), options);
   }
 
   /** Gives the memory of the vectors back. The index must not be used afterwards. */
@@ -208,7 +186,7 @@ export class AgentIndex {
     this.#lexicalScores.fill(0, 0, count);
     this.#cosines.fill(0, 0, count);
     const passages = slots?.map((slot) => this.#slots.passages(slot));
-    this.#lexical.score(terms, this.#lexicalScores, passages);
+    this.#bm25.score(terms, this.#lexicalScores, passages);
     const query = this.#queryVector(tokens, terms);
     this.#headerCosines = this.#headers.cosines(query);
     if (!this.#vectors.setQuery(query)) return;
@@ -231,27 +209,6 @@ export class AgentIndex {
     if (queryVector !== undefined) this.#modelVectors?.replace(cosines, eligible, queryVector);
   }
 
-  #rank(
-    terms: readonly QueryTerm[],
-    eligible: Uint32Array,
-    { limit, minSimilarity = 0 }: SearchOptions,
-  ): SearchHit[] {
-    const total = terms.reduce((sum, { idf }) => sum + idf, 0) || 1;
-    const lexical = this.#lexicalScores;
-    const cosines = this.#cosines;
-    let best = 0;
-    for (let i = 0; i < eligible.length; i++) best = Math.max(best, lexical[eligible[i] as number] as number);
-    const weight = vectorWeight(best, total);
-    const top = new TopEntries(limit);
-    for (let i = 0; i < eligible.length; i++) {
-      const slot = eligible[i] as number;
-      const found = share((lexical[slot] as number) / total, cosines[slot] as number, weight);
-      if (found > 0 && top.accepts(found)) top.offer(this.#slots.id(slot), found);
-    }
-    const hits = top.list().map(({ id, score }) => ({ id, similarity: similarity(score) }));
-    return hits.filter((hit) => hit.similarity >= minSimilarity);
-  }
-
   /** The vector of a query, in which misspelt words count as what they were taken for. */
   #queryVector(tokens: readonly string[], terms: readonly QueryTerm[]): Float32Array {
     const { vectors } = this.#model.words;
@@ -263,14 +220,6 @@ export class AgentIndex {
     const rows = Int32Array.from(tokens, (token) => repaired.get(token) ?? vectors.find(token));
     addRows(sum, rows, 0, rows.length, vectors);
     return sum;
-  }
-
-  /** The model's rows of tokens. */
-  #rowsOf(tokens: readonly string[]): Int32Array {
-    const vocabulary = this.#vocabulary;
-    const rows = new Int32Array(tokens.length);
-    for (let i = 0; i < rows.length; i++) rows[i] = vocabulary.rowOf(vocabulary.intern(tokens[i] as string));
-    return rows;
   }
 
   /** Copies what is still there into fresh structures. */
@@ -295,7 +244,8 @@ export class AgentIndex {
     this.close();
     this.#vocabulary = rest.#vocabulary;
     this.#repair = rest.#repair;
-    this.#lexical = rest.#lexical;
+    this.#passages = rest.#passages;
+    this.#bm25 = rest.#bm25;
     this.#vectors = rest.#vectors;
     this.#headers = rest.#headers;
     this.#modelVectors = rest.#modelVectors;
@@ -304,27 +254,12 @@ export class AgentIndex {
   }
 
   #copyEntry(from: AgentIndex, slot: number, key: string, formOf: (form: number) => number): void {
-    const passages = from.#slots.passages(slot);
-    const rows = from.#slots.rows(slot);
     const to = this.#slots.count;
-    const places = [
-      { first: this.#lexical.passages, count: passages.count },
-      { first: this.#vectors.count, count: rows.count },
-    ] as const;
-    this.#lexical.copyFrom(from.#lexical, passages, to, formOf);
-    this.#vectors.copyFrom(from.#vectors, rows, to);
+    const passages = this.#passages.copyFrom(from.#passages, from.#slots.passages(slot), to, formOf);
+    const rows = this.#vectors.copyFrom(from.#vectors, from.#slots.rows(slot), to);
     if (from.#modelVectors !== undefined) this.#modelVectors?.copyFrom(from.#modelVectors, slot, to);
-    const header = from.#slots.header(slot);
-    this.#slots.add(
-      from.#slots.id(slot),
-      key,
-      ...places,
-      header === NONE ? NONE : this.#headers.intern(from.#headers.rowsOf(header)),
-    );
+    const words = from.#headers.rowsOf(from.#slots.header(slot));
+    const header = this.#headers.intern(words);
+    this.#slots.add({ id: from.#slots.id(slot), key, passages, rows, header });
   }
-}
-
-/** What of an entry's key and metadata has a meaning. */
-function headerWords({ key, metadata }: DocumentTokens): string[] {
-  return [...key.filter((token) => KEY_WORD.test(token)), ...metadata];
 }

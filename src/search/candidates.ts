@@ -1,7 +1,7 @@
-import type { CorpusStatistics, SearchHit, SearchOptions } from "./agent-index.ts";
 import { AgentIndex } from "./agent-index.ts";
 import type { SearchDocument } from "./document.ts";
 import { contentTokens, MAX_QUERY_TERMS, queryTokens } from "./query.ts";
+import type { CorpusStatistics, SearchHit, SearchOptions } from "./search-options.ts";
 
 /**
  * How many candidates to take from a full-text search, for `rankCandidates` to find nearly always the

@@ -6,6 +6,15 @@ export interface Range {
   count: number;
 }
 
+/** What a slot says of its entry. */
+export interface SlotContent {
+  id: number;
+  key: string;
+  passages: Range;
+  rows: Range;
+  header: number;
+}
+
 /** Which slot holds which entry, and where its passages and vectors lie. Slots are never reused. */
 export class EntrySlots {
   readonly #slotOf = new Map<number, number>();
@@ -80,7 +89,7 @@ export class EntrySlots {
   }
 
   /** Takes the next slot for an entry. */
-  add(id: number, key: string, passages: Range, rows: Range, header: number): void {
+  add({ id, key, passages, rows, header }: SlotContent): void {
     const slot = this.count;
     this.#places = growU32(this.#places, 4 * (slot + 1));
     this.#places.set([passages.first, passages.count, rows.first, rows.count], 4 * slot);

@@ -33,8 +33,8 @@ export class HeaderVectors {
   }
 
   /** The number of a header, given by the model's rows of its words; `NONE` when the model knows none. */
-  intern(rows: Int32Array): number {
-    const known = rows.filter((row) => row !== NONE);
+  intern(rows: readonly number[] | Int32Array): number {
+    const known = Int32Array.from(rows.filter((row) => row !== NONE));
     if (known.length === 0) return NONE;
     const identity = known.join();
     const number = this.#numbers.get(identity);
@@ -47,9 +47,9 @@ export class HeaderVectors {
     return next;
   }
 
-  /** The rows that a header was made from. */
+  /** The rows that a header was made from; none for `NONE`. */
   rowsOf(header: number): Int32Array {
-    return this.#content[header] as Int32Array;
+    return header === NONE ? new Int32Array(0) : (this.#content[header] as Int32Array);
   }
 
   /** The damped cosine of every header with a query; 0 at least. Valid until the next call. */

@@ -47,8 +47,7 @@ export class ModelVectors {
   copyFrom(other: ModelVectors, from: number, slot: number): void {
     const range = other.#rangeOf.get(from);
     if (range === undefined) return;
-    this.#rangeOf.set(slot, { first: this.#rows.count, count: range.count });
-    this.#rows.copyFrom(other.#rows, range, slot);
+    this.#rangeOf.set(slot, this.#rows.copyFrom(other.#rows, range, slot));
   }
 
   /**

@@ -53,13 +53,15 @@ export class VectorRows {
     this.#scale[row] = norm === 0 ? 0 : damping / (step * norm);
   }
 
-  /** Appends rows of another table of the same dimensions under a new slot, as they are. */
-  copyFrom(other: VectorRows, { first, count }: Range, slot: number): void {
+  /** Appends rows of another table of the same dimensions under a new slot, as they are; returns where. */
+  copyFrom(other: VectorRows, { first, count }: Range, slot: number): Range {
+    const start = this.#count;
     for (let from = first; from < first + count; from++) {
       const row = this.#append(slot);
       this.#row(row).set(other.#row(from));
       this.#scale[row] = other.#scale[from] as number;
     }
+    return { first: start, count };
   }
 
   /** Prepares `scan`. Returns false for a zero vector, which resembles nothing. */

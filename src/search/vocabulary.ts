@@ -75,6 +75,20 @@ export class Vocabulary {
     return this.#forms.get(token) ?? this.#add(token);
   }
 
+  /** The numbers of some tokens. */
+  internAll(tokens: readonly string[]): Uint32Array {
+    const forms = new Uint32Array(tokens.length);
+    for (let i = 0; i < forms.length; i++) forms[i] = this.intern(tokens[i] as string);
+    return forms;
+  }
+
+  /** The rows of the model of some forms. */
+  rowsOf(forms: Uint32Array): Int32Array {
+    const rows = new Int32Array(forms.length);
+    for (let i = 0; i < rows.length; i++) rows[i] = this.#rowOf[forms[i] as number] as number;
+    return rows;
+  }
+
   /** The number of the term with this stem, or `NONE`. */
   findTerm(stem: string): number {
     return this.#terms.get(stem) ?? NONE;

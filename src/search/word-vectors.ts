@@ -48,7 +48,8 @@ export class WordVectors {
   /** Row weights; see the format. */
   readonly weights: Float32Array;
   readonly rows: Int8Array;
-  readonly #words: Uint8Array;
+  /** The words as the file lists them. */
+  readonly wordBytes: Uint8Array;
   /** row → where its word begins; one more entry for the end of the last. */
   readonly #start: Uint32Array;
   /** Open addressing by `hash`; rows or `EMPTY`. */
@@ -61,10 +62,10 @@ export class WordVectors {
     this.dimensions = dimensions;
     const weightsAt = HEADER_BYTES + wordBytes;
     const rowsAt = weightsAt + 4 * size;
-    this.#words = bytes.subarray(HEADER_BYTES, weightsAt);
+    this.wordBytes = bytes.subarray(HEADER_BYTES, weightsAt);
     this.weights = new Float32Array(bytes.buffer, bytes.byteOffset + weightsAt, this.size);
     this.rows = new Int8Array(bytes.buffer, bytes.byteOffset + rowsAt, this.size * this.dimensions);
-    this.#start = wordStarts(this.#words, this.size);
+    this.#start = wordStarts(this.wordBytes, this.size);
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(this.size * TABLE_FACTOR + 1))).fill(EMPTY);
     for (let row = 0; row < this.size; row++) this.#insert(row);
   }
@@ -89,7 +90,7 @@ export class WordVectors {
   #insert(row: number): void {
     const mask = this.#table.length - 1;
     let place =
-      hashBytes(this.#words, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
+      hashBytes(this.wordBytes, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
     while (this.#table[place] !== EMPTY) place = (place + 1) & mask;
     this.#table[place] = row;
   }
@@ -97,7 +98,7 @@ export class WordVectors {
   #spells(row: number, word: string): boolean {
     const from = this.#start[row] as number;
     if ((this.#start[row + 1] as number) - 1 - from !== word.length) return false;
-    for (let i = 0; i < word.length; i++) if (this.#words[from + i] !== word.charCodeAt(i)) return false;
+    for (let i = 0; i < word.length; i++) if (this.wordBytes[from + i] !== word.charCodeAt(i)) return false;
     return true;
   }
 }
