@@ -33,6 +33,16 @@ CREATE UNIQUE INDEX events_by_id ON events (id);
 -- Filters of a query are answered from this index; the workspace's own events have agent_id NULL.
 CREATE INDEX events_by_agent ON events (agent_id, agent_seq, operation, result, timestamp);
 
+-- The Merkle tree over the log (RFC 6962), in tiles of 256 hashes (C2SP tlog-tiles): every full tile,
+-- and above level 0 the one that is filling. Hash i of level l covers the 256^l events from i * 256^l
+-- on; level 0 repeats events.hash. Follows from the events, and is checked against them.
+CREATE TABLE tiles (
+  level   INTEGER NOT NULL,
+  tile    INTEGER NOT NULL,  -- hashes 256 * tile to 256 * tile + 255 of the level
+  hashes  BLOB    NOT NULL,  -- 32 bytes each, one behind the other
+  PRIMARY KEY (level, tile)
+) STRICT;
+
 -- One row for each agent that began, and one for the workspace's own chain (agent_id NULL).
 CREATE TABLE agents (
   first_seq    INTEGER PRIMARY KEY,  -- position of its first event; names the agent in this file

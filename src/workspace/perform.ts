@@ -4,6 +4,7 @@
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
 import type { OperationProblem, Principal } from "./contract.ts";
@@ -195,6 +196,7 @@ export class WorkspaceWriter {
   async #writeHeads(before: Head): Promise<void> {
     if (this.#head.seq === before.seq && this.#head.hash === before.hash) return;
     await this.#agents.flush(this.#connection);
+    await storeTiles(this.#connection, before.seq + 1, this.#head.seq + 1);
     this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [
       this.#head.seq,
       this.#head.hash,

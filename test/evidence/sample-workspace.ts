@@ -42,7 +42,7 @@ export class Driver {
   readonly writer: WorkspaceWriter;
   nowMs: number;
 
-  private constructor(path: string, nowMs: number) {
+  constructor(path: string, nowMs: number) {
     this.nowMs = nowMs;
     this.connection = openWorkspaceFile(path);
     this.writer = new WorkspaceWriter(this.connection, {

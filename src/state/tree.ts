@@ -1,0 +1,89 @@
+/**
+ * The Merkle tree over a workspace's log as it is stored: full tiles of leaf hashes, the rows above
+ * them, and for the newest leaves the events themselves (log/tiles.ts). What is stored follows from
+ * the number of events alone, so nothing about it is kept in memory.
+ */
+import { foldSubtrees, HASH_BYTES } from "../log/merkle.ts";
+import { completeSubtrees, partialWidth, TILE_WIDTH, type TileReader, TileWriter } from "../log/tiles.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+
+/** Raised when hashes that must be there are not: the file is damaged, or the log shorter than asked for. */
+export class TreeIncomplete extends Error {
+  override readonly name = "TreeIncomplete";
+}
+
+/** Reads hashes of the tree from the workspace's file. */
+export function treeReader(reader: Reader): TileReader {
+  return {
+    async readHashes(level, start, count) {
+      const hashes =
+        (await fromTile(reader, level, start, count)) ??
+        (level === 0 ? await fromEvents(reader, start, count) : null);
+      if (hashes?.length !== count * HASH_BYTES) throw new TreeIncomplete("hashes of the tree are missing");
+      return hashes;
+    },
+  };
+}
+
+async function fromTile(
+  reader: Reader,
+  level: number,
+  start: number,
+  count: number,
+): Promise<Uint8Array | null> {
+  const first = start % TILE_WIDTH;
+  const row = await reader.get<[Uint8Array]>(
+    "SELECT substr(hashes, ?, ?) FROM tiles WHERE level = ? AND tile = ?",
+    [first * HASH_BYTES + 1, count * HASH_BYTES, level, (start - first) / TILE_WIDTH],
+  );
+  return row?.[0] ?? null;
+}
+
+/** The leaf hash is the event's hash. */
+async function fromEvents(reader: Reader, start: number, count: number): Promise<Uint8Array> {
+  const row = await reader.get<[string | null]>(
+    "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?",
+    [start, start + count - 1],
+  );
+  return Buffer.from(row?.[0] ?? "", "hex");
+}
+
+/**
+ * Stores the tiles that fill up when the log grows from `oldSize` to `newSize` events. Part of the
+ * transaction that appends the events. Doing it again changes nothing.
+ */
+export async function storeTiles(tx: Transaction, oldSize: number, newSize: number): Promise<void> {
+  const first = Math.floor(oldSize / TILE_WIDTH);
+  const end = Math.floor(newSize / TILE_WIDTH);
+  if (first === end) return;
+  const writer = await TileWriter.open(first * TILE_WIDTH, treeReader(tx));
+  for (let tile = first; tile < end; tile++) {
+    const leaves = await fromEvents(tx, tile * TILE_WIDTH, TILE_WIDTH);
+    if (leaves.length !== TILE_WIDTH * HASH_BYTES) throw new TreeIncomplete("events of the log are missing");
+    for (let at = 0; at < leaves.length; at += HASH_BYTES)
+      writer.append(leaves.subarray(at, at + HASH_BYTES));
+  }
+  for (const { level, index, hashes } of writer.takeTiles()) {
+    await tx.run(
+      `INSERT INTO tiles (level, tile, hashes) VALUES (?, ?, ?)
+       ON CONFLICT (level, tile) DO UPDATE SET hashes = excluded.hashes`,
+      [level, index, hashes],
+    );
+  }
+}
+
+/**
+ * The root over the first `size` events: one read for each level of tiles.
+ * @throws {TreeIncomplete} when the log is shorter
+ */
+export async function treeRoot(reader: Reader, size: number): Promise<Uint8Array> {
+  const tiles = treeReader(reader);
+  const subtrees: Uint8Array[] = [];
+  for (let level = 0; size >= TILE_WIDTH ** level; level++) {
+    const width = partialWidth(level, size);
+    if (width === 0) continue;
+    const end = Math.floor(size / TILE_WIDTH ** level);
+    subtrees.unshift(...completeSubtrees(await tiles.readHashes(level, end - width, width)));
+  }
+  return foldSubtrees(subtrees);
+}
