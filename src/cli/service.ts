@@ -40,8 +40,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       // A thread cannot be given a function: it is told how far this clock is from the system's.
       clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: SEARCH_MEMORY_BYTES,
-      // A thread cannot be given a function: it is told how far this clock is from the system's.
-      clockOffsetMs: clock() - systemClock(),
       threads: settings.threads,
       onFailure: ({ where, name, frames }) =>
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") }),

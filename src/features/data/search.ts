@@ -1,7 +1,7 @@
 /** Searching an agent's data by words and meaning, best first. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
-import type { SearchHit } from "../../search/agent-index.ts";
+import type { SearchHit } from "../../search/search-options.ts";
 import { BUILT_IN_MODEL } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { retentionCutoff } from "../../state/configs.ts";
