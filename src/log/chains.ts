@@ -1,6 +1,7 @@
-/** The head of one agent's chain while a log is verified, and what is reported of it. */
+/** The chains of a log while it is verified: of each only its ends are remembered. */
 import type { AuditEventBody } from "./event.ts";
-import type { FirstInvalid } from "./problems.ts";
+import { ZERO_HASH } from "./hash.ts";
+import type { FirstInvalid, ProblemCode } from "./problems.ts";
 
 /** An event named by its places and its hash. */
 export interface EventReference {
@@ -11,10 +12,16 @@ export interface EventReference {
   timestamp: string;
 }
 
-/** What is remembered of a chain: its ends, not its middle. */
+/** One end of a chain: an event and its hash. */
+export interface ChainEnd {
+  event: AuditEventBody;
+  hash: string;
+}
+
+/** What is remembered of a chain. */
 export interface ChainState {
-  first: { event: AuditEventBody; hash: string };
-  last: { event: AuditEventBody; hash: string };
+  first: ChainEnd;
+  last: ChainEnd;
   events: number;
   intact: boolean;
   firstInvalid: FirstInvalid | null;
@@ -31,21 +38,53 @@ export interface AgentReport {
 }
 
 /** A chain that has just begun. */
-export function newChain(event: AuditEventBody, hash: string): ChainState {
-  const first = { event, hash };
+export function newChain(first: ChainEnd): ChainState {
   return { first, last: first, events: 1, intact: true, firstInvalid: null };
 }
 
 /** The report of a chain as far as it was followed. */
 export function chainReport(chain: ChainState): AgentReport {
-  const { event, hash } = chain.last;
-  const { seq, agent_seq, id, timestamp } = event;
   return {
-    agent_id: event.agent_id,
+    agent_id: chain.last.event.agent_id,
     events: chain.events,
     valid: chain.firstInvalid === null,
     chain_intact: chain.intact,
     first_invalid: chain.firstInvalid,
-    head: { seq, agent_seq, id, hash, timestamp },
+    head: reference(chain.last),
   };
+}
+
+/** How an event is named in reports. */
+export function reference({ event, hash }: ChainEnd): EventReference {
+  const { seq, agent_seq, id, timestamp } = event;
+  return { seq, agent_seq, id, hash, timestamp };
+}
+
+/** What is wrong with the place of an event behind the last one of its chain; null when nothing is. */
+export function linkProblem(
+  last: ChainEnd,
+  event: AuditEventBody,
+): { code: ProblemCode; message: string } | null {
+  const expected = last.event.agent_seq + 1;
+  if (event.agent_seq !== expected) {
+    return { code: "agent_seq_gap", message: `agent_seq ${event.agent_seq} where ${expected} was expected` };
+  }
+  if (event.previous_hash === last.hash) return null;
+  return { code: "link_broken", message: "previous_hash is not the hash of the agent's event before" };
+}
+
+/**
+ * What is wrong with the first event that is seen of a chain; null when nothing is.
+ *
+ * @param whole whether it must be the first that there is
+ */
+export function beginningProblem(
+  event: AuditEventBody,
+  whole: boolean,
+): { code: ProblemCode; message: string } | null {
+  if (whole && event.agent_seq !== 1) {
+    return { code: "agent_seq_gap", message: `agent_seq ${event.agent_seq} where 1 was expected` };
+  }
+  if ((event.agent_seq === 1) === (event.previous_hash === ZERO_HASH)) return null;
+  return { code: "link_broken", message: "64 zeros stand before an agent's first event and nowhere else" };
 }

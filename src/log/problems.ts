@@ -80,6 +80,18 @@ export class ProblemList {
       this.#first = { seq: problem.seq, id: problem.id, reason: problem.message };
     }
   }
+
+  /** Adds what another list holds. */
+  addAll({ reported, count, first }: ReturnType<ProblemList["toPlain"]>): void {
+    this.#count += count;
+    this.reported.push(...reported.slice(0, MAX_REPORTED_PROBLEMS - this.reported.length));
+    if (first !== null && (this.#first === null || first.seq < this.#first.seq)) this.#first = first;
+  }
+
+  /** The list as plain data. */
+  toPlain(): { reported: Problem[]; count: number; first: FirstInvalid | null } {
+    return { reported: this.reported, count: this.#count, first: this.#first };
+  }
 }
 
 /** What a verification comes to: tampering found outranks what could not be established. */

@@ -116,6 +116,16 @@ export class SealAudit {
     this.#checkSignature(seal, through);
   }
 
+  /** Gives up the seals that still wait, when the log is so broken that nothing can be compared. */
+  abandon(): void {
+    this.#own.length = 0;
+    this.#anchors.length = 0;
+    this.#undetermined.push(
+      "events are missing or repeated, so later seals could not be compared with the log",
+    );
+    this.#wait();
+  }
+
   /** Takes back the given seals that still wait: those that the log here cannot be compared with. */
   takeAnchors(): Seal[] {
     const waiting = this.#anchors.splice(0);

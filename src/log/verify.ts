@@ -1,69 +1,47 @@
 /**
  * The verifier of the audit log, shared by the daemon and the offline command. It is pure: it is
  * fed events in seq order, batch by batch, and at the end says what holds. What is stored beside
- * the log is checked by who reads it, with the help of `onEvent`, and reported here. Its memory does not grow with the log, except for one head per agent.
+ * the log is checked by who reads it, with the help of `onEvent`, and reported here. Memory does not
+ * grow with the log, except for one head per agent.
  */
 import type { JsonObject } from "../json.ts";
-import { type AgentReport, type ChainState, chainReport, type EventReference, newChain } from "./chains.ts";
+import {
+  beginningProblem,
+  type ChainEnd,
+  type ChainState,
+  chainReport,
+  linkProblem,
+  newChain,
+  reference,
+} from "./chains.ts";
+import { detailsProblem, isErased } from "./details.ts";
 import { type AuditEventBody, EventFormatError, genesisProblem, parseEvent } from "./event.ts";
-import { commitmentOfText, eventHash, isSalt, ZERO_HASH } from "./hash.ts";
-import { CanonicalJsonError, parseCanonicalJson } from "./jcs.ts";
-import { isPlainlyCanonicalObject } from "./jcs-check.ts";
+import { eventHash } from "./hash.ts";
 import { CompactRange, EMPTY_ROOT } from "./merkle.ts";
-import { type FirstInvalid, type Problem, type ProblemCode, ProblemList } from "./problems.ts";
+import { type ProblemCode, ProblemList } from "./problems.ts";
+import { type Expectations, unmet, type VerificationReport } from "./report.ts";
 import type { StoredEvent } from "./rows.ts";
 import type { Seal } from "./seal.ts";
-import { ROTATE_SEAL_KEY, SealAudit, type SealAuditOptions, type SealReport } from "./seal-audit.ts";
+import { ROTATE_SEAL_KEY, SealAudit, type SealAuditOptions } from "./seal-audit.ts";
+import { grown, type PlainRange, plainRange, type Segment } from "./segment.ts";
+
+export type { Expectations, VerificationReport } from "./report.ts";
 
 /** What the events that will be fed are. */
 export interface VerifierOptions {
   /** `workspace`: every event, so that seq has no gaps. `agent`: the chain of one agent. */
   scope: "workspace" | "agent";
-  /** Whether the first event is the first there is. A window of time begins anywhere. */
-  start: "beginning" | "anywhere";
+  /**
+   * Whether the first event is the first there is. A window of time begins anywhere; a segment of
+   * the whole log, which is to be put together with others, at a known seq.
+   */
+  start: "beginning" | "anywhere" | { seq: number };
   /** Given when seals are to be checked; the tree is computed only then. */
   seals?: SealAuditOptions;
+  /** In a segment: the sizes of seals that cover part of it, ascending. */
+  marks?: readonly number[];
   /** Told of every well-formed event, with its details where they are there and genuine. */
   onEvent?: (event: AuditEventBody, details: string | null) => void;
-}
-
-/** What the evidence says about itself; compared at the end, since a file may say it last. */
-export interface Expectations {
-  workspaceId?: string;
-  /** The agent whose chain this is; `null` says that it is the whole workspace. */
-  agentId?: string | null;
-  /** The seq of the first event. */
-  firstSeq?: number;
-  /** The event before the first one of an agent's chain; `null` says that there is none. */
-  startsAfter?: { agent_seq: number; hash: string } | null;
-  /** How many events there are, each time that it is stated. */
-  eventCounts?: readonly number[];
-  /** The hash of the last event; null when there are none. */
-  head?: string | null;
-  /** The seq of the last event; null when there are none. */
-  lastSeq?: number | null;
-}
-
-/** What a verification found. */
-export interface VerificationReport {
-  workspaceId: string | null;
-  eventsChecked: number;
-  /** Every link and number follows. */
-  chainIntact: boolean;
-  /** {@link chainIntact}, and every hash, commitment and stored thing agrees. */
-  valid: boolean;
-  chainStart: EventReference | null;
-  chainEnd: EventReference | null;
-  firstInvalid: FirstInvalid | null;
-  /** In order of first appearance; `agent_id` null is the workspace's own chain. */
-  agents: AgentReport[];
-  /** What the seals establish; null when they were not asked for. */
-  seals: SealReport | null;
-  /** Events whose details are erased. */
-  erasedDetails: number;
-  /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */
-  problems: Problem[];
-  problemCount: number;
 }
 
 /** Problems that break links or numbers; all others leave the chain intact. */
@@ -86,25 +64,27 @@ export class LogVerifier {
   readonly #options: VerifierOptions;
   readonly #problems = new ProblemList();
   readonly #chains = new Map<string | null, ChainState>();
+  readonly #seals: SealAudit | null;
+  readonly #keys: Segment["keys"] = [];
+  readonly #marks: PlainRange[] = [];
+  readonly #startSeq: number;
+  /** The tree over the events, when it is asked for; it begins where they begin. */
+  #tree: CompactRange | null = null;
   #workspaceId: string | null = null;
   #nextSeq: number | null;
   #events = 0;
   #erased = 0;
   #intact = true;
-  #first: ChainState["first"] | null = null;
-  #last: ChainState["first"] | null = null;
-
-  readonly #seals: SealAudit | null;
-  /** The tree over the events, when it is asked for; it begins where they begin. */
-  #tree: CompactRange | null = null;
+  #first: ChainEnd | null = null;
+  #last: ChainEnd | null = null;
 
   constructor(options: VerifierOptions) {
+    const { start, seals } = options;
     this.#options = options;
-    this.#seals = options.seals
-      ? new SealAudit(options.seals, (problem) => this.#problems.add(problem))
-      : null;
-    if (this.#seals !== null && options.start === "beginning") this.#tree = new CompactRange();
-    this.#nextSeq = options.start === "beginning" ? 0 : null;
+    this.#seals = seals ? new SealAudit(seals, (problem) => this.#problems.add(problem)) : null;
+    this.#startSeq = typeof start === "object" ? start.seq : 0;
+    this.#nextSeq = start === "anywhere" ? null : this.#startSeq;
+    if (this.#nextSeq !== null && seals !== undefined) this.#tree = new CompactRange(this.#nextSeq);
   }
 
   /** How many events were fed; for progress. */
@@ -118,12 +98,47 @@ export class LogVerifier {
       this.#events += 1;
       const event = this.#checkEvent(stored);
       if (event !== null) {
-        const details = this.#checkDetails(stored, event) ? stored.details : null;
+        const details = this.#detailsOf(stored, event);
         this.#noteKeys(event, details);
         this.#options.onEvent?.(event, details);
       }
       this.#checkSeals();
     }
+  }
+
+  /**
+   * Takes over what a verifier of its own found in the stretch of the log that comes next. Seals of
+   * sizes within it must be expected before, and have been its marks.
+   *
+   * @throws RangeError when a mark is missing
+   */
+  append(segment: Segment): void {
+    this.#events += segment.events;
+    this.#erased += segment.erased;
+    this.#intact &&= segment.intact;
+    this.#appendPlace(segment);
+    for (const chain of segment.chains) this.#appendChain(chain);
+    this.#problems.addAll(segment.problems);
+    this.#appendTree(segment);
+  }
+
+  /** What was found so far, for another verifier's {@link append}. */
+  segment(): Segment {
+    return {
+      start: this.#startSeq,
+      nextSeq: this.#nextSeq ?? this.#startSeq,
+      workspaceId: this.#workspaceId,
+      first: this.#first,
+      last: this.#last,
+      events: this.#events,
+      erased: this.#erased,
+      intact: this.#intact,
+      chains: [...this.#chains.values()],
+      problems: this.#problems.toPlain(),
+      tree: this.#tree && plainRange(this.#tree),
+      marks: this.#marks,
+      keys: this.#keys,
+    };
   }
 
   /** What is known of the chains so far, by agent. */
@@ -148,7 +163,7 @@ export class LogVerifier {
     const late = seals.filter(({ size }) => size < (this.#tree?.end ?? 0));
     for (const { size } of late) {
       const message = `a stored seal covers ${size} events and stands behind one that covers more`;
-      this.#problems.add({ code: "seal_invalid", seq: size - 1, id: null, message });
+      this.#problems.add({ code: "seal_invalid", seq: size > 0 ? size - 1 : null, id: null, message });
     }
     this.#seals?.expect(seals.filter((seal) => !late.includes(seal)));
   }
@@ -164,7 +179,7 @@ export class LogVerifier {
   }
 
   /** The last event that was fed, and its hash. */
-  get last(): Readonly<ChainState["last"]> | null {
+  get last(): Readonly<ChainEnd> | null {
     return this.#last;
   }
 
@@ -181,7 +196,15 @@ export class LogVerifier {
 
   /** Says what was found. Nothing can be fed afterwards. */
   finish(expected: Expectations = {}): VerificationReport {
-    this.#compare(expected);
+    for (const { code, message } of unmet(expected, {
+      first: this.#first,
+      last: this.#last,
+      events: this.#events,
+    })) {
+      const { seq = null, id = null } = this.#first?.event ?? {};
+      this.#problems.add({ code, seq, id, message });
+      if (CHAIN_CODES.has(code)) this.#intact = false;
+    }
     const seals = this.#seals?.finish() ?? null;
     const chainIntact = this.#intact;
     return {
@@ -236,9 +259,13 @@ export class LogVerifier {
     this.#tree.append(Buffer.from(hash, "hex"));
   }
 
+  /** What has to happen once the tree has grown to where a seal or a mark is. */
   #checkSeals(): void {
     const [seals, tree, workspaceId] = [this.#seals, this.#tree, this.#workspaceId];
-    if (seals === null || tree === null || workspaceId === null || tree.start !== 0) return;
+    if (seals === null || tree === null) return;
+    const mark = this.#options.marks?.[this.#marks.length];
+    if (mark === tree.end) this.#marks.push(plainRange(tree));
+    if (workspaceId === null || tree.start !== 0) return;
     if (seals.nextSize === 0) seals.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
     if (seals.nextSize === tree.end) seals.reached({ size: tree.end, root: tree.root() }, workspaceId);
   }
@@ -248,24 +275,32 @@ export class LogVerifier {
     if (this.#seals === null || details === null) return;
     if (event.operation !== "workspace.create" && event.operation !== ROTATE_SEAL_KEY) return;
     const { signing_key: fingerprint } = JSON.parse(details) as JsonObject;
-    if (typeof fingerprint === "string") this.#seals.nameKey(fingerprint, event.seq);
+    if (typeof fingerprint === "string") this.#nameKey({ fingerprint, seq: event.seq });
   }
 
-  /** The workspace's numbers, and that every event is of one workspace (and one agent, if so asked). */
+  #nameKey(key: Segment["keys"][number]): void {
+    this.#keys.push(key);
+    this.#seals?.nameKey(key.fingerprint, key.seq);
+  }
+
+  /** The workspace's numbers, and that every event is of one workspace. */
   #checkPlace(event: AuditEventBody): void {
     this.#workspaceId ??= event.workspace_id;
     if (event.workspace_id !== this.#workspaceId) {
       this.#problem("wrong_workspace", event, "the event belongs to another workspace");
     }
+    this.#checkSeq(event.seq, event);
+    this.#nextSeq = Math.max(this.#nextSeq ?? 0, event.seq + 1);
+  }
+
+  #checkSeq(seq: number, event: AuditEventBody): void {
     const expected = this.#nextSeq;
-    if (expected !== null && event.seq !== expected) {
-      if (event.seq < expected) {
-        this.#problem("seq_repeated", event, `seq ${event.seq} where ${expected} was expected`);
-      } else if (this.#options.scope === "workspace") {
-        this.#problem("seq_gap", event, `events ${expected} to ${event.seq - 1} are missing`);
-      }
+    if (expected === null || seq === expected) return;
+    if (seq < expected) {
+      this.#problem("seq_repeated", event, `seq ${seq} where ${expected} was expected`);
+    } else if (this.#options.scope === "workspace") {
+      this.#problem("seq_gap", event, `events ${expected} to ${seq - 1} are missing`);
     }
-    this.#nextSeq = Math.max(expected ?? 0, event.seq + 1);
   }
 
   /** The agent's numbers and links. */
@@ -273,49 +308,85 @@ export class LogVerifier {
     const here = { event, hash };
     this.#first ??= here;
     this.#last = here;
-    let chain = this.#chains.get(event.agent_id);
+    const chain = this.#chains.get(event.agent_id);
     if (chain === undefined) {
-      chain = newChain(event, hash);
-      this.#chains.set(event.agent_id, chain);
-      if (this.#options.scope === "agent" && this.#chains.size > 1) {
-        this.#problem("wrong_agent", event, "the event belongs to another agent");
-      }
-      if (this.#options.start === "beginning" && event.agent_seq !== 1) {
-        this.#problem("agent_seq_gap", event, `agent_seq ${event.agent_seq} where 1 was expected`);
-      } else if ((event.agent_seq === 1) !== (event.previous_hash === ZERO_HASH)) {
-        this.#problem("link_broken", event, "64 zeros stand before an agent's first event and nowhere else");
-      }
+      this.#begin(newChain(here));
       return;
     }
-    const { event: before, hash: previous } = chain.last;
+    const found = linkProblem(chain.last, event);
     chain.last = here;
     chain.events += 1;
-    if (event.agent_seq !== before.agent_seq + 1) {
-      const message = `agent_seq ${event.agent_seq} where ${before.agent_seq + 1} was expected`;
-      this.#problem("agent_seq_gap", event, message);
-    } else if (event.previous_hash !== previous) {
-      this.#problem("link_broken", event, "previous_hash is not the hash of the agent's event before");
-    }
+    if (found !== null) this.#problem(found.code, event, found.message);
   }
 
-  /** The commitment; true when the details are there and right. */
-  #checkDetails(stored: StoredEvent, event: AuditEventBody): boolean {
-    const { details, salt } = stored;
-    if (details === null && salt === null) {
+  #begin(chain: ChainState): void {
+    const { event } = chain.first;
+    this.#chains.set(event.agent_id, chain);
+    if (this.#options.scope === "agent" && this.#chains.size > 1) {
+      this.#problem("wrong_agent", event, "the event belongs to another agent");
+    }
+    const found = beginningProblem(event, this.#options.start === "beginning");
+    if (found !== null) this.#problem(found.code, event, found.message);
+  }
+
+  #appendPlace({ workspaceId, first, last, start, nextSeq }: Segment): void {
+    this.#workspaceId ??= workspaceId;
+    this.#first ??= first;
+    this.#last = last ?? this.#last;
+    if (first !== null) {
+      if (workspaceId !== this.#workspaceId) {
+        this.#problem("wrong_workspace", first.event, "the event belongs to another workspace");
+      }
+      this.#checkSeq(start, first.event);
+    }
+    this.#nextSeq = Math.max(this.#nextSeq ?? 0, nextSeq);
+  }
+
+  #appendChain(next: ChainState): void {
+    const { event } = next.first;
+    const chain = this.#chains.get(event.agent_id);
+    if (chain === undefined) {
+      this.#begin({ ...next });
+      return;
+    }
+    const found = linkProblem(chain.last, event);
+    chain.last = next.last;
+    chain.events += next.events;
+    chain.intact &&= next.intact;
+    chain.firstInvalid ??= next.firstInvalid;
+    if (found !== null) this.#problem(found.code, event, found.message);
+  }
+
+  #appendTree({ tree: next, marks, keys, nextSeq }: Segment): void {
+    for (const key of keys) this.#nameKey(key);
+    const [seals, tree, workspaceId] = [this.#seals, this.#tree, this.#workspaceId];
+    if (seals === null || tree === null || workspaceId === null) return;
+    if (next === null || next.start !== tree.end || next.end !== nextSeq) {
+      // Events are missing or repeated, which is reported; no later seal can be compared with this.
+      this.#tree = null;
+      seals.abandon();
+      return;
+    }
+    if (seals.nextSize === 0) seals.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
+    while (seals.nextSize <= next.end) {
+      const size = seals.nextSize;
+      const part = size === next.end ? next : marks.find(({ end }) => end === size);
+      if (part === undefined) throw new RangeError("a segment lacks the mark of a seal");
+      seals.reached({ size, root: grown(tree, part).root() }, workspaceId);
+    }
+    tree.appendRange(CompactRange.of(next.start, next.end, next.roots));
+  }
+
+  /** The details, when they are there and right. */
+  #detailsOf(stored: StoredEvent, event: AuditEventBody): string | null {
+    if (isErased(stored)) {
       this.#erased += 1;
-      return false;
+      return null;
     }
-    if (details === null || salt === null) {
-      this.#problem("details_mismatch", event, "details and salt are not both there or both erased");
-      return false;
-    }
-    if (!isSalt(salt) || commitmentOfText(salt, details) !== event.details_commitment) {
-      this.#problem("details_mismatch", event, "details and salt do not fit their commitment");
-      return false;
-    }
-    if (isPlainlyCanonicalObject(details) || isCanonicalObject(details)) return true;
-    this.#problem("details_malformed", event, "details are not a JSON object in canonical form");
-    return false;
+    const found = detailsProblem(stored, event);
+    if (found === null) return stored.details;
+    this.#problem(found.code, event, found.message);
+    return null;
   }
 
   #malformed(given: number | undefined, reason: string): void {
@@ -339,55 +410,6 @@ export class LogVerifier {
     if (breaks) chain.intact = false;
     if (chain.firstInvalid === null || seq < chain.firstInvalid.seq) chain.firstInvalid = { seq, id, reason };
   }
-
-  /** The evidence against what it says about itself. */
-  #compare(expected: Expectations): void {
-    const fail = (code: ProblemCode, message: string): void => {
-      const seq = this.#first?.event.seq ?? null;
-      this.#problems.add({ code, seq, id: this.#first?.event.id ?? null, message });
-      if (CHAIN_CODES.has(code)) this.#intact = false;
-    };
-    const { workspaceId, agentId, firstSeq, startsAfter, eventCounts, head, lastSeq } = expected;
-    const first = this.#first?.event;
-    if (first && workspaceId !== undefined && first.workspace_id !== workspaceId) {
-      fail("wrong_workspace", "the events belong to another workspace than is stated");
-    }
-    if (first && agentId !== undefined && agentId !== null && first.agent_id !== agentId) {
-      fail("wrong_agent", "the events belong to another agent than is stated");
-    }
-    if (first && firstSeq !== undefined && first.seq !== firstSeq) {
-      fail("seq_gap", `the first event is seq ${first.seq} where ${firstSeq} was expected`);
-    }
-    if (first && startsAfter !== undefined) {
-      const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
-      if (first.agent_seq !== before.agent_seq + 1 || first.previous_hash !== before.hash) {
-        fail("export_window", "the first event does not follow the one that is stated to stand before it");
-      }
-    }
-    const wrongCount = eventCounts?.find((count) => count !== this.#events);
-    if (wrongCount !== undefined) {
-      fail("export_count", `${this.#events} events where ${wrongCount} are stated`);
-    }
-    const wrongHead = head !== undefined && head !== (this.#last?.hash ?? null);
-    if (wrongHead || (lastSeq !== undefined && lastSeq !== (this.#last?.event.seq ?? null))) {
-      fail("head_mismatch", "the last event is not the one that is stated to be the last");
-    }
-  }
-}
-
-function isCanonicalObject(text: string): boolean {
-  try {
-    const value = parseCanonicalJson(text);
-    return value !== null && typeof value === "object" && !Array.isArray(value);
-  } catch (error) {
-    if (error instanceof CanonicalJsonError) return false;
-    throw error;
-  }
-}
-
-function reference({ event, hash }: ChainState["first"]): EventReference {
-  const { seq, agent_seq, id, timestamp } = event;
-  return { seq, agent_seq, id, hash, timestamp };
 }
 
 // Canonical events are ASCII, so that any other byte shows up as a character out of form.
