@@ -18,9 +18,14 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const SHORT_WORD = 4;
 const LETTER = /\p{L}/u;
 
+/** Whether the word is written without spaces around it. */
+export function isUnspaced(word: string): boolean {
+  return UNSPACED.test(word);
+}
+
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Check {
-  if (UNSPACED.test(word)) return check;
+  if (isUnspaced(word)) return check;
   if (word.length <= SHORT_WORD) {
     return (text, start, end) =>
       isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end) ? null : check(text, start, end);

@@ -2,7 +2,9 @@
  * Postal addresses. None of their parts is telling alone, so an address is what has enough of them
  * close together: a house number by a street's name, a unit, a town with its code, a label.
  */
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
+import { hasDigit } from "../text/ascii.ts";
 
 const BEFORE = 72;
 const AFTER = 120;
@@ -28,14 +30,26 @@ const UNIT_AFTER = /\b(?:suite|ste|apt|apartment|apto|unit|flat|lgh|leil|box|flo
 const PREFIX_NUMBER = /(?:^|[^\p{L}\p{N}.$€£#/_-])\d{1,6}[A-Za-z]?(?:\s?(?:bis|ter))?,?\s{1,2}$/u;
 const CITY_AFTER = /^\.?(?:\s{0,2}(?:[#\p{L}]{0,10}\.?\s{0,2}\d{1,5}))?,\s{0,3}\p{Lu}\p{L}{2,}/u;
 
+/** What reading the surroundings of a word costs. */
+const SURROUNDINGS_UNITS = 600;
+/** What looking for a number near a word costs. */
+const NUMBER_UNITS = 40;
+
+/** An address has a number; most places where its words occur have none. */
+function hasNumber(text: string, start: number, end: number): boolean {
+  spend(NUMBER_UNITS);
+  return hasDigit(text, start - BEFORE, start) || hasDigit(text, end, end + AFTER);
+}
+
 function around(text: string, start: number, end: number): { before: string; after: string } {
+  spend(SURROUNDINGS_UNITS);
   return { before: text.slice(Math.max(0, start - BEFORE), start), after: text.slice(end, end + AFTER) };
 }
 
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
 export function streetAddress(weak: boolean): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
-    if (!isUpper(text, start)) return null;
+    if (!isUpper(text, start) || !hasDigit(text, start - BEFORE, start)) return null;
     const { before, after } = around(text, start, end);
     const house = HOUSE_BEFORE.exec(before);
     if (!house || !/\p{L}/u.test(before.slice(house.index + house[0].indexOf(house[1] as string) + (house[1] as string).length))) {
@@ -53,6 +67,7 @@ export function prefixedStreet(clear: boolean): (text: string, start: number, en
 }
 
 function prefixed(clear: boolean, text: string, start: number, end: number): Hit | null {
+  if (!hasNumber(text, start, end)) return null;
   const { before, after } = around(text, start, end);
   const numberAfter = HOUSE_AFTER.exec(after);
   const numberBefore = PREFIX_NUMBER.test(before) && /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
@@ -64,6 +79,7 @@ function prefixed(clear: boolean, text: string, start: number, end: number): Hit
 
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */
 export function joinedStreet(text: string, start: number, end: number): Hit | null {
+  if (!isSpace(text.charCodeAt(end)) || !hasDigit(text, end, end + 3)) return null;
   let from = start;
   while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
   if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from))) return null;
@@ -80,6 +96,7 @@ const UNIT_NUMBER = /^s?[.:]?\s{0,2}#?(\d{1,5})[A-Za-z]?(?![\p{L}\p{N}%])(?!\.\d
 /** "9721 Dalmatinova 43 Apt. 678": a unit with its number, and a house number before it. */
 export function unitAddress(strong: boolean): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
+    if (!hasDigit(text, end, end + 6)) return null;
     const { before, after } = around(text, start, end);
     const unit = UNIT_NUMBER.exec(after);
     if (!unit) return null;
@@ -103,6 +120,8 @@ export function militaryAddress(text: string, start: number, end: number): Hit |
   return match ? piiHit("postal_address", start, end + match[0].length) : null;
 }
 
+/** The value begins within so many characters, with a number or a name. */
+const VALUE_NEAR = 20;
 const LABEL_GLUE = /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
 const NUMBER_FIRST = /^(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?\s{1,2}\p{L}[\p{L}'’.-]*(?:[\s,]+[\p{L}\p{N}'’./#-]+){1,10}/u;
 const NAME_FIRST = /^(?:\p{Ll}{2,12}\.?\s)?\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
@@ -113,6 +132,7 @@ const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 /** What a label announces. A clear label needs less beside it than "address" alone. */
 export function labelledAddress(clear: boolean): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
+    if (!hasDigit(text, end, end + AFTER) || !/[\p{Lu}\d]/u.test(text.slice(end, end + VALUE_NEAR))) return null;
     const { after } = around(text, start, end);
     const glue = LABEL_GLUE.exec(after)?.[0].length ?? 0;
     // "The address of Peerj is …": a name may stand between.
@@ -146,4 +166,8 @@ function townEnd(text: string, end: number, after: string): number {
   if (!town) return end;
   const reach = text.indexOf(town[0], end - 1);
   return reach >= 0 && reach - end < AFTER ? Math.max(end, reach + town[0].length) : end;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 9 || code === 160;
 }

@@ -29,8 +29,8 @@ export function piiAnchors(): Anchor[] {
 /** A label of several words is also written as one: "date of birth", "dateOfBirth". */
 export function addSpellings(word: string, add: (spelling: string) => void): void {
   add(word);
-  const joined = word.replace(/[ '.-]/g, "");
-  if (joined !== word) add(joined);
+  const spellings = new Set([word.replace(/'/g, " "), word.replace(/'/g, ""), word.replace(/[ '.-]/g, "")]);
+  for (const spelling of spellings) if (spelling !== word) add(spelling);
 }
 
 /** Units that hardly mean anything else; the others need a town beside them. */

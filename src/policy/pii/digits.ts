@@ -1,11 +1,14 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
 import { luhn } from "../checksums.ts";
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { nationalPhone } from "./phone.ts";
 
+/** What a number of several groups costs. */
+const JOINED_UNITS = 30;
 const SPACE = 0x20;
 const OPENING = 0x28;
 const CLOSING = 0x29;
@@ -26,6 +29,8 @@ const CARD_WORD = /card|visa|master|amex|payment|pay|cc\b/i;
 export function digitRun(text: string, start: number, end: number): Hit | null {
   const before = start > 0 ? text.charCodeAt(start - 1) : SPACE;
   if (before === DOT || before === UNDERSCORE || isAlphanumeric(before)) return null;
+  // The middle of a longer number was looked at from its beginning.
+  if ((before === SPACE || before === HYPHEN || before === SLASH) && isDigit(text.charCodeAt(start - 2))) return null;
   const length = end - start;
   const next = text.charCodeAt(end);
   if (!isJoiner(text, end, next)) {
@@ -35,8 +40,18 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   }
   const found = lone(text, start, length, next);
   if (found) return found;
-  if (next === DOT) return length <= 3 ? (ipv4(text, start) ?? nationalPhone(text, open(text, start))) : null;
-  return (length >= 4 ? card(text, start) : null) ?? (length <= 5 ? nationalPhone(text, open(text, start)) : null);
+  spend(JOINED_UNITS);
+  if (next === DOT && length <= 3) {
+    const address = ipv4(text, start);
+    if (address) return address;
+  }
+  if (length >= 4 && next !== DOT) return card(text, start) ?? (length <= 5 ? telephone(text, start, length) : null);
+  return telephone(text, start, length);
+}
+
+/** Three digits begin a North American number, a zero one of many other countries. */
+function telephone(text: string, start: number, length: number): Hit | null {
+  return length === 3 || (length <= 5 && text[start] === "0") ? nationalPhone(text, open(text, start)) : null;
 }
 
 /** The bracket that opens an area code. */
@@ -59,7 +74,7 @@ function card(text: string, start: number): Hit | null {
   if (isAlphanumeric(text.charCodeAt(end)) || text[end] === "_") return null;
   const written = text.slice(start, end);
   const digits = written.replace(/[ -]/g, "");
-  if (!ISSUER.test(digits) || !luhn(digits) || /^(\d)\1*$|(\d)\2{9}/.test(digits)) return null;
+  if (!ISSUER.test(digits) || !luhn(digits) || /^(\d)\1*$/.test(digits)) return null;
   if (written.length !== digits.length && !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written)) return null;
   const context = text.slice(Math.max(0, start - 24), start);
   if (OTHER_NUMBER_BEFORE.test(context) && !CARD_WORD.test(context)) return null;

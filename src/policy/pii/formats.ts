@@ -43,7 +43,7 @@ const by = (validate: (value: string) => { isValid: boolean }) => (value: string
 
 /** Forms that begin with a digit and hold separators. */
 export const SEPARATED_FORMS: readonly SeparatedForm[] = [
-  { detector: "us_ssn", countries: "US", leads: ["3-"], pattern: /(?!000|666|9\d\d|123-45-6789|078-05-1120|219-09-9999)\d{3}-(?!00)\d{2}-(?!0000)\d{4}/y },
+  { detector: "us_ssn", countries: "US", leads: ["3-"], pattern: /(?!000|666|9\d\d|078-05-1120|219-09-9999)\d{3}-(?!00)\d{2}-(?!0000)\d{4}/y },
   { detector: "us_itin", countries: "US", leads: ["3-"], pattern: /9\d{2}-(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])-\d{4}/y },
   { detector: "national_id", countries: "BR", leads: ["3."], pattern: /\d{3}\.\d{3}\.\d{3}-\d{2}/y, check: by(validCpf) },
   { detector: "national_id", countries: "CH", leads: ["3."], pattern: /756\.\d{4}\.\d{4}\.\d{2}/y, check: by(validAhv) },

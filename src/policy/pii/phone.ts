@@ -1,9 +1,13 @@
 /** Telephone numbers. libphonenumber decides, and only about candidates. */
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
-import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import { hasDigit, isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { skipGlue } from "./glue.ts";
 import { countDigits } from "./number.ts";
+
+/** What a check costs. */
+const CHECK_UNITS = 100;
 
 export const PHONE_WORDS: readonly string[] = [
   "phone", "phone number", "phone no", "telephone", "telephone number", "tel", "tel no", "mobile", "mobile number", "mobile no", "mobile phone", "cell", "cell phone", "cellphone", "cell number", "fax", "fax number", "whatsapp", "signal number", "contact number", "contact no", "home phone", "work phone", "landline", "hotline number", "sms", "text me", "call", "call me", "call me at", "dial", "ring me", "reach me at", "reached at", "messages to", "message to", "my number", "phone numbers", "registered", "msisdn", "pager", "caller id", "callback number", "phonenumber",
@@ -19,6 +23,8 @@ const DATE_OR_TIME = /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.
 
 /** The number behind a word for telephone that ends at `end`. With the word, a possible number is enough. */
 export function labelledPhone(text: string, _start: number, end: number): Hit | null {
+  if (!hasDigit(text, end, end + 40)) return null;
+  spend(CHECK_UNITS);
   let at = skipGlue(text, end, PHONE_GLUE);
   // The bracket and the plus belong to the number.
   while (at > end && /[+(]/.test(text[at - 1] as string)) at--;
@@ -48,6 +54,8 @@ function isOrdinaryNumber(text: string, at: number, end: number, written: string
 
 /** An international number whose `+` is at `at`. */
 export function internationalPhone(text: string, at: number): Hit | null {
+  if (!hasDigit(text, at, at + 4)) return null;
+  spend(CHECK_UNITS);
   const before = text.charCodeAt(at - 1);
   if (at > 0 && (isAlphanumeric(before) || before === 43)) return null;
   NUMBER.lastIndex = at;

@@ -1,6 +1,10 @@
 /** JSON Web Tokens and private keys in text form. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { isDigit } from "../text/ascii.ts";
+
+/** What a check costs. */
+const CHECK_UNITS = 30;
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
 const LOOSE_JWT =
@@ -8,6 +12,7 @@ const LOOSE_JWT =
 
 /** A JSON Web Token (RFC 7519, compact JWS or JWE) that begins at `at`. */
 export function jsonWebToken(text: string, at: number): Hit | null {
+  spend(CHECK_UNITS);
   if (at > 0 && /[A-Za-z0-9_-]/.test(text[at - 1] as string)) return null;
   LOOSE_JWT.lastIndex = at;
   JWT.lastIndex = at;
@@ -28,10 +33,11 @@ function hasHeader(part: string): boolean {
 const PEM_BEGIN = /-{3,5} ?BEGIN[ A-Z0-9_-]{0,40}PRIVATE[ _]KEY(?: BLOCK)? ?-{3,5}/iy;
 /** Enough of a body that it is a key and not a mention of the format. */
 const PEM_BODY =
-  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\s|\\[nr]){1,12}){0,4}[A-Za-z0-9+/=]{12}/y;
+  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\s|\\[nr]){1,12}){0,4}[A-Za-z0-9+/=]{12}|(?:\s|["'+,]){0,16}(?:\n|\\{1,4}n)(?:\s|["'+,]){0,16}[A-Za-z0-9+/=]{4}/y;
 
 /** A private key in PEM (RFC 7468), OpenSSH or OpenPGP armour whose `-----BEGIN` starts at `at`. */
 export function privateKeyBlock(text: string, at: number): Hit | null {
+  spend(CHECK_UNITS);
   PEM_BEGIN.lastIndex = at;
   if (!PEM_BEGIN.test(text)) return null;
   const bodyAt = PEM_BEGIN.lastIndex;

@@ -1,4 +1,5 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { distinct, isGibberish, isPlaceholder, isUuid, isMangled, looksLikePassword, looksRandom, wordShare } from "./plausible.ts";
@@ -13,6 +14,9 @@ const HARMLESS_REST =
 const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
+/** What looking for a value costs, and what judging one costs. */
+const ASSIGNMENT_UNITS = 120;
+const VALUE_UNITS = 200;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
@@ -28,11 +32,13 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
   const rest = text.slice(end, nameEnd);
   if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
   if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
+  spend(ASSIGNMENT_UNITS);
   const value = valueAfter(text, nameEnd);
   // An option takes its value without an operator.
   if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
   if (value === null) return compared(text, word, start, nameEnd);
   const secret = text.slice(value.start, value.end);
+  spend(VALUE_UNITS + 5 * secret.length);
   if (word === "password" && isLogin(text, start, secret, value)) {
     return secretHit("connection_string", value.start, value.end);
   }

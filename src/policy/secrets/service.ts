@@ -1,4 +1,5 @@
 /** Keys of services whose form tells nothing: a random string beside the service's name. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
@@ -7,6 +8,9 @@ import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 const REACH = 72;
 const LONGEST_KEY = 1200;
 const SHORTEST_RUN = 6;
+/** What looking behind a name costs, and what judging a run costs. */
+const REACH_UNITS = 20;
+const KEY_UNITS = 60;
 const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
 /** Tied by `=` or `:`, with a word such as key. */
 const SHORTEST_ASSIGNED = 8;
@@ -26,6 +30,7 @@ const KEY_CHARACTER = Uint8Array.from({ length: 128 }, (_, code) => (/[A-Za-z0-9
 export function serviceKey(text: string, start: number, end: number): Hit | null {
   if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(text.charCodeAt(start - 1))) return null;
   const reach = Math.min(text.length, end + REACH);
+  spend(REACH_UNITS);
   for (let at = end; at < reach; ) {
     const code = text.charCodeAt(at);
     if (!isLetter(code) && !isDigit(code)) {
@@ -35,6 +40,7 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
     }
     const runEnd = endOfRun(text, at);
     if (runEnd - at >= SHORTEST_RUN && isMixed(text, at, runEnd)) {
+      spend(KEY_UNITS + 2 * (runEnd - at));
       const found = keyIn(text.slice(at, runEnd), text.slice(end, at));
       if (found !== null) {
         return secretHit("keyed_token", at + found.offset, at + found.offset + found.length);
