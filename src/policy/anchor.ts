@@ -13,7 +13,8 @@ export interface Anchor {
 }
 
 /** Scripts that put no space between words: there is no boundary to ask for. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
 /** Words this short are matched whole only: encoded data is full of them. */
 const SHORT_WORD = 4;
 const LETTER = /\p{L}/u;
@@ -28,7 +29,9 @@ export function asWord(word: string, check: Check): Check {
   if (isUnspaced(word)) return check;
   if (word.length <= SHORT_WORD) {
     return (text, start, end) =>
-      isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end) ? null : check(text, start, end);
+      isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end)
+        ? null
+        : check(text, start, end);
   }
   return (text, start, end) =>
     beginsWithin(text, start) || continues(text, end) ? null : check(text, start, end);

@@ -50,8 +50,16 @@ function dictionaryFor({ pii, secrets }: Wanted): Dictionary {
 }
 
 function build(anchors: readonly Anchor[]): Dictionary {
-  const unit = (at: number) => Uint16Array.from(anchors, ({ word, exact }) => (exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0));
-  return { automaton: new Automaton(anchors.map((anchor) => anchor.word)), anchors, first: unit(0), last: unit(-1) };
+  const unit = (at: number) =>
+    Uint16Array.from(anchors, ({ word, exact }) =>
+      exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0,
+    );
+  return {
+    automaton: new Automaton(anchors.map((anchor) => anchor.word)),
+    anchors,
+    first: unit(0),
+    last: unit(-1),
+  };
 }
 
 /** A run of letters and digits this long may be encoded text. */
@@ -98,7 +106,12 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
       const end = at + 1;
       const start = end - (lengths[id] as number);
       const exact = first[id] as number;
-      if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact) continue;
+      if (
+        exact === 0
+          ? !automaton.confirms(id, text, end)
+          : code !== last[id] || text.charCodeAt(start) !== exact
+      )
+        continue;
       spend(ANCHOR_UNITS);
       if (isExhausted()) {
         hits.push(overBudget(text, wanted));

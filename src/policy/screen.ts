@@ -1,11 +1,11 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
 import { beginEffort } from "./effort.ts";
 import type { Hit } from "./finding.ts";
-import { MOST_HITS, type Wanted, scan } from "./scan.ts";
+import { MOST_HITS, scan, type Wanted } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
 import { decodeRun } from "./text/encoded.ts";
 import { latinText } from "./text/latin.ts";
-import { plainView } from "./text/plain.ts";
+import { NOT_ASCII, plainView } from "./text/plain.ts";
 import { compose, identity, type View } from "./text/view.ts";
 
 /** How much of the context is read: its end is nearest to the text. */
@@ -20,7 +20,7 @@ export function screen(text: string, context: string, wanted: Wanted): Hit[] {
   const hits = readAs(plain, wanted, named, longTokens);
   const decoded = decodedView(plain.text);
   if (decoded) hits.push(...readAs(compose(decoded, plain), wanted, named));
-  const latin = latinText(plain.text);
+  const latin = NOT_ASCII.test(plain.text) ? latinText(plain.text) : null;
   if (latin !== null) hits.push(...readAs({ ...plain, text: latin }, wanted, named));
   if (longTokens.length > 0) hits.push(...readEncoded(plain, longTokens, wanted, named));
   return hits.length < 2 ? hits : distinct(hits);

@@ -20,13 +20,27 @@ const SECRETS: readonly (readonly [text: string, detector: string])[] = [
 
 const each = (text: string, change: (char: string) => string) => [...text].map(change).join("");
 const code = (char: string) => char.charCodeAt(0);
-const LOOK_ALIKES: Readonly<Record<string, string>> = { a: "а", e: "е", o: "о", p: "р", c: "с", s: "ѕ", i: "і", x: "х" };
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  a: "а",
+  e: "е",
+  o: "о",
+  p: "р",
+  c: "с",
+  s: "ѕ",
+  i: "і",
+  x: "х",
+};
 
 const DISGUISES: Readonly<Record<string, (text: string) => string>> = {
-  "full-width": (text) => each(text, (c) => (c > " " && c <= "~" ? String.fromCharCode(code(c) + 0xfee0) : c)),
+  "full-width": (text) =>
+    each(text, (c) => (c > " " && c <= "~" ? String.fromCharCode(code(c) + 0xfee0) : c)),
   "mathematical letters and digits": (text) =>
     each(text, (c) =>
-      /[a-z]/.test(c) ? String.fromCodePoint(0x1d5ba + code(c) - 97) : /\d/.test(c) ? String.fromCodePoint(0x1d7e2 + code(c) - 48) : c,
+      /[a-z]/.test(c)
+        ? String.fromCodePoint(0x1d5ba + code(c) - 97)
+        : /\d/.test(c)
+          ? String.fromCodePoint(0x1d7e2 + code(c) - 48)
+          : c,
     ),
   "zero-width spaces": (text) => each(text, (c) => `${c}\u200b`),
   "soft hyphens": (text) => each(text, (c) => `${c}\u00ad`),
@@ -36,7 +50,8 @@ const DISGUISES: Readonly<Record<string, (text: string) => string>> = {
   "HTML hexadecimal": (text) => each(text, (c) => `&#x${code(c).toString(16)};`),
   "JSON escapes": (text) => each(text, (c) => `\\u${code(c).toString(16).padStart(4, "0")}`),
   Base64: (text) => Buffer.from(text).toString("base64"),
-  "URL-safe Base64 in a sentence": (text) => `the note says ${Buffer.from(text).toString("base64url")} to whom it may concern`,
+  "URL-safe Base64 in a sentence": (text) =>
+    `the note says ${Buffer.from(text).toString("base64url")} to whom it may concern`,
   hexadecimal: (text) => Buffer.from(text).toString("hex"),
   "JSON in JSON": (text) => JSON.stringify({ note: JSON.stringify({ text }) }),
   "no-break spaces": (text) => text.replaceAll(" ", "\u00a0"),
@@ -49,7 +64,8 @@ for (const [name, disguise] of Object.entries(DISGUISES)) {
       const decision = decide(BOTH, { key: "k", value, metadata: {} });
       if (decision.allowed) throw new Error(`${name}: ${plain} passed`);
       const finding = decision.findings.find((one) => one.detector === detector);
-      if (!finding) throw new Error(`${name}: ${plain} was found as ${decision.findings.map((one) => one.detector)}`);
+      if (!finding)
+        throw new Error(`${name}: ${plain} was found as ${decision.findings.map((one) => one.detector)}`);
       expect(finding.start).toBeGreaterThanOrEqual(0);
       expect(finding.end).toBeLessThanOrEqual(value.length);
       expect(finding.end).toBeGreaterThan(finding.start);

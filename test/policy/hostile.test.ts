@@ -53,7 +53,9 @@ test("a text with more anchors than can be looked at is blocked, and the message
 });
 
 test("large honest texts pass", () => {
-  const log = repeat('{"time":"2026-05-04T10:11:12.131Z","level":"info","phone":null,"address":null,"token":null,"msg":"job 4711 done in 12 ms"}\n');
+  const log = repeat(
+    '{"time":"2026-05-04T10:11:12.131Z","level":"info","phone":null,"address":null,"token":null,"msg":"job 4711 done in 12 ms"}\n',
+  );
   const vector = repeat("0.54538700, -0.63434100, -0.93701200, ");
   const digests = repeat("sha512-9fceb02d0ae598e95dc970b74767f19372d61af8 lodash@4.17.21\n");
   for (const value of [log, vector, digests]) {

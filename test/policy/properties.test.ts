@@ -11,11 +11,36 @@ const findingsOf = (value: string, key = "k", metadata: JsonObject = {}) => {
 };
 
 const PLANTED: readonly string[] = [
-  "anna.berg@posteo.de", "DE89370400440532013000", "543-21-9876", "+49 30 901820", "756.9217.0769.85", "RSSMRA80A01H501U", "4929722653797141",
-  "postgres://app:s3cretPass@db.internal/app", `glpat-${"a1B2c3D4e5".repeat(2)}`,
+  "anna.berg@posteo.de",
+  "DE89370400440532013000",
+  "543-21-9876",
+  "+49 30 901820",
+  "756.9217.0769.85",
+  "RSSMRA80A01H501U",
+  "4929722653797141",
+  "postgres://app:s3cretPass@db.internal/app",
+  `glpat-${"a1B2c3D4e5".repeat(2)}`,
 ];
 /** Words that are neither labels nor numbers. */
-const harmless = fc.array(fc.constantFrom("lorem", "quick", "brown", "fox", "und", "gestern", "we", "went", "home", "🙂", "été", "日本"), { maxLength: 12 }).map((words) => words.join(" "));
+const harmless = fc
+  .array(
+    fc.constantFrom(
+      "lorem",
+      "quick",
+      "brown",
+      "fox",
+      "und",
+      "gestern",
+      "we",
+      "went",
+      "home",
+      "🙂",
+      "été",
+      "日本",
+    ),
+    { maxLength: 12 },
+  )
+  .map((words) => words.join(" "));
 
 test("a finding covers what was planted, wherever it stands", () => {
   fc.assert(
@@ -34,7 +59,10 @@ test("a finding covers what was planted, wherever it stands", () => {
 });
 
 test("words alone are never blocked", () => {
-  fc.assert(fc.property(harmless, (value) => expect(findingsOf(value)).toEqual([])), { numRuns: 200 });
+  fc.assert(
+    fc.property(harmless, (value) => expect(findingsOf(value)).toEqual([])),
+    { numRuns: 200 },
+  );
 });
 
 test("any string gets an answer, the same each time, with offsets inside it", () => {
@@ -54,11 +82,14 @@ test("any string gets an answer, the same each time, with offsets inside it", ()
 test("any metadata gets an answer that never repeats what was found", () => {
   const planted = fc.constantFrom(...PLANTED);
   fc.assert(
-    fc.property(fc.dictionary(fc.oneof(fc.string(), planted), fc.oneof(fc.jsonValue(), planted)), (metadata) => {
-      const decision = decide(BOTH, { key: "k", value: "v", metadata: metadata as JsonObject });
-      const said = JSON.stringify(decision);
-      for (const secret of PLANTED) expect(said).not.toContain(secret);
-    }),
+    fc.property(
+      fc.dictionary(fc.oneof(fc.string(), planted), fc.oneof(fc.jsonValue(), planted)),
+      (metadata) => {
+        const decision = decide(BOTH, { key: "k", value: "v", metadata: metadata as JsonObject });
+        const said = JSON.stringify(decision);
+        for (const secret of PLANTED) expect(said).not.toContain(secret);
+      },
+    ),
     { numRuns: 400 },
   );
 });

@@ -30,8 +30,7 @@ export function sampleBody(body: string, seed: number): string {
       const made = run(ALPHABETS[alphabet] as string, Number(length ?? 1));
       // A token without a digit is rare, and taken for words when it is short.
       sample += "nwbxtsHh".includes(alphabet) ? `7${made.slice(1)}` : made;
-    }
-    else if (literal) sample += literal;
+    } else if (literal) sample += literal;
   }
   return sample;
 }

@@ -15,7 +15,8 @@ const NOT_A_DOMAIN =
 const EXAMPLE_DOMAIN =
   /(?:^|\.)(?:example\.(?:com|net|org|edu)|domain\.(?:com|tld)|yourdomain\.com|yourcompany\.com|company\.com|email\.com|test\.com|acme\.com|foo\.com|bar\.com)$/i;
 /** A mailbox of a function or a manual, not of a person. */
-const ROLE = /^(?:git|hg|svn|npm|root|admin|administrator|user|users?\d{0,2}|username|you|your[._-]?(?:name|email|mail)?|me|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|info|contact|support|help|hello|sales|security|webmaster|hostmaster|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
+const ROLE =
+  /^(?:git|hg|svn|npm|root|admin|administrator|user|users?\d{0,2}|username|you|your[._-]?(?:name|email|mail)?|me|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|info|contact|support|help|hello|sales|security|webmaster|hostmaster|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
 /** Function mailboxes belong to nobody wherever they are. */
 const FUNCTION =
   /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$|^\d+\+.*$/i;

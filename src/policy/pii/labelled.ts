@@ -2,28 +2,35 @@
 import { luhn } from "../checksums.ts";
 import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
-import { isWordlike } from "../text/wordlike.ts";
-import type { LabelledForm } from "./labels.ts";
 import { hasDigit, isDigit, isLetter } from "../text/ascii.ts";
+import { isWordlike } from "../text/wordlike.ts";
 import { endOfWord, skipGlue } from "./glue.ts";
-import { type Written, readNumber } from "./number.ts";
+import type { LabelledForm } from "./labels.ts";
+import { readNumber, type Written } from "./number.ts";
 
 /** How far behind the label a value with words between is looked for. */
 const REACH = 56;
 /** Between label and value such words say that the value is something else. */
-const OTHER_NUMBER = /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
+const OTHER_NUMBER =
+  /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 
 /** The check for one label: looks behind it for a value of the label's form. */
 export function labelledValue(form: LabelledForm): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
     const behind = hasDigit(text, end, end + REACH);
-    if (!behind) return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start) ? null : inFront(form, text, start);
+    if (!behind)
+      return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start)
+        ? null
+        : inFront(form, text, start);
     spend(LABEL_UNITS);
     const adjacent = skipGlue(text, end);
     const direct = fitting(form, text, adjacent);
     if (direct) return piiHit(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
-    return behindWords(form, text, end, adjacent) ?? (hasDigit(text, start - LONGEST_FRONT, start) ? inFront(form, text, start) : null);
+    return (
+      behindWords(form, text, end, adjacent) ??
+      (hasDigit(text, start - LONGEST_FRONT, start) ? inFront(form, text, start) : null)
+    );
   };
 }
 
@@ -45,7 +52,8 @@ function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   for (const candidate of value.matchAll(/(?<![A-Za-z0-9])[A-Za-z0-9]/g)) {
     const at = from + match.index + candidate.index;
     const written = fitting(form, text, at);
-    if (written && written.digits >= 4 && written.end <= start) return piiHit(form.detector, written.start, written.end);
+    if (written && written.digits >= 4 && written.end <= start)
+      return piiHit(form.detector, written.start, written.end);
   }
   return null;
 }

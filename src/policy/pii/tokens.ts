@@ -2,8 +2,8 @@
 import { countrySpecs, isValidIBAN } from "ibantools";
 import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
-import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
 import { isAlphanumeric, isDigit, isLetter } from "../text/ascii.ts";
+import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
 import { base58Address, ethereumAddress } from "./wallet.ts";
 
 /** How the source of a pattern begins that can match at a digit. */
@@ -18,7 +18,9 @@ const LONGEST_FORM = 18;
 const UNDERSCORE = 0x5f;
 const AT = 0x40;
 const DIGIT_FIRST = TOKEN_FORMS.filter((form) => BEGINS_WITH_DIGIT.test(form.pattern.source));
-const LETTER_FIRST = TOKEN_FORMS.filter((form) => !BEGINS_WITH_DIGIT.test(form.pattern.source) || form.countries === "all");
+const LETTER_FIRST = TOKEN_FORMS.filter(
+  (form) => !BEGINS_WITH_DIGIT.test(form.pattern.source) || form.countries === "all",
+);
 /** Wallets are the longest of them; a longer token is a digest or encoded data. */
 const LONGEST = 48;
 
@@ -38,20 +40,23 @@ function identify(text: string, start: number, end: number, length: number): Hit
     const wallet = base58Address(text, start);
     if (wallet) return wallet;
   }
-  const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
+  const account =
+    isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
   if (account) return account;
   return length <= LONGEST_FORM && (length >= SHORTEST || length === 4) ? lone(text, start, end) : null;
 }
 
 function lone(text: string, start: number, end: number, of?: readonly LoneForm[]): Hit | null {
-  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2)))) return null;
+  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2))))
+    return null;
   const forms = of ?? (isDigit(text.charCodeAt(start)) ? DIGIT_FIRST : LETTER_FIRST);
   spend(FORM_UNITS * forms.length);
   for (const form of forms) {
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const last = form.pattern.lastIndex;
-    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_") continue;
+    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_")
+      continue;
     if (form.check && !form.check(text.slice(start, last))) continue;
     return piiHit(form.detector, start, last);
   }

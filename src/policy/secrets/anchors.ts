@@ -1,5 +1,5 @@
 /** What each anchor word of the secrets side leads to. */
-import { type Anchor, type Check, beginsWithin, continues, isUnspaced } from "../anchor.ts";
+import { type Anchor, beginsWithin, type Check, continues, isUnspaced } from "../anchor.ts";
 import { secretHit } from "../finding.ts";
 import { INFIXES, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./blocks.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./header.ts";

@@ -73,11 +73,36 @@ interface Infix {
 
 /** Terraform Cloud, MaxMind, Entra ID (client secret), Mailchimp, Facebook (app token), npm (.npmrc). */
 export const INFIXES: readonly Infix[] = [
-  { anchor: ".atlasv1.", before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/, longestBefore: 15, after: /[A-Za-z0-9_=-]{60,70}/y },
-  { anchor: "_mmk", before: /(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}$/, longestBefore: 37, after: /(?![A-Za-z0-9])/y },
-  { anchor: "Q~", before: /(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\d$/, longestBefore: 5, after: /[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])/y },
-  { anchor: "-us", before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/, longestBefore: 33, after: /\d{1,2}(?![A-Za-z0-9])/y },
-  { anchor: "|", before: /(?<!\d)\d{15,16}$/, longestBefore: 17, after: /(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])/y },
+  {
+    anchor: ".atlasv1.",
+    before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/,
+    longestBefore: 15,
+    after: /[A-Za-z0-9_=-]{60,70}/y,
+  },
+  {
+    anchor: "_mmk",
+    before: /(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}$/,
+    longestBefore: 37,
+    after: /(?![A-Za-z0-9])/y,
+  },
+  {
+    anchor: "Q~",
+    before: /(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\d$/,
+    longestBefore: 5,
+    after: /[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])/y,
+  },
+  {
+    anchor: "-us",
+    before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/,
+    longestBefore: 33,
+    after: /\d{1,2}(?![A-Za-z0-9])/y,
+  },
+  {
+    anchor: "|",
+    before: /(?<!\d)\d{15,16}$/,
+    longestBefore: 17,
+    after: /(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])/y,
+  },
 ];
 
 /** The token around an infix that spans `[start, end)`. */
@@ -87,6 +112,8 @@ export function tokenAround(infix: Infix): (text: string, start: number, end: nu
     if (!infix.after.test(text)) return null;
     const last = infix.after.lastIndex;
     const before = infix.before.exec(text.slice(Math.max(0, start - infix.longestBefore), start));
-    return before ? secretHit("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last) : null;
+    return before
+      ? secretHit("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last)
+      : null;
   };
 }

@@ -2,7 +2,16 @@
 import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
-import { distinct, isGibberish, isPlaceholder, isUuid, isMangled, looksLikePassword, looksRandom, wordShare } from "./plausible.ts";
+import {
+  distinct,
+  isGibberish,
+  isMangled,
+  isPlaceholder,
+  isUuid,
+  looksLikePassword,
+  looksRandom,
+  wordShare,
+} from "./plausible.ts";
 import type { SecretWord } from "./words.ts";
 
 const LONGEST_NAME_REST = 40;
@@ -47,12 +56,18 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
 }
 
 const LOGIN_REACH = 320;
-const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const SERVER_NAME =
+  /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 
 /** A password of any kind that stands with its server and its user: the settings of a connection. */
 function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
-  if (link !== "assigned" || value.length < 4 || /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)) return false;
+  if (
+    link !== "assigned" ||
+    value.length < 4 ||
+    /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)
+  )
+    return false;
   if (!quoted && (/\.|->/.test(value) || isPlaceholder(value))) return false;
   const before = text.slice(Math.max(0, start - LOGIN_REACH), start);
   return SERVER_NAME.test(before) && USER_NAME.test(before);
@@ -75,10 +90,15 @@ function isPassword(value: string, { link, quoted }: Assigned): boolean {
 }
 
 function isKey(value: string, { link, quoted }: Assigned): boolean {
-  if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
+  if (/^\d+$/.test(value))
+    return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
   if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY)) return false;
   if (!/^[\w+/=.~:|*!@#$%^&-]+$/.test(value) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
-  if (/^[A-Z]+(?:_[A-Z]+)+$/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)) return false;
+  if (
+    /^[A-Z]+(?:_[A-Z]+)+$/.test(value) ||
+    /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)
+  )
+    return false;
   if (isUuid(value)) return link === "assigned";
   return looksRandom(value) && !isCode(value, quoted);
 }

@@ -11,11 +11,44 @@ const ENTITY = /&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,8}));/y;
 const MOST_BACKSLASHES = 4;
 
 const NAMED: Readonly<Record<string, string>> = {
-  amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", commat: "@", colon: ":", equals: "=", period: ".",
-  sol: "/", lowbar: "_", hyphen: "-", dash: "-", plus: "+", num: "#", lpar: "(", rpar: ")", comma: ",", semi: ";",
-  dollar: "$", excl: "!", ast: "*", percnt: "%", shy: "", tab: "\t", newline: "\n", minus: "-",
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  commat: "@",
+  colon: ":",
+  equals: "=",
+  period: ".",
+  sol: "/",
+  lowbar: "_",
+  hyphen: "-",
+  dash: "-",
+  plus: "+",
+  num: "#",
+  lpar: "(",
+  rpar: ")",
+  comma: ",",
+  semi: ";",
+  dollar: "$",
+  excl: "!",
+  ast: "*",
+  percnt: "%",
+  shy: "",
+  tab: "\t",
+  newline: "\n",
+  minus: "-",
 };
-const SIMPLE: Readonly<Record<string, string>> = { '"': '"', "'": "'", "/": "/", "`": "`", n: "\n", r: "\n", t: "\t" };
+const SIMPLE: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  "/": "/",
+  "`": "`",
+  n: "\n",
+  r: "\n",
+  t: "\t",
+};
 
 /** An escape that was undone. */
 interface Escape {
@@ -30,7 +63,14 @@ export function decodedView(text: string): View | null {
   let kept = 0;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
-    const escape = code === PERCENT ? percent(text, at) : code === BACKSLASH ? backslash(text, at) : code === AMPERSAND ? entity(text, at) : null;
+    const escape =
+      code === PERCENT
+        ? percent(text, at)
+        : code === BACKSLASH
+          ? backslash(text, at)
+          : code === AMPERSAND
+            ? entity(text, at)
+            : null;
     if (escape === null) {
       at++;
       continue;
@@ -68,7 +108,10 @@ function entity(text: string, at: number): Escape | null {
   const match = ENTITY.exec(text);
   if (!match) return null;
   const [, decimal, hexadecimal, named] = match;
-  const plain = named !== undefined ? NAMED[named.toLowerCase()] : character(decimal ? Number(decimal) : Number.parseInt(hexadecimal as string, 16));
+  const plain =
+    named !== undefined
+      ? NAMED[named.toLowerCase()]
+      : character(decimal ? Number(decimal) : Number.parseInt(hexadecimal as string, 16));
   return plain === undefined ? null : { plain, end: ENTITY.lastIndex };
 }
 
@@ -81,7 +124,8 @@ function hex(text: string, at: number, count: number): number {
   let value = 0;
   for (let i = at; i < at + count; i++) {
     const code = text.charCodeAt(i) | 0x20;
-    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
+    const digit =
+      code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }

@@ -43,15 +43,20 @@ function hexText(run: string): string | null {
 function isHex(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70))) return false;
+    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70)))
+      return false;
   }
   return true;
 }
 
 function base64Text(run: string): string | null {
   // The first three bytes decide nearly always.
-  const head = Buffer.from(run.slice(0, 4), "base64url");
-  if (!head.every(isTextByte)) return null;
+  const first = sextet(run, 0);
+  const second = sextet(run, 1);
+  const third = sextet(run, 2);
+  if (!isTextByte((first << 2) | (second >> 4)) || !isTextByte(((second & 15) << 4) | (third >> 2)))
+    return null;
+  if (!isTextByte(((third & 3) << 6) | sextet(run, 3))) return null;
   return asText(Buffer.from(run, "base64url"));
 }
 
@@ -63,5 +68,17 @@ function asText(bytes: Buffer): string | null {
 }
 
 function isTextByte(byte: number): boolean {
-  return (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) || (byte >= 9 && byte <= 13);
+  return (
+    (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) ||
+    (byte >= 9 && byte <= 13)
+  );
+}
+
+/** The six bits of a Base64 digit, in either alphabet (RFC 4648). */
+function sextet(run: string, at: number): number {
+  const code = run.charCodeAt(at);
+  if (code >= 97) return code - 71;
+  if (code >= 65 && code <= 90) return code - 65;
+  if (code <= 57 && code >= 48) return code + 4;
+  return code === 43 || code === 45 ? 62 : 63;
 }

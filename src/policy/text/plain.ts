@@ -1,7 +1,8 @@
 /** The plain view: compatible Unicode forms become their plain ones, invisible characters go. */
 import { identity, type View, ViewBuilder } from "./view.ts";
 
-const NOT_ASCII = /\P{ASCII}/u;
+/** Anything outside ASCII. */
+export const NOT_ASCII = /\P{ASCII}/u;
 /** Zero-width and format characters, soft hyphen, variation selectors, tags: nothing a reader sees. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 const ACCENTS_FIRST = 0x300;
@@ -69,7 +70,12 @@ function plainOf(code: number): string | undefined {
   if (code <= 0xffff && known[code] === STAYS) return undefined;
   const replacement = replacements.get(code);
   if (replacement !== undefined) return replacement;
-  if (code <= 0xffff ? known[code] !== UNKNOWN : !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)) return undefined;
+  if (
+    code <= 0xffff
+      ? known[code] !== UNKNOWN
+      : !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)
+  )
+    return undefined;
   const char = String.fromCodePoint(code);
   const plain = compute(code, char);
   if (plain === char) {
