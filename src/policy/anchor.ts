@@ -13,17 +13,25 @@ export interface Anchor {
 }
 
 /** Scripts that put no space between words: there is no boundary to ask for. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
 /** Words this short are matched whole only: encoded data is full of them. */
 const SHORT_WORD = 4;
 const LETTER = /\p{L}/u;
 
+/** Whether the word is written without spaces around it. */
+export function isUnspaced(word: string): boolean {
+  return UNSPACED.test(word);
+}
+
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Check {
-  if (UNSPACED.test(word)) return check;
+  if (isUnspaced(word)) return check;
   if (word.length <= SHORT_WORD) {
     return (text, start, end) =>
-      isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end) ? null : check(text, start, end);
+      isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end)
+        ? null
+        : check(text, start, end);
   }
   return (text, start, end) =>
     beginsWithin(text, start) || continues(text, end) ? null : check(text, start, end);

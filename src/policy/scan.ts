@@ -3,6 +3,7 @@
  * detectors run only there, and each looks at a bounded piece of the text, so the whole is linear.
  */
 import type { Anchor } from "./anchor.ts";
+import { isExhausted, spend } from "./effort.ts";
 import type { Hit } from "./finding.ts";
 import { piiAnchors } from "./pii/anchors.ts";
 import { digitRun } from "./pii/digits.ts";
@@ -13,10 +14,10 @@ import { Automaton } from "./text/automaton.ts";
 
 /** Findings in one text after which the rest is not looked at: the write is blocked already. */
 export const MOST_HITS = 64;
-/** Anchors that any text may have checked. */
-const FREE_CHECKS = 4096;
-/** Beyond those, one check for this many code units, so that the work stays linear. */
-const UNITS_PER_CHECK = 12;
+/** What an anchor costs before its detector has done anything. */
+const ANCHOR_UNITS = 5;
+/** What a token with a digit costs. */
+const TOKEN_UNITS = 8;
 
 const DIGIT = 1;
 const LETTER = 2;
@@ -49,8 +50,16 @@ function dictionaryFor({ pii, secrets }: Wanted): Dictionary {
 }
 
 function build(anchors: readonly Anchor[]): Dictionary {
-  const unit = (at: number) => Uint16Array.from(anchors, ({ word, exact }) => (exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0));
-  return { automaton: new Automaton(anchors.map((anchor) => anchor.word)), anchors, first: unit(0), last: unit(-1) };
+  const unit = (at: number) =>
+    Uint16Array.from(anchors, ({ word, exact }) =>
+      exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0,
+    );
+  return {
+    automaton: new Automaton(anchors.map((anchor) => anchor.word)),
+    anchors,
+    first: unit(0),
+    last: unit(-1),
+  };
 }
 
 /** A run of letters and digits this long may be encoded text. */
@@ -65,7 +74,6 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
   const { classOf, next, classes, accepting, output, lengths } = automaton;
   const personal = wanted.pii;
   const hits: Hit[] = [];
-  let budget = FREE_CHECKS + text.length / UNITS_PER_CHECK;
   let state = 0;
   let tokenStart = -1;
   let tokenKinds = 0;
@@ -82,6 +90,7 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
     } else if (tokenStart >= 0) {
       if (longTokens && at - tokenStart >= LONG_TOKEN) longTokens.push(tokenStart);
       if (personal && tokenStart >= checkedTo) {
+        spend(tokenKinds === LETTER ? 1 : TOKEN_UNITS);
         const hit = tokenHit(text, tokenStart, at, tokenKinds);
         if (hit) {
           hits.push(hit);
@@ -97,8 +106,14 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
       const end = at + 1;
       const start = end - (lengths[id] as number);
       const exact = first[id] as number;
-      if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact) continue;
-      if (budget-- <= 0) {
+      if (
+        exact === 0
+          ? !automaton.confirms(id, text, end)
+          : code !== last[id] || text.charCodeAt(start) !== exact
+      )
+        continue;
+      spend(ANCHOR_UNITS);
+      if (isExhausted()) {
         hits.push(overBudget(text, wanted));
         return hits;
       }

@@ -1,9 +1,11 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
+import { beginEffort } from "./effort.ts";
 import type { Hit } from "./finding.ts";
-import { MOST_HITS, type Wanted, scan } from "./scan.ts";
+import { MOST_HITS, scan, type Wanted } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
 import { decodeRun } from "./text/encoded.ts";
-import { plainView } from "./text/plain.ts";
+import { latinText } from "./text/latin.ts";
+import { NOT_ASCII, plainView } from "./text/plain.ts";
 import { compose, identity, type View } from "./text/view.ts";
 
 /** How much of the context is read: its end is nearest to the text. */
@@ -12,11 +14,14 @@ const LONGEST_CONTEXT = 96;
 /** What the detectors find in `text`; `context` is words from outside it (a key, metadata names). */
 export function screen(text: string, context: string, wanted: Wanted): Hit[] {
   const named = withContext(text, context);
+  beginEffort(named.text.length);
   const plain = plainView(named.text);
   const longTokens: number[] = [];
   const hits = readAs(plain, wanted, named, longTokens);
   const decoded = decodedView(plain.text);
   if (decoded) hits.push(...readAs(compose(decoded, plain), wanted, named));
+  const latin = NOT_ASCII.test(plain.text) ? latinText(plain.text) : null;
+  if (latin !== null) hits.push(...readAs({ ...plain, text: latin }, wanted, named));
   if (longTokens.length > 0) hits.push(...readEncoded(plain, longTokens, wanted, named));
   return hits.length < 2 ? hits : distinct(hits);
 }
@@ -50,8 +55,8 @@ function readEncoded(view: View, longTokens: readonly number[], wanted: Wanted, 
   let readTo = 0;
   for (const at of longTokens) {
     if (at < readTo) continue;
-    const run = decodeRun(view.text, at);
-    readTo = run?.end ?? at;
+    const { end, decoded: run } = decodeRun(view.text, at);
+    readTo = end;
     if (run === null) continue;
     for (const { policy, detector } of scan(run.text, wanted)) {
       hits.push({ policy, detector, start: run.start, end: run.end });

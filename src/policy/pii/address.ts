@@ -2,7 +2,9 @@
  * Postal addresses. None of their parts is telling alone, so an address is what has enough of them
  * close together: a house number by a street's name, a unit, a town with its code, a label.
  */
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
+import { hasDigit } from "../text/ascii.ts";
 
 const BEFORE = 72;
 const AFTER = 120;
@@ -20,28 +22,54 @@ const TOWN = new RegExp(
   "u",
 );
 const NAME = String.raw`(?:\p{Lu}[\p{L}'’.-]{0,24}|\d{1,3}(?:st|nd|rd|th)|d[aeiou]s?|de la|van|der|den|la|le|du|of)`;
-const HOUSE_BEFORE = new RegExp(String.raw`(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?(?:\s{1,2}\d{1,5})?(?:\s{1,2}(?:[NSEW]\.?|North|South|East|West))?(?:\s{1,2}${NAME}){0,5}\s{1,2}$`, "u");
-const HOUSE_BEFORE_LOOSE = /(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?),?(?:\s{1,2}[\p{L}\p{N}'’.-]{1,24}){1,5}\s{1,2}$/u;
-const HOUSE_AFTER = new RegExp(String.raw`^(?:\s{1,2}${NAME}){1,5},?\s{1,2}(?:n[°º.]?\s?)?(\d{1,5}[A-Za-z]?)(?![\p{L}\p{N}.:%])`, "u");
+const HOUSE_BEFORE = new RegExp(
+  String.raw`(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?(?:\s{1,2}\d{1,5})?(?:\s{1,2}(?:[NSEW]\.?|North|South|East|West))?(?:\s{1,2}${NAME}){0,5}\s{1,2}$`,
+  "u",
+);
+const HOUSE_BEFORE_LOOSE =
+  /(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?),?(?:\s{1,2}[\p{L}\p{N}'’.-]{1,24}){1,5}\s{1,2}$/u;
+const HOUSE_AFTER = new RegExp(
+  String.raw`^(?:\s{1,2}${NAME}){1,5},?\s{1,2}(?:n[°º.]?\s?)?(\d{1,5}[A-Za-z]?)(?![\p{L}\p{N}.:%])`,
+  "u",
+);
 const HOUSE_RIGHT_AFTER = /^\s{1,2}(\d{1,5}\s?[A-Za-z]?)(?![\p{L}\p{N}.:%])/u;
-const UNIT_AFTER = /\b(?:suite|ste|apt|apartment|apto|unit|flat|lgh|leil|box|floor|room|appartamento|zimmer|daire|étage)\b\.?\s{0,2}#?\d{1,5}/iu;
+const UNIT_AFTER =
+  /\b(?:suite|ste|apt|apartment|apto|unit|flat|lgh|leil|box|floor|room|appartamento|zimmer|daire|étage)\b\.?\s{0,2}#?\d{1,5}/iu;
 const PREFIX_NUMBER = /(?:^|[^\p{L}\p{N}.$€£#/_-])\d{1,6}[A-Za-z]?(?:\s?(?:bis|ter))?,?\s{1,2}$/u;
 const CITY_AFTER = /^\.?(?:\s{0,2}(?:[#\p{L}]{0,10}\.?\s{0,2}\d{1,5}))?,\s{0,3}\p{Lu}\p{L}{2,}/u;
 
+/** What reading the surroundings of a word costs. */
+const SURROUNDINGS_UNITS = 600;
+/** What looking for a number near a word costs. */
+const NUMBER_UNITS = 40;
+
+/** An address has a number; most places where its words occur have none. */
+function hasNumber(text: string, start: number, end: number): boolean {
+  spend(NUMBER_UNITS);
+  return hasDigit(text, start - BEFORE, start) || hasDigit(text, end, end + AFTER);
+}
+
 function around(text: string, start: number, end: number): { before: string; after: string } {
+  spend(SURROUNDINGS_UNITS);
   return { before: text.slice(Math.max(0, start - BEFORE), start), after: text.slice(end, end + AFTER) };
 }
 
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
 export function streetAddress(weak: boolean): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
-    if (!isUpper(text, start)) return null;
+    if (!isUpper(text, start) || !hasDigit(text, start - BEFORE, start)) return null;
     const { before, after } = around(text, start, end);
     const house = HOUSE_BEFORE.exec(before);
-    if (!house || !/\p{L}/u.test(before.slice(house.index + house[0].indexOf(house[1] as string) + (house[1] as string).length))) {
+    if (
+      !house ||
+      !/\p{L}/u.test(
+        before.slice(house.index + house[0].indexOf(house[1] as string) + (house[1] as string).length),
+      )
+    ) {
       return null;
     }
-    if (weak && !TOWN.test(after) && !UNIT_AFTER.test(after.slice(0, 48)) && !CITY_AFTER.test(after)) return null;
+    if (weak && !TOWN.test(after) && !UNIT_AFTER.test(after.slice(0, 48)) && !CITY_AFTER.test(after))
+      return null;
     const from = start - (before.length - house.index - house[0].indexOf(house[1] as string));
     return piiHit("postal_address", from, townEnd(text, end, after));
   };
@@ -53,25 +81,44 @@ export function prefixedStreet(clear: boolean): (text: string, start: number, en
 }
 
 function prefixed(clear: boolean, text: string, start: number, end: number): Hit | null {
+  if (!hasNumber(text, start, end)) return null;
   const { before, after } = around(text, start, end);
   const numberAfter = HOUSE_AFTER.exec(after);
-  const numberBefore = PREFIX_NUMBER.test(before) && /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
+  const numberBefore =
+    PREFIX_NUMBER.test(before) &&
+    /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
   if (!numberAfter && !numberBefore) return null;
   const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
-  if (!strong && !(isUpper(text, start) && (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0))))) return null;
+  if (
+    !strong &&
+    !(
+      isUpper(text, start) &&
+      (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0)))
+    )
+  )
+    return null;
   return piiHit("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
 }
 
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */
 export function joinedStreet(text: string, start: number, end: number): Hit | null {
+  if (!isSpace(text.charCodeAt(end)) || !hasDigit(text, end, end + 3)) return null;
   let from = start;
   while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
-  if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from))) return null;
+  if (
+    from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from))
+  )
+    return null;
   const { after } = around(text, start, end);
   const number = HOUSE_RIGHT_AFTER.exec(after);
   if (!number) return null;
   const rest = after.slice(number[0].length);
-  if (!TOWN.test(rest.slice(0, 80)) && !UNIT_AFTER.test(rest.slice(0, 40)) && !/^(?:stra[sß]+e|strasse|gatan|vägen|straat|utca|gasse)$/iu.test(text.slice(start, end))) return null;
+  if (
+    !TOWN.test(rest.slice(0, 80)) &&
+    !UNIT_AFTER.test(rest.slice(0, 40)) &&
+    !/^(?:stra[sß]+e|strasse|gatan|vägen|straat|utca|gasse)$/iu.test(text.slice(start, end))
+  )
+    return null;
   return piiHit("postal_address", from, townEnd(text, end + number[0].length, after));
 }
 
@@ -80,6 +127,7 @@ const UNIT_NUMBER = /^s?[.:]?\s{0,2}#?(\d{1,5})[A-Za-z]?(?![\p{L}\p{N}%])(?!\.\d
 /** "9721 Dalmatinova 43 Apt. 678": a unit with its number, and a house number before it. */
 export function unitAddress(strong: boolean): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
+    if (!hasDigit(text, end, end + 6)) return null;
     const { before, after } = around(text, start, end);
     const unit = UNIT_NUMBER.exec(after);
     if (!unit) return null;
@@ -90,7 +138,11 @@ export function unitAddress(strong: boolean): (text: string, start: number, end:
     const trailing = /\p{L}{2,}\s\d{1,5}[A-Za-z]?[\s,]{0,3}$/u.test(line);
     if (!house && !trailing && !(strong && town)) return null;
     if (!strong && !town) return null;
-    return piiHit("postal_address", house ? start - (before.length - house.index) : start, townEnd(text, end + unit[0].length, after));
+    return piiHit(
+      "postal_address",
+      house ? start - (before.length - house.index) : start,
+      townEnd(text, end + unit[0].length, after),
+    );
   };
 }
 
@@ -103,9 +155,14 @@ export function militaryAddress(text: string, start: number, end: number): Hit |
   return match ? piiHit("postal_address", start, end + match[0].length) : null;
 }
 
-const LABEL_GLUE = /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
-const NUMBER_FIRST = /^(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?\s{1,2}\p{L}[\p{L}'’.-]*(?:[\s,]+[\p{L}\p{N}'’./#-]+){1,10}/u;
-const NAME_FIRST = /^(?:\p{Ll}{2,12}\.?\s)?\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
+/** The value begins within so many characters, with a number or a name. */
+const VALUE_NEAR = 20;
+const LABEL_GLUE =
+  /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
+const NUMBER_FIRST =
+  /^(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?\s{1,2}\p{L}[\p{L}'’.-]*(?:[\s,]+[\p{L}\p{N}'’./#-]+){1,10}/u;
+const NAME_FIRST =
+  /^(?:\p{Ll}{2,12}\.?\s)?\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
 
 /** Without a house number: a name, a comma, a code and a town. */
 const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
@@ -113,13 +170,16 @@ const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 /** What a label announces. A clear label needs less beside it than "address" alone. */
 export function labelledAddress(clear: boolean): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
+    if (!hasDigit(text, end, end + AFTER) || !/[\p{Lu}\d]/u.test(text.slice(end, end + VALUE_NEAR)))
+      return null;
     const { after } = around(text, start, end);
     const glue = LABEL_GLUE.exec(after)?.[0].length ?? 0;
     // "The address of Peerj is …": a name may stand between.
     const named = /^\s?(?:of\s)?\p{L}[^\n.:]{1,32}?\s(?:is|:)\s/u.exec(after)?.[0].length ?? 0;
     for (const at of named > glue ? [glue, named] : [glue]) {
       const value = after.slice(at);
-      const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
+      const match =
+        NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
       if (!match) continue;
       const rest = value.slice(0, 110);
       const parts = TOWN.test(rest) || UNIT_AFTER.test(rest);
@@ -132,7 +192,10 @@ export function labelledAddress(clear: boolean): (text: string, start: number, e
 
 /** A number and a name in capitals, without the words that follow other numbers. */
 function isStreetLike(value: string): boolean {
-  return /\p{Lu}\p{L}{2,}/u.test(value) && !/\b(?:bytes|bits|items|times|days|hours|minutes|percent|0x)\b/i.test(value);
+  return (
+    /\p{Lu}\p{L}{2,}/u.test(value) &&
+    !/\b(?:bytes|bits|items|times|days|hours|minutes|percent|0x)\b/i.test(value)
+  );
 }
 
 function isUpper(text: string, at: number): boolean {
@@ -146,4 +209,8 @@ function townEnd(text: string, end: number, after: string): number {
   if (!town) return end;
   const reach = text.indexOf(town[0], end - 1);
   return reach >= 0 && reach - end < AFTER ? Math.max(end, reach + town[0].length) : end;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 9 || code === 160;
 }

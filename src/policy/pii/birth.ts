@@ -1,13 +1,86 @@
 /** Dates of birth: a date behind a word for birth. */
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
+import { hasDigit } from "../text/ascii.ts";
 import { skipGlue } from "./glue.ts";
 
+/** What a check costs. */
+const CHECK_UNITS = 100;
+
 export const BIRTH_WORDS: readonly string[] = [
-  "date of birth", "dateofbirth", "dob", "d.o.b", "birth date", "birthdate", "birthday", "bday", "born", "born on", "birth", "geburtsdatum", "geburtstag", "geboren", "geb", "date de naissance", "né le", "née le", "naissance", "fecha de nacimiento", "nacimiento", "nacido", "nacida", "nació", "data de nascimento", "nascimento", "nascido", "nascida", "nasceu", "data di nascita", "nato il", "nata il", "nascita", "geboortedatum", "data urodzenia", "urodzony", "urodzona", "födelsedatum", "född", "fødselsdato", "født", "fødselsdag", "syntymäaika", "syntynyt", "datum narození", "narozen", "születési dátum", "született", "doğum tarihi", "doğum günü", "data nașterii", "дата рождения", "родился", "родилась", "ημερομηνία γέννησης", "出生日期", "出生", "生年月日", "誕生日", "생년월일", "생일", "วันเกิด", "ngày sinh", "تاريخ الميلاد", "תאריך לידה", "tanggal lahir", "tarikh lahir", "geburt",
+  "date of birth",
+  "dateofbirth",
+  "dob",
+  "d.o.b",
+  "birth date",
+  "birthdate",
+  "birthday",
+  "bday",
+  "born",
+  "born on",
+  "birth",
+  "geburtsdatum",
+  "geburtstag",
+  "geboren",
+  "geb",
+  "date de naissance",
+  "né le",
+  "née le",
+  "naissance",
+  "fecha de nacimiento",
+  "nacimiento",
+  "nacido",
+  "nacida",
+  "nació",
+  "data de nascimento",
+  "nascimento",
+  "nascido",
+  "nascida",
+  "nasceu",
+  "data di nascita",
+  "nato il",
+  "nata il",
+  "nascita",
+  "geboortedatum",
+  "data urodzenia",
+  "urodzony",
+  "urodzona",
+  "födelsedatum",
+  "född",
+  "fødselsdato",
+  "født",
+  "fødselsdag",
+  "syntymäaika",
+  "syntynyt",
+  "datum narození",
+  "narozen",
+  "születési dátum",
+  "született",
+  "doğum tarihi",
+  "doğum günü",
+  "data nașterii",
+  "дата рождения",
+  "родился",
+  "родилась",
+  "ημερομηνία γέννησης",
+  "出生日期",
+  "出生",
+  "生年月日",
+  "誕生日",
+  "생년월일",
+  "생일",
+  "วันเกิด",
+  "ngày sinh",
+  "تاريخ الميلاد",
+  "תאריך לידה",
+  "tanggal lahir",
+  "tarikh lahir",
+  "geburt",
 ];
 
 const BIRTH_GLUE: ReadonlySet<string> = new Set("on in le el il am den em date at year".split(" "));
-const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|fév|mars|avr|juin|juil|août|déc|ene|abr|ago|dic|set|out|gen|mag|giu|lug|ott|jún|júl)[\\p{L}]{0,8}\\.?";
+const MONTH =
+  "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|fév|mars|avr|juin|juil|août|déc|ene|abr|ago|dic|set|out|gen|mag|giu|lug|ott|jún|júl)[\\p{L}]{0,8}\\.?";
 const DATE = new RegExp(
   [
     String.raw`(?:1[89]|20)\d{2}[-/.年 ]{1,2}(?:0?[1-9]|1[0-2])[-/.月 ]{1,2}(?:0?[1-9]|[12]\d|3[01])日?(?!\d)`,
@@ -20,10 +93,13 @@ const DATE = new RegExp(
   ].join("|"),
   "iuy",
 );
-const PLACE = /(?:[^\S\n]?(?:in|at|near|à|a|en)\s\p{Lu}[\p{L}-]{1,24}(?:\s\p{Lu}[\p{L}-]{1,24}){0,2},?\s(?:on|le|el|am|il)\s)/uy;
+const PLACE =
+  /(?:[^\S\n]?(?:in|at|near|à|a|en)\s\p{Lu}[\p{L}-]{1,24}(?:\s\p{Lu}[\p{L}-]{1,24}){0,2},?\s(?:on|le|el|am|il)\s)/uy;
 
 /** The date behind the birth word that ends at `end`. */
 export function dateOfBirth(text: string, _start: number, end: number): Hit | null {
+  if (!hasDigit(text, end, end + 60)) return null;
+  spend(CHECK_UNITS);
   PLACE.lastIndex = end;
   const at = skipGlue(text, PLACE.test(text) ? PLACE.lastIndex : end, BIRTH_GLUE);
   DATE.lastIndex = at;

@@ -1,11 +1,14 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
 import { luhn } from "../checksums.ts";
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
+import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
-import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { nationalPhone } from "./phone.ts";
 
+/** What a number of several groups costs. */
+const JOINED_UNITS = 30;
 const SPACE = 0x20;
 const OPENING = 0x28;
 const CLOSING = 0x29;
@@ -18,14 +21,19 @@ const SHORTEST_ALONE = 14;
 const LONGEST_ALONE = 18;
 const CARD = /\d(?:[ -]?\d){12,18}(?![ -]?\d)/y;
 /** Issuer ranges (ISO/IEC 7812): Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
-const ISSUER = /^(?:4\d{15}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14}|6(?:39|04|7)\d{13}|(?:5018|5020|5038|6304)\d{12})$/;
-const OTHER_NUMBER_BEFORE = /(?:order|invoice|tracking|barcode|isbn|issn|ean|upc|sku|ticket|reservation|item|product|article|serial|transaction|reference|ref|trace|span|request|message|post|tweet|status|snowflake|timestamp|epoch|offset|bytes?|size|length|sequence|seq|event|build|job|run|pid|app|client|user|session|chat|channel|guild|group|page|project|commit|doc|_id|\bid|#)["'\s:=#_-]{0,4}$/i;
+const ISSUER =
+  /^(?:4\d{15}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14}|6(?:39|04|7)\d{13}|(?:5018|5020|5038|6304)\d{12})$/;
+const OTHER_NUMBER_BEFORE =
+  /(?:order|invoice|tracking|barcode|isbn|issn|ean|upc|sku|ticket|reservation|item|product|article|serial|transaction|reference|ref|trace|span|request|message|post|tweet|status|snowflake|timestamp|epoch|offset|bytes?|size|length|sequence|seq|event|build|job|run|pid|app|client|user|session|chat|channel|guild|group|page|project|commit|doc|_id|\bid|#)["'\s:=#_-]{0,4}$/i;
 const CARD_WORD = /card|visa|master|amex|payment|pay|cc\b/i;
 
 /** Checks at a run of digits `[start, end)` that no letter touches. */
 export function digitRun(text: string, start: number, end: number): Hit | null {
   const before = start > 0 ? text.charCodeAt(start - 1) : SPACE;
   if (before === DOT || before === UNDERSCORE || isAlphanumeric(before)) return null;
+  // The middle of a longer number was looked at from its beginning.
+  if ((before === SPACE || before === HYPHEN || before === SLASH) && isDigit(text.charCodeAt(start - 2)))
+    return null;
   const length = end - start;
   const next = text.charCodeAt(end);
   if (!isJoiner(text, end, next)) {
@@ -35,8 +43,19 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   }
   const found = lone(text, start, length, next);
   if (found) return found;
-  if (next === DOT) return length <= 3 ? (ipv4(text, start) ?? nationalPhone(text, open(text, start))) : null;
-  return (length >= 4 ? card(text, start) : null) ?? (length <= 5 ? nationalPhone(text, open(text, start)) : null);
+  spend(JOINED_UNITS);
+  if (next === DOT && length <= 3) {
+    const address = ipv4(text, start);
+    if (address) return address;
+  }
+  if (length >= 4 && next !== DOT)
+    return card(text, start) ?? (length <= 5 ? telephone(text, start, length) : null);
+  return telephone(text, start, length);
+}
+
+/** Three digits begin a North American number, a zero one of many other countries. */
+function telephone(text: string, start: number, length: number): Hit | null {
+  return length === 3 || (length <= 5 && text[start] === "0") ? nationalPhone(text, open(text, start)) : null;
 }
 
 /** The bracket that opens an area code. */
@@ -47,7 +66,15 @@ function open(text: string, start: number): number {
 /** A separator inside a number: more digits follow. */
 function isJoiner(text: string, at: number, code: number): boolean {
   if (code === CLOSING) return true;
-  if (code !== SPACE && code !== DOT && code !== HYPHEN && code !== SLASH && code !== PLUS && code !== OPENING) return false;
+  if (
+    code !== SPACE &&
+    code !== DOT &&
+    code !== HYPHEN &&
+    code !== SLASH &&
+    code !== PLUS &&
+    code !== OPENING
+  )
+    return false;
   const behind = text.charCodeAt(at + 1);
   return isDigit(behind) || behind === OPENING || (code === HYPHEN && isAlphanumeric(behind));
 }
@@ -59,8 +86,12 @@ function card(text: string, start: number): Hit | null {
   if (isAlphanumeric(text.charCodeAt(end)) || text[end] === "_") return null;
   const written = text.slice(start, end);
   const digits = written.replace(/[ -]/g, "");
-  if (!ISSUER.test(digits) || !luhn(digits) || /^(\d)\1*$|(\d)\2{9}/.test(digits)) return null;
-  if (written.length !== digits.length && !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written)) return null;
+  if (!ISSUER.test(digits) || !luhn(digits) || /^(\d)\1*$/.test(digits)) return null;
+  if (
+    written.length !== digits.length &&
+    !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written)
+  )
+    return null;
   const context = text.slice(Math.max(0, start - 24), start);
   if (OTHER_NUMBER_BEFORE.test(context) && !CARD_WORD.test(context)) return null;
   return piiHit("credit_card", start, end);
@@ -73,7 +104,11 @@ function lone(text: string, start: number, length: number, separator: number): H
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const end = form.pattern.lastIndex;
-    if (isAlphanumeric(text.charCodeAt(end)) || (/[-/.]/.test(text[end] ?? "") && isDigit(text.charCodeAt(end + 1)))) continue;
+    if (
+      isAlphanumeric(text.charCodeAt(end)) ||
+      (/[-/.]/.test(text[end] ?? "") && isDigit(text.charCodeAt(end + 1)))
+    )
+      continue;
     if (form.check && !form.check(text.slice(start, end))) continue;
     return piiHit(form.detector, start, end);
   }

@@ -10,10 +10,27 @@ const LONGEST_WORD = 12;
 /** More signs or words than this are no connection any more. */
 const MOST_STEPS = 32;
 /** Particles of languages that put no space after them. */
-const PARTICLES = ["번호는", "번호", "号码是", "號碼是", "号码", "號碼", "号は", "は", "为", "為", "是", "는", "은", "คือ"];
+const PARTICLES = [
+  "번호는",
+  "번호",
+  "号码是",
+  "號碼是",
+  "号码",
+  "號碼",
+  "号は",
+  "は",
+  "为",
+  "為",
+  "是",
+  "는",
+  "은",
+  "คือ",
+];
 
 const WORDS: ReadonlySet<string> = new Set(
-  "number numbers num no nr nbr nummer numero número numéro numer numara numarası numeris numurs čislo číslo id ids code card is are was of for my his her their our your the a an ist lautet est es è é e er är on jest je to with value text string registered olarak issued holder this that and kişi номер є".split(" "),
+  "number numbers num no nr nbr nummer numero número numéro numer numara numarası numeris numurs čislo číslo id ids code card is are was of for my his her their our your the a an ist lautet est es è é e er är on jest je to with value text string registered olarak issued holder this that and kişi номер є".split(
+    " ",
+  ),
 );
 
 /** The position behind signs and small words, `at` itself when there are none. `extra` adds words. */

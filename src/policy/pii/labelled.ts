@@ -1,34 +1,49 @@
 /** Looks for the value that a label announces. */
 import { luhn } from "../checksums.ts";
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
+import { hasDigit, isDigit, isLetter } from "../text/ascii.ts";
 import { isWordlike } from "../text/wordlike.ts";
-import type { LabelledForm } from "./labels.ts";
-import { isDigit, isLetter } from "../text/ascii.ts";
 import { endOfWord, skipGlue } from "./glue.ts";
-import { type Written, readNumber } from "./number.ts";
+import type { LabelledForm } from "./labels.ts";
+import { readNumber, type Written } from "./number.ts";
 
 /** How far behind the label a value with words between is looked for. */
 const REACH = 56;
 /** Between label and value such words say that the value is something else. */
-const OTHER_NUMBER = /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
+const OTHER_NUMBER =
+  /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 
 /** The check for one label: looks behind it for a value of the label's form. */
 export function labelledValue(form: LabelledForm): (text: string, start: number, end: number) => Hit | null {
   return (text, start, end) => {
+    const behind = hasDigit(text, end, end + REACH);
+    if (!behind)
+      return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start)
+        ? null
+        : inFront(form, text, start);
+    spend(LABEL_UNITS);
     const adjacent = skipGlue(text, end);
     const direct = fitting(form, text, adjacent);
     if (direct) return piiHit(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
-    return behindWords(form, text, end, adjacent) ?? inFront(form, text, start);
+    return (
+      behindWords(form, text, end, adjacent) ??
+      (hasDigit(text, start - LONGEST_FRONT, start) ? inFront(form, text, start) : null)
+    );
   };
 }
 
+/** What looking behind a label costs, and what looking in front of it costs. */
+const LABEL_UNITS = 120;
+const FRONT_UNITS = 120;
 const IN_FRONT =
   /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
 const LONGEST_FRONT = 64;
 
 /** The value in front of its label: "131052-308T is my hetu", "X1234567L (NIE)". */
 function inFront(form: LabelledForm, text: string, start: number): Hit | null {
+  spend(FRONT_UNITS);
   const from = Math.max(0, start - LONGEST_FRONT);
   const match = IN_FRONT.exec(text.slice(from, start));
   if (!match) return null;
@@ -37,7 +52,8 @@ function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   for (const candidate of value.matchAll(/(?<![A-Za-z0-9])[A-Za-z0-9]/g)) {
     const at = from + match.index + candidate.index;
     const written = fitting(form, text, at);
-    if (written && written.digits >= 4 && written.end <= start) return piiHit(form.detector, written.start, written.end);
+    if (written && written.digits >= 4 && written.end <= start)
+      return piiHit(form.detector, written.start, written.end);
   }
   return null;
 }

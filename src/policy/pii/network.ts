@@ -56,6 +56,9 @@ const IPV6 =
 
 /** A global unicast IPv6 address (RFC 4291, 2000::/3) whose first group begins at `at`. */
 export function ipv6(text: string, at: number): Hit | null {
+  // Global unicast begins with 2 or 3 and has four digits in its first group.
+  const first = text.charCodeAt(at);
+  if ((first !== 0x32 && first !== 0x33) || text.charCodeAt(at + 4) !== 0x3a) return null;
   const before = text.charCodeAt(at - 1);
   if (at > 0 && (isAlphanumeric(before) || before === 58 || before === 46)) return null;
   IPV6.lastIndex = at;

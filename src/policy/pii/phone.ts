@@ -1,24 +1,167 @@
 /** Telephone numbers. libphonenumber decides, and only about candidates. */
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
-import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import { hasDigit, isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { skipGlue } from "./glue.ts";
 import { countDigits } from "./number.ts";
 
+/** What a check costs. */
+const CHECK_UNITS = 100;
+
 export const PHONE_WORDS: readonly string[] = [
-  "phone", "phone number", "phone no", "telephone", "telephone number", "tel", "tel no", "mobile", "mobile number", "mobile no", "mobile phone", "cell", "cell phone", "cellphone", "cell number", "fax", "fax number", "whatsapp", "signal number", "contact number", "contact no", "home phone", "work phone", "landline", "hotline number", "sms", "text me", "call", "call me", "call me at", "dial", "ring me", "reach me at", "reached at", "messages to", "message to", "my number", "phone numbers", "registered", "msisdn", "pager", "caller id", "callback number", "phonenumber",
-  "telepono", "numero ng telepono", "simu", "nambari ya simu", "telefonas", "telefons", "tālrunis", "telefono nr", "tel nr", "tel.-nr.", "mob", "mob no", "ph", "ph no", "phone nr", "contact phone", "emergency contact", "mobile nr", "hp no", "viber", "telegram number", "iphone number", "telefon", "telefonnummer", "telefonnr", "handy", "handynummer", "mobilnummer", "mobiltelefon", "rufnummer", "festnetz", "téléphone", "numéro de téléphone", "portable", "teléfono", "número de teléfono", "móvil", "celular", "telefone", "telemóvel", "número de telefone", "telefono", "numero di telefono", "cellulare", "telefoon", "telefoonnummer", "mobiel", "gsm", "numer telefonu", "komórka", "puhelin", "puhelinnumero", "mobilnr", "tlf", "tlf nr", "tlf.", "telefonszám", "telefonní číslo", "mobil", "cep telefonu", "telefon numarası", "телефон", "номер телефона", "мобильный", "τηλέφωνο", "κινητό", "电话", "電話", "手机", "手機", "手机号", "电话号码", "電話番号", "携帯", "전화", "전화번호", "휴대폰", "휴대전화", "โทรศัพท์", "เบอร์โทร", "điện thoại", "số điện thoại", "هاتف", "جوال", "رقم الهاتف", "טלפון", "נייד", "nomor telepon", "telepon", "no hp", "nomor hp",
+  "phone",
+  "phone number",
+  "phone no",
+  "telephone",
+  "telephone number",
+  "tel",
+  "tel no",
+  "mobile",
+  "mobile number",
+  "mobile no",
+  "mobile phone",
+  "cell",
+  "cell phone",
+  "cellphone",
+  "cell number",
+  "fax",
+  "fax number",
+  "whatsapp",
+  "signal number",
+  "contact number",
+  "contact no",
+  "home phone",
+  "work phone",
+  "landline",
+  "hotline number",
+  "sms",
+  "text me",
+  "call",
+  "call me",
+  "call me at",
+  "dial",
+  "ring me",
+  "reach me at",
+  "reached at",
+  "messages to",
+  "message to",
+  "my number",
+  "phone numbers",
+  "registered",
+  "msisdn",
+  "pager",
+  "caller id",
+  "callback number",
+  "phonenumber",
+  "telepono",
+  "numero ng telepono",
+  "simu",
+  "nambari ya simu",
+  "telefonas",
+  "telefons",
+  "tālrunis",
+  "telefono nr",
+  "tel nr",
+  "tel.-nr.",
+  "mob",
+  "mob no",
+  "ph",
+  "ph no",
+  "phone nr",
+  "contact phone",
+  "emergency contact",
+  "mobile nr",
+  "hp no",
+  "viber",
+  "telegram number",
+  "iphone number",
+  "telefon",
+  "telefonnummer",
+  "telefonnr",
+  "handy",
+  "handynummer",
+  "mobilnummer",
+  "mobiltelefon",
+  "rufnummer",
+  "festnetz",
+  "téléphone",
+  "numéro de téléphone",
+  "portable",
+  "teléfono",
+  "número de teléfono",
+  "móvil",
+  "celular",
+  "telefone",
+  "telemóvel",
+  "número de telefone",
+  "telefono",
+  "numero di telefono",
+  "cellulare",
+  "telefoon",
+  "telefoonnummer",
+  "mobiel",
+  "gsm",
+  "numer telefonu",
+  "komórka",
+  "puhelin",
+  "puhelinnumero",
+  "mobilnr",
+  "tlf",
+  "tlf nr",
+  "tlf.",
+  "telefonszám",
+  "telefonní číslo",
+  "mobil",
+  "cep telefonu",
+  "telefon numarası",
+  "телефон",
+  "номер телефона",
+  "мобильный",
+  "τηλέφωνο",
+  "κινητό",
+  "电话",
+  "電話",
+  "手机",
+  "手機",
+  "手机号",
+  "电话号码",
+  "電話番号",
+  "携帯",
+  "전화",
+  "전화번호",
+  "휴대폰",
+  "휴대전화",
+  "โทรศัพท์",
+  "เบอร์โทร",
+  "điện thoại",
+  "số điện thoại",
+  "هاتف",
+  "جوال",
+  "رقم الهاتف",
+  "טלפון",
+  "נייד",
+  "nomor telepon",
+  "telepon",
+  "no hp",
+  "nomor hp",
 ];
 
-const PHONE_GLUE: ReadonlySet<string> = new Set("at on me us him them or mobile phone cell home work office main it nr".split(" "));
-const NUMBER = /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
+const PHONE_GLUE: ReadonlySet<string> = new Set(
+  "at on me us him them or mobile phone cell home work office main it nr".split(" "),
+);
+const NUMBER =
+  /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
 const FEWEST_DIGITS = 5;
 /** E.164 allows 15; with a trunk prefix or an extension people write a few more. */
 const MOST_DIGITS = 17;
-const DATE_OR_TIME = /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)|^\d{1,2}:\d{2}/;
+const DATE_OR_TIME =
+  /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)|^\d{1,2}:\d{2}/;
 
 /** The number behind a word for telephone that ends at `end`. With the word, a possible number is enough. */
 export function labelledPhone(text: string, _start: number, end: number): Hit | null {
+  if (!hasDigit(text, end, end + 40)) return null;
+  spend(CHECK_UNITS);
   let at = skipGlue(text, end, PHONE_GLUE);
   // The bracket and the plus belong to the number.
   while (at > end && /[+(]/.test(text[at - 1] as string)) at--;
@@ -43,11 +186,15 @@ function isOrdinaryNumber(text: string, at: number, end: number, written: string
   if (/^\d{1,4}000$|^1[5-9]\d{8}(?:\d{3})?$/.test(written) && /\s/.test(text[at - 1] ?? "")) return true;
   const before = text[at - 1];
   if (before !== undefined && /[$€£#]/.test(before)) return true;
-  return /^\s?(?:times|ms|seconds?|bytes|users|people|items|%|usd|eur|gb|mb|kb|lines|rows|hz|nm)\b/i.test(text.slice(end, end + 10));
+  return /^\s?(?:times|ms|seconds?|bytes|users|people|items|%|usd|eur|gb|mb|kb|lines|rows|hz|nm)\b/i.test(
+    text.slice(end, end + 10),
+  );
 }
 
 /** An international number whose `+` is at `at`. */
 export function internationalPhone(text: string, at: number): Hit | null {
+  if (!hasDigit(text, at, at + 4)) return null;
+  spend(CHECK_UNITS);
   const before = text.charCodeAt(at - 1);
   if (at > 0 && (isAlphanumeric(before) || before === 43)) return null;
   NUMBER.lastIndex = at;
@@ -59,7 +206,9 @@ export function internationalPhone(text: string, at: number): Hit | null {
 
 function parses(written: string, country?: CountryCode): boolean {
   try {
-    const number = country ? parsePhoneNumberFromString(written, country) : parsePhoneNumberFromString(written);
+    const number = country
+      ? parsePhoneNumberFromString(written, country)
+      : parsePhoneNumberFromString(written);
     return number?.isValid() ?? false;
   } catch {
     // The library throws on some malformed input; that is no number.
@@ -67,7 +216,8 @@ function parses(written: string, country?: CountryCode): boolean {
   }
 }
 
-const NORTH_AMERICAN = /\(?[2-9]\d{2}\)?[ ]?[-.]?[2-9]\d{2}[-.]\d{4}(?:\s{0,2}(?:ext\.?|x)\s{0,2}\d{1,6})?(?![\d-])|\([2-9]\d{2}\) ?[2-9]\d{2}[ ]\d{4}(?!\d)/iy;
+const NORTH_AMERICAN =
+  /\(?[2-9]\d{2}\)?[ ]?[-.]?[2-9]\d{2}[-.]\d{4}(?:\s{0,2}(?:ext\.?|x)\s{0,2}\d{1,6})?(?![\d-])|\([2-9]\d{2}\) ?[2-9]\d{2}[ ]\d{4}(?!\d)/iy;
 const NATIONAL = /\(?0\d{1,4}\)?[ /-]\(?\d{2,4}\)?(?:[ -]\d{2,4}){1,4}(?!\d)/y;
 
 /** A number in national form that begins at `at`, with the grouping that only telephone numbers have. */
@@ -87,4 +237,19 @@ export function nationalPhone(text: string, at: number): Hit | null {
 }
 
 /** Countries whose national form begins with a trunk zero. */
-const HOME_COUNTRIES = ["GB", "DE", "FR", "CH", "SE", "AU", "NL", "BE", "AT", "IT", "IN", "JP", "ZA", "BR"] as const;
+const HOME_COUNTRIES = [
+  "GB",
+  "DE",
+  "FR",
+  "CH",
+  "SE",
+  "AU",
+  "NL",
+  "BE",
+  "AT",
+  "IT",
+  "IN",
+  "JP",
+  "ZA",
+  "BR",
+] as const;

@@ -1,18 +1,26 @@
 /** Identifiers of letters and digits in one token, found at a digit that touches a letter. */
 import { countrySpecs, isValidIBAN } from "ibantools";
+import { spend } from "../effort.ts";
 import { type Hit, piiHit } from "../finding.ts";
-import { TOKEN_FORMS } from "./formats.ts";
 import { isAlphanumeric, isDigit, isLetter } from "../text/ascii.ts";
+import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
 import { base58Address, ethereumAddress } from "./wallet.ts";
 
 /** How the source of a pattern begins that can match at a digit. */
 const BEGINS_WITH_DIGIT = /^\[[0-9](?:-[0-9])?\]|^\\d|^\[1-9\]|^\[[^\]]*0-9\]/;
+/** Forms that are written in groups with a space. */
+const SPACED = TOKEN_FORMS.filter((form) => form.pattern.source.includes(" "));
+/** What trying a form costs, and what looking at a pair of letters costs. */
+const FORM_UNITS = 3;
+const PAIR_UNITS = 40;
 const SHORTEST = 7;
 const LONGEST_FORM = 18;
 const UNDERSCORE = 0x5f;
 const AT = 0x40;
 const DIGIT_FIRST = TOKEN_FORMS.filter((form) => BEGINS_WITH_DIGIT.test(form.pattern.source));
-const LETTER_FIRST = TOKEN_FORMS.filter((form) => !BEGINS_WITH_DIGIT.test(form.pattern.source) || form.countries === "all");
+const LETTER_FIRST = TOKEN_FORMS.filter(
+  (form) => !BEGINS_WITH_DIGIT.test(form.pattern.source) || form.countries === "all",
+);
 /** Wallets are the longest of them; a longer token is a digest or encoded data. */
 const LONGEST = 48;
 
@@ -32,19 +40,23 @@ function identify(text: string, start: number, end: number, length: number): Hit
     const wallet = base58Address(text, start);
     if (wallet) return wallet;
   }
-  const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
+  const account =
+    isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
   if (account) return account;
   return length <= LONGEST_FORM && (length >= SHORTEST || length === 4) ? lone(text, start, end) : null;
 }
 
-function lone(text: string, start: number, end: number): Hit | null {
-  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2)))) return null;
-  const forms = isDigit(text.charCodeAt(start)) ? DIGIT_FIRST : LETTER_FIRST;
+function lone(text: string, start: number, end: number, of?: readonly LoneForm[]): Hit | null {
+  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2))))
+    return null;
+  const forms = of ?? (isDigit(text.charCodeAt(start)) ? DIGIT_FIRST : LETTER_FIRST);
+  spend(FORM_UNITS * forms.length);
   for (const form of forms) {
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const last = form.pattern.lastIndex;
-    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_") continue;
+    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_")
+      continue;
     if (form.check && !form.check(text.slice(start, last))) continue;
     return piiHit(form.detector, start, last);
   }
@@ -55,11 +67,14 @@ function lone(text: string, start: number, end: number): Hit | null {
 export function letterPair(text: string, start: number, end: number): Hit | null {
   const pair = text.slice(start, end);
   if (!isDigit(text.charCodeAt(end + 1)) || pair !== pair.toUpperCase()) return null;
-  return iban(text, start) ?? lone(text, start, end);
+  spend(PAIR_UNITS);
+  return iban(text, start) ?? lone(text, start, end, SPACED);
 }
 
 /** An IBAN (ISO 13616) whose country code begins at `at`, with or without spaces. */
 export function iban(text: string, at: number): Hit | null {
+  const digitsAt = text[at + 2] === " " ? at + 3 : at + 2;
+  if (!isDigit(text.charCodeAt(digitsAt)) || !isDigit(text.charCodeAt(digitsAt + 1))) return null;
   const length = countrySpecs[text.slice(at, at + 2).toUpperCase()]?.chars ?? 0;
   if (length === 0) return null;
   let compact = "";

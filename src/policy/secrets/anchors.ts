@@ -1,5 +1,5 @@
 /** What each anchor word of the secrets side leads to. */
-import { type Anchor, beginsWithin, type Check, continues } from "../anchor.ts";
+import { type Anchor, beginsWithin, type Check, continues, isUnspaced } from "../anchor.ts";
 import { secretHit } from "../finding.ts";
 import { INFIXES, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./blocks.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./header.ts";
@@ -60,8 +60,9 @@ function tokenAnchors(): { word: string; check: Check; exact: boolean }[] {
 
 function announced(word: string, kind: SecretWord): Check {
   const wholePart = WHOLE_PART_WORDS.has(word) || word.length <= 4;
+  const unspaced = isUnspaced(word);
   return (text, start, end) => {
-    if (continues(text, end) || (wholePart && beginsWithin(text, start))) return null;
+    if (!unspaced && (continues(text, end) || (wholePart && beginsWithin(text, start)))) return null;
     return announcedSecret(text, kind, start, end);
   };
 }

@@ -23,7 +23,7 @@ const TYPE =
   /\s{0,4}(?::\s{0,2}[&*]?[A-Za-z]{1,12}(?:<[a-z]{1,12}>)?\s{0,4}(?==)|\s[*&]{0,1}(?:string|String|str|char|text)\s{1,4}(?==))/y;
 const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,)\s{0,24}/y;
 const SAID =
-  /:?[ \t]{1,3}(?:is|was|are|be|equals|set to|changed to|reset to|now|ist|lautet|es|est|era|é|è|jest|är|er|on|это|är)\b[:]?\s{1,3}(?:now |set to |just |still )?/iy;
+  /:?[ \t]{1,3}(?:is|was|are|be|equals|set to|changed to|reset to|now|ist|lautet|es|est|era|é|è|jest|är|er|on|это|är)\b[:]?\s{1,3}(?:now |set to |just |still )?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}/iy;
 const BESIDE = /[ \t]{1,24}/y;
 /** Words between the name and its operator: "the password for the staging box is". */
 const FILLER =

@@ -1,6 +1,10 @@
 /** JSON Web Tokens and private keys in text form. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { isDigit } from "../text/ascii.ts";
+
+/** What a check costs. */
+const CHECK_UNITS = 30;
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
 const LOOSE_JWT =
@@ -8,6 +12,7 @@ const LOOSE_JWT =
 
 /** A JSON Web Token (RFC 7519, compact JWS or JWE) that begins at `at`. */
 export function jsonWebToken(text: string, at: number): Hit | null {
+  spend(CHECK_UNITS);
   if (at > 0 && /[A-Za-z0-9_-]/.test(text[at - 1] as string)) return null;
   LOOSE_JWT.lastIndex = at;
   JWT.lastIndex = at;
@@ -28,10 +33,11 @@ function hasHeader(part: string): boolean {
 const PEM_BEGIN = /-{3,5} ?BEGIN[ A-Z0-9_-]{0,40}PRIVATE[ _]KEY(?: BLOCK)? ?-{3,5}/iy;
 /** Enough of a body that it is a key and not a mention of the format. */
 const PEM_BODY =
-  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\s|\\[nr]){1,12}){0,4}[A-Za-z0-9+/=]{12}/y;
+  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\s|\\[nr]){1,12}){0,4}[A-Za-z0-9+/=]{12}|(?:\s|["'+,]){0,16}(?:\n|\\{1,4}n)(?:\s|["'+,]){0,16}[A-Za-z0-9+/=]{4}/y;
 
 /** A private key in PEM (RFC 7468), OpenSSH or OpenPGP armour whose `-----BEGIN` starts at `at`. */
 export function privateKeyBlock(text: string, at: number): Hit | null {
+  spend(CHECK_UNITS);
   PEM_BEGIN.lastIndex = at;
   if (!PEM_BEGIN.test(text)) return null;
   const bodyAt = PEM_BEGIN.lastIndex;
@@ -67,11 +73,36 @@ interface Infix {
 
 /** Terraform Cloud, MaxMind, Entra ID (client secret), Mailchimp, Facebook (app token), npm (.npmrc). */
 export const INFIXES: readonly Infix[] = [
-  { anchor: ".atlasv1.", before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/, longestBefore: 15, after: /[A-Za-z0-9_=-]{60,70}/y },
-  { anchor: "_mmk", before: /(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}$/, longestBefore: 37, after: /(?![A-Za-z0-9])/y },
-  { anchor: "Q~", before: /(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\d$/, longestBefore: 5, after: /[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])/y },
-  { anchor: "-us", before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/, longestBefore: 33, after: /\d{1,2}(?![A-Za-z0-9])/y },
-  { anchor: "|", before: /(?<!\d)\d{15,16}$/, longestBefore: 17, after: /(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])/y },
+  {
+    anchor: ".atlasv1.",
+    before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/,
+    longestBefore: 15,
+    after: /[A-Za-z0-9_=-]{60,70}/y,
+  },
+  {
+    anchor: "_mmk",
+    before: /(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}$/,
+    longestBefore: 37,
+    after: /(?![A-Za-z0-9])/y,
+  },
+  {
+    anchor: "Q~",
+    before: /(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\d$/,
+    longestBefore: 5,
+    after: /[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])/y,
+  },
+  {
+    anchor: "-us",
+    before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/,
+    longestBefore: 33,
+    after: /\d{1,2}(?![A-Za-z0-9])/y,
+  },
+  {
+    anchor: "|",
+    before: /(?<!\d)\d{15,16}$/,
+    longestBefore: 17,
+    after: /(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])/y,
+  },
 ];
 
 /** The token around an infix that spans `[start, end)`. */
@@ -81,6 +112,8 @@ export function tokenAround(infix: Infix): (text: string, start: number, end: nu
     if (!infix.after.test(text)) return null;
     const last = infix.after.lastIndex;
     const before = infix.before.exec(text.slice(Math.max(0, start - infix.longestBefore), start));
-    return before ? secretHit("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last) : null;
+    return before
+      ? secretHit("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last)
+      : null;
   };
 }

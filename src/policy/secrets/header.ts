@@ -1,6 +1,10 @@
 /** Credentials in HTTP headers and in the arguments of command-line clients. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
+
+/** What a check costs. */
+const CHECK_UNITS = 60;
 
 const AUTHORIZATION =
   /["'\\]{0,3}\s{0,4}[:=,]{1,2}>?\s{0,4}["'\\`]{0,3}([A-Za-z][\w-]{1,24})?[ \t]{0,3}([A-Za-z0-9+/=_.~:-]{4,4096})/y;
@@ -9,6 +13,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /** `Authorization: Bearer …` whose name ends at `end`; any scheme, or none. */
 export function authorizationHeader(text: string, start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
   AUTHORIZATION.lastIndex = end;
   const match = AUTHORIZATION.exec(text);
   if (!match) return null;
@@ -24,6 +29,7 @@ export function schemeCredential(
   start: number,
   end: number,
 ): Hit | null {
+  spend(CHECK_UNITS);
   if (start > 0 && /[\w-]/.test(text[start - 1] as string)) return null;
   SCHEME_VALUE.lastIndex = end;
   const match = SCHEME_VALUE.exec(text);
@@ -51,6 +57,7 @@ const USER_OPTION = /(?:=|[ \t]{1,4}|(?=["']))(?:"([^"\n]{3,200})"|'([^'\n]{3,20
 
 /** `-u user:password` of curl and its kind, whose option ends at `end`. */
 export function userOption(text: string, start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
   USER_OPTION.lastIndex = end;
   const match = USER_OPTION.exec(text);
   if (!match) return null;
@@ -77,6 +84,7 @@ const LONGEST_COMMAND = 200;
 
 /** `-p password` of a command that was given a user: psexec, docker login, mysql. */
 export function passwordOption(text: string, start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
   PASSWORD_OPTION.lastIndex = end;
   const match = PASSWORD_OPTION.exec(text);
   if (!match || !USER_BEFORE.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;

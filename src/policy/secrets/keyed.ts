@@ -1,7 +1,17 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
-import { distinct, isGibberish, isPlaceholder, isUuid, isMangled, looksLikePassword, looksRandom, wordShare } from "./plausible.ts";
+import {
+  distinct,
+  isGibberish,
+  isMangled,
+  isPlaceholder,
+  isUuid,
+  looksLikePassword,
+  looksRandom,
+  wordShare,
+} from "./plausible.ts";
 import type { SecretWord } from "./words.ts";
 
 const LONGEST_NAME_REST = 40;
@@ -13,6 +23,9 @@ const HARMLESS_REST =
 const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
+/** What looking for a value costs, and what judging one costs. */
+const ASSIGNMENT_UNITS = 120;
+const VALUE_UNITS = 200;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
@@ -28,11 +41,13 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
   const rest = text.slice(end, nameEnd);
   if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
   if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
+  spend(ASSIGNMENT_UNITS);
   const value = valueAfter(text, nameEnd);
   // An option takes its value without an operator.
   if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
   if (value === null) return compared(text, word, start, nameEnd);
   const secret = text.slice(value.start, value.end);
+  spend(VALUE_UNITS + 5 * secret.length);
   if (word === "password" && isLogin(text, start, secret, value)) {
     return secretHit("connection_string", value.start, value.end);
   }
@@ -41,12 +56,18 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
 }
 
 const LOGIN_REACH = 320;
-const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const SERVER_NAME =
+  /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 
 /** A password of any kind that stands with its server and its user: the settings of a connection. */
 function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
-  if (link !== "assigned" || value.length < 4 || /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)) return false;
+  if (
+    link !== "assigned" ||
+    value.length < 4 ||
+    /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)
+  )
+    return false;
   if (!quoted && (/\.|->/.test(value) || isPlaceholder(value))) return false;
   const before = text.slice(Math.max(0, start - LOGIN_REACH), start);
   return SERVER_NAME.test(before) && USER_NAME.test(before);
@@ -69,10 +90,15 @@ function isPassword(value: string, { link, quoted }: Assigned): boolean {
 }
 
 function isKey(value: string, { link, quoted }: Assigned): boolean {
-  if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
+  if (/^\d+$/.test(value))
+    return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
   if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY)) return false;
   if (!/^[\w+/=.~:|*!@#$%^&-]+$/.test(value) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
-  if (/^[A-Z]+(?:_[A-Z]+)+$/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)) return false;
+  if (
+    /^[A-Z]+(?:_[A-Z]+)+$/.test(value) ||
+    /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)
+  )
+    return false;
   if (isUuid(value)) return link === "assigned";
   return looksRandom(value) && !isCode(value, quoted);
 }

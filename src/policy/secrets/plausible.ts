@@ -11,11 +11,14 @@ const FEWEST_DISTINCT = 6;
 /** Placeholders that count upwards are short; longer ones with a run in them occur in real keys. */
 const LONGEST_COUNTED_PLACEHOLDER = 20;
 
+/** A longer token is judged by its beginning. */
+const LONGEST_JUDGED = 128;
 /** A token of letters alone is at least this long. */
 const SHORTEST_LETTERS_ONLY = 16;
 
 /** A body after a known prefix that nobody was ever issued: filler, or words. */
-export function looksInvented(body: string): boolean {
+export function looksInvented(token: string): boolean {
+  const body = token.slice(0, LONGEST_JUDGED);
   if (REPEATED.test(body) || /example|xxxx|\.\.\.|your[-_]|redacted|placeholder/i.test(body)) return true;
   if (body.length >= 12 && distinct(body) < FEWEST_DISTINCT) return true;
   if (/\d/.test(body)) return false;

@@ -1,4 +1,5 @@
 /** Keys of services whose form tells nothing: a random string beside the service's name. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
@@ -7,25 +8,33 @@ import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 const REACH = 72;
 const LONGEST_KEY = 1200;
 const SHORTEST_RUN = 6;
-const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
+/** What looking behind a name costs, and what judging a run costs. */
+const REACH_UNITS = 20;
+const KEY_UNITS = 60;
+const KEY_WORD =
+  /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
 /** Tied by `=` or `:`, with a word such as key. */
 const SHORTEST_ASSIGNED = 8;
 const SHORTEST_WITH_WORD = 12;
 const SHORTEST_TIED = 16;
 const SHORTEST_ALONE = 24;
-const NAME_PART = /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
+const NAME_PART =
+  /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =
   /^https?:|\/\/|^[\w-]+(?:\.[\w-]+)*\.(?:com|io|net|org|dev|co|app|md|js|ts|py|go|html?|json|ya?ml|png|svg)\b|^\/|@\w+\.\w/i;
 
 /** What a key may be made of; `=` only inside and as padding. */
-const KEY_CHARACTER = Uint8Array.from({ length: 128 }, (_, code) => (/[A-Za-z0-9_+/.~:*%=-]/.test(String.fromCharCode(code)) ? 1 : 0));
+const KEY_CHARACTER = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9_+/.~:*%=-]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
 
 /** The key of the service whose name spans `[start, end)`, if there is one right behind it. */
 export function serviceKey(text: string, start: number, end: number): Hit | null {
   if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(text.charCodeAt(start - 1))) return null;
   const reach = Math.min(text.length, end + REACH);
+  spend(REACH_UNITS);
   for (let at = end; at < reach; ) {
     const code = text.charCodeAt(at);
     if (!isLetter(code) && !isDigit(code)) {
@@ -35,6 +44,7 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
     }
     const runEnd = endOfRun(text, at);
     if (runEnd - at >= SHORTEST_RUN && isMixed(text, at, runEnd)) {
+      spend(KEY_UNITS + 2 * (runEnd - at));
       const found = keyIn(text.slice(at, runEnd), text.slice(end, at));
       if (found !== null) {
         return secretHit("keyed_token", at + found.offset, at + found.offset + found.length);
@@ -92,11 +102,16 @@ function isKey(value: string, said: string): boolean {
   if (!/[-_:=>"'\s,(]$/.test(said)) return false;
   if (named) {
     if (/^\d+$/.test(value)) return value.length >= 15 && assigned;
-    const digest = HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
-    return value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value);
+    const digest =
+      HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
+    return (
+      value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value)
+    );
   }
   if (HEX_DIGEST.test(value) || !/^[\s:='"]*$/.test(said) || !looksRandom(value)) return false;
-  return assigned ? value.length >= SHORTEST_TIED : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
+  return assigned
+    ? value.length >= SHORTEST_TIED
+    : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
 }
 
 function isLower(code: number): boolean {

@@ -1,4 +1,5 @@
 /** Compiles the bodies of the token table, and recognises a token at a prefix. */
+import { spend } from "../effort.ts";
 import { looksInvented } from "./plausible.ts";
 import { TOKEN_ROWS, type TokenRow } from "./token-table.ts";
 
@@ -18,7 +19,9 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   U: "[0-9A-Za-z]{8}-[0-9A-Za-z]{4}-[0-9A-Za-z]{4}-[0-9A-Za-z]{4}-[0-9A-Za-z]{12}",
 };
 /** What `{20,}` is bounded by. */
-const LONGEST_TOKEN = 2048;
+const LONGEST_TOKEN = 512;
+/** What trying a format costs. */
+const FORMAT_UNITS = 20;
 const ITEM = /'([^']*)'|([a-zA-Z])(?:\{(\d+)(,)?(\d+)?\})?|(=)\{(\d+),(\d+)\}|([^a-zA-Z'?])|(\?)/g;
 
 export interface TokenFormat {
@@ -54,7 +57,9 @@ export function tokenEnd(format: TokenFormat, text: string, start: number, bodyS
   if (start > 0 && isWordCharacter(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;
   format.body.lastIndex = bodyStart;
-  if (!format.body.test(text)) return -1;
+  const fits = format.body.test(text);
+  spend(FORMAT_UNITS + (fits ? 300 + format.body.lastIndex - bodyStart : 0));
+  if (!fits) return -1;
   const end = format.body.lastIndex;
   return looksInvented(text.slice(bodyStart, end)) ? -1 : end;
 }

@@ -73,7 +73,7 @@ export const TOKEN_ROWS: readonly TokenRow[] = [
   ["MongoDB", "mdb_sa_sk_", "w{36,44}"],
   ["ClickHouse", "4b1d", "n{38}"],
   ["Databricks", "dapi", "H{32}"],
-  ["Tailscale", "tskey-", "w{10,90}"],
+  ["Tailscale", "tskey-", "l{2,10}-w{12,90}"],
   ["Pulumi", "pul-", "t{40}"],
   ["HashiCorp Vault", "hvs.", "w{24,240}"],
   ["HashiCorp Vault", "hvb.", "w{90,300}"],

@@ -1,6 +1,10 @@
 /** Secrets in addresses: a user and password before the host, and webhooks that are secrets themselves. */
+import { spend } from "../effort.ts";
 import { type Hit, secretHit } from "../finding.ts";
 import { distinct } from "./plausible.ts";
+
+/** What a check costs. */
+const CHECK_UNITS = 60;
 
 const LONGEST_SCHEME = 24;
 const USERINFO =
@@ -10,6 +14,7 @@ const UPPER_NAME = /^[A-Z][A-Z_]{2,}$/;
 
 /** A connection string with a password, at the `://` that begins at `at`. */
 export function connectionString(text: string, at: number): Hit | null {
+  spend(CHECK_UNITS);
   let start = at;
   while (start > 0 && at - start < LONGEST_SCHEME && /[A-Za-z0-9+.-]/.test(text[start - 1] as string))
     start--;

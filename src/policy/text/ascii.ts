@@ -11,3 +11,10 @@ export function isLetter(code: number): boolean {
 export function isAlphanumeric(code: number): boolean {
   return isDigit(code) || isLetter(code);
 }
+
+/** Whether a digit stands in `text[from, to)`; the bounds may lie outside the text. */
+export function hasDigit(text: string, from: number, to: number): boolean {
+  const end = Math.min(text.length, to);
+  for (let i = Math.max(0, from); i < end; i++) if (isDigit(text.charCodeAt(i))) return true;
+  return false;
+}

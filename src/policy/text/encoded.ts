@@ -4,8 +4,6 @@ import { isAlphanumeric } from "./ascii.ts";
 /** A shorter run hides nothing worth finding, and words decode to something now and then. */
 export const SHORTEST_ENCODED = 16;
 const SHORTEST_DECODED = 8;
-const HEX = /^(?:0x)?(?:[0-9a-fA-F]{2})+$/;
-const HEX_SEPARATED = /\\x/;
 
 /** A run and what it says. */
 export interface Decoded {
@@ -14,16 +12,16 @@ export interface Decoded {
   text: string;
 }
 
-/** What the encoded run around the token that begins at `at` says, or null when it is no text. */
-export function decodeRun(text: string, at: number): Decoded | null {
+/** The encoded run around the token that begins at `at`, and what it says; null when that is no text. */
+export function decodeRun(text: string, at: number): { end: number; decoded: Decoded | null } {
   let start = at;
   while (start > 0 && isEncodedUnit(text.charCodeAt(start - 1))) start--;
   let end = at;
   while (end < text.length && isEncodedUnit(text.charCodeAt(end))) end++;
   const run = text.slice(start, end);
-  if (run.length < SHORTEST_ENCODED) return null;
-  const decoded = hexText(run) ?? base64Text(run);
-  return decoded === null ? null : { start, end: endOfPadding(text, end), text: decoded };
+  if (run.length < SHORTEST_ENCODED) return { end, decoded: null };
+  const said = hexText(run) ?? base64Text(run);
+  return { end, decoded: said === null ? null : { start, end: endOfPadding(text, end), text: said } };
 }
 
 function endOfPadding(text: string, end: number): number {
@@ -37,29 +35,50 @@ function isEncodedUnit(code: number): boolean {
 }
 
 function hexText(run: string): string | null {
-  if (!HEX.test(run) || HEX_SEPARATED.test(run)) return null;
-  return asText(Buffer.from(run.replace(/^0x/, ""), "hex"));
+  const digits = run.startsWith("0x") ? run.slice(2) : run;
+  if (digits.length % 2 !== 0 || !isHex(digits)) return null;
+  return isTextByte(Number.parseInt(digits.slice(0, 2), 16)) ? asText(Buffer.from(digits, "hex")) : null;
+}
+
+function isHex(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70)))
+      return false;
+  }
+  return true;
 }
 
 function base64Text(run: string): string | null {
   // The first three bytes decide nearly always.
-  const head = Buffer.from(run.slice(0, 4), "base64url");
-  if (!head.every(isTextByte)) return null;
+  const first = sextet(run, 0);
+  const second = sextet(run, 1);
+  const third = sextet(run, 2);
+  if (!isTextByte((first << 2) | (second >> 4)) || !isTextByte(((second & 15) << 4) | (third >> 2)))
+    return null;
+  if (!isTextByte(((third & 3) << 6) | sextet(run, 3))) return null;
   return asText(Buffer.from(run, "base64url"));
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function asText(bytes: Uint8Array): string | null {
+function asText(bytes: Buffer): string | null {
   if (bytes.length < SHORTEST_DECODED || !bytes.every(isTextByte)) return null;
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    // Not UTF-8: data, not text.
-    return null;
-  }
+  const said = bytes.toString("utf8");
+  // Not UTF-8: data, not text.
+  return said.includes("\ufffd") ? null : said;
 }
 
 function isTextByte(byte: number): boolean {
-  return (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) || (byte >= 9 && byte <= 13);
+  return (
+    (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) ||
+    (byte >= 9 && byte <= 13)
+  );
+}
+
+/** The six bits of a Base64 digit, in either alphabet (RFC 4648). */
+function sextet(run: string, at: number): number {
+  const code = run.charCodeAt(at);
+  if (code >= 97) return code - 71;
+  if (code >= 65 && code <= 90) return code - 65;
+  if (code <= 57 && code >= 48) return code + 4;
+  return code === 43 || code === 45 ? 62 : 63;
 }

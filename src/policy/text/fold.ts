@@ -109,3 +109,16 @@ export function foldWord(word: string): string {
   }
   return folded;
 }
+
+/** Code units of LOOK_ALIKE, capitals too, and the Latin ones they are read as. */
+export const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
+  Object.entries(LOOK_ALIKE).flatMap(
+    ([from, to]) =>
+      [
+        [from.charCodeAt(0), to.charCodeAt(0)],
+        ...(from.toUpperCase() !== from && from.toUpperCase().length === 1
+          ? [[from.toUpperCase().charCodeAt(0), to.toUpperCase().charCodeAt(0)] as const]
+          : []),
+      ] as [number, number][],
+  ),
+);

@@ -1,7 +1,8 @@
 /** The plain view: compatible Unicode forms become their plain ones, invisible characters go. */
 import { identity, type View, ViewBuilder } from "./view.ts";
 
-const NOT_ASCII = /\P{ASCII}/u;
+/** Anything outside ASCII. */
+export const NOT_ASCII = /\P{ASCII}/u;
 /** Zero-width and format characters, soft hyphen, variation selectors, tags: nothing a reader sees. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 const ACCENTS_FIRST = 0x300;
@@ -30,6 +31,11 @@ const PLAIN: Readonly<Record<string, string>> = {
   "\u2024": ".",
 };
 
+/** What is known of each code unit of the basic plane. */
+const UNKNOWN = 0;
+const STAYS = 1;
+const known = new Uint8Array(0x10000);
+/** What the others become; bounded by the number of characters that exist, and small in practice. */
 const replacements = new Map<number, string>();
 
 /** The plain view of `text`; the text itself when it is plain already. */
@@ -61,14 +67,32 @@ export function plainView(text: string): View {
 
 /** What a character is read as; undefined when it stays. */
 function plainOf(code: number): string | undefined {
-  const known = replacements.get(code);
-  if (known !== undefined) return known === String.fromCodePoint(code) ? undefined : known;
+  if (code <= 0xffff && known[code] === STAYS) return undefined;
+  const replacement = replacements.get(code);
+  if (replacement !== undefined) return replacement;
+  if (
+    code <= 0xffff
+      ? known[code] !== UNKNOWN
+      : !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)
+  )
+    return undefined;
   const char = String.fromCodePoint(code);
   const plain = compute(code, char);
-  // Bounded by the number of characters that exist, and small in practice.
+  if (plain === char) {
+    if (code <= 0xffff) known[code] = STAYS;
+    return undefined;
+  }
   replacements.set(code, plain);
-  return plain === char ? undefined : plain;
+  return plain;
 }
+
+/** Beyond the basic plane only these change: styled letters and digits, enclosed letters, invisible characters. */
+const CHANGING_PLANES: readonly (readonly [number, number])[] = [
+  [0x1d400, 0x1d7ff],
+  [0x1f100, 0x1f1ff],
+  [0x1fbf0, 0x1fbf9],
+  [0xe0000, 0xe0fff],
+];
 
 function compute(code: number, char: string): string {
   if (INVISIBLE.test(char) || (code >= ACCENTS_FIRST && code <= ACCENTS_LAST)) return "";

@@ -17,34 +17,40 @@ export function identity(text: string): View {
   return { text, start: (at) => at, end: (at) => at };
 }
 
-/** A stretch of a view: copied unit by unit, or a piece that stands for something else. */
-interface Segment {
-  at: number;
-  start: number;
-  end: number;
-  copied: boolean;
-}
+/** Numbers of one segment in `ViewBuilder`: where in the view, start and end in the original, whether copied. */
+const SEGMENT = 4;
 
-/** Builds a view piece by piece. */
+/** Builds a view from segments: stretches copied unit by unit, and pieces that stand for something else. */
 export class ViewBuilder {
   private readonly parts: string[] = [];
-  private readonly segments: Segment[] = [];
+  private readonly segments: number[] = [];
   private length = 0;
 
   /** Adds `piece`, which stands for the original `[start, end)`. */
   add(piece: string, start: number, end: number): void {
-    if (piece === "") return;
-    this.push(piece, { at: this.length, start, end, copied: false });
+    if (piece !== "") this.push(piece, start, end, 0);
   }
 
   /** Adds the original's `[start, end)` unchanged. */
   copy(text: string, start: number, end: number): void {
-    if (end > start) this.push(text.slice(start, end), { at: this.length, start, end, copied: true });
+    if (end > start) this.push(text.slice(start, end), start, end, 1);
   }
 
-  private push(piece: string, segment: Segment): void {
+  private push(piece: string, start: number, end: number, aligned: number): void {
+    let copied = aligned;
+    const { segments } = this;
     this.parts.push(piece);
-    this.segments.push(segment);
+    if (piece.length === end - start) {
+      // Unit for unit, so it goes on with what stands before it.
+      const last = segments.length - SEGMENT;
+      if (last >= 0 && segments[last + 3] === 1 && segments[last + 2] === start) {
+        segments[last + 2] = end;
+        this.length += piece.length;
+        return;
+      }
+      copied = 1;
+    }
+    segments.push(this.length, start, end, copied);
     this.length += piece.length;
   }
 
@@ -53,29 +59,30 @@ export class ViewBuilder {
     return {
       text: this.parts.join(""),
       start: (at) => {
-        const segment = segmentAt(segments, at);
-        if (!segment) return 0;
-        return segment.copied ? Math.min(segment.end, segment.start + at - segment.at) : at >= length ? segment.end : segment.start;
+        if (length === 0) return 0;
+        const [from = 0, start = 0, end = 0, copied = 0] = segmentAt(segments, at);
+        if (copied) return Math.min(end, start + at - from);
+        return at >= length ? end : start;
       },
       end: (at) => {
-        const segment = segmentAt(segments, at - 1);
-        if (!segment) return 0;
-        return segment.copied ? segment.start + at - segment.at : segment.end;
+        if (length === 0) return 0;
+        const [from = 0, start = 0, end = 0, copied = 0] = segmentAt(segments, at - 1);
+        return copied ? start + at - from : end;
       },
     };
   }
 }
 
 /** The last segment that begins at or before `at`. */
-function segmentAt(segments: readonly Segment[], at: number): Segment | undefined {
+function segmentAt(segments: readonly number[], at: number): readonly number[] {
   let low = 0;
-  let high = segments.length - 1;
+  let high = segments.length / SEGMENT - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if ((segments[middle] as Segment).at <= at) low = middle;
+    if ((segments[middle * SEGMENT] as number) <= at) low = middle;
     else high = middle - 1;
   }
-  return segments[low];
+  return segments.slice(low * SEGMENT, low * SEGMENT + SEGMENT);
 }
 
 /** A view of a view: `outer` reads a text that `inner` made. */

@@ -1,0 +1,64 @@
+/** No text of 1 MiB takes long, whatever is in it; what cannot be looked through is blocked. */
+import { expect, test } from "bun:test";
+import { decide } from "../../src/policy/decide.ts";
+import { randomText } from "./random.ts";
+
+const BOTH = { blockPii: true, blockSecrets: true };
+const SIZE = 1 << 20;
+/** Ten times what it takes on an idle machine: the test is about growth, and runs beside others. */
+const MOST_MS = 1000;
+
+const repeat = (piece: string) => piece.repeat(Math.ceil(SIZE / piece.length)).slice(0, SIZE);
+const HOSTILE: Readonly<Record<string, () => string>> = {
+  "one letter": () => repeat("a"),
+  "one digit": () => repeat("7"),
+  digits: () => randomText("0123456789", SIZE, 1),
+  "digits and separators": () => randomText("0123456789-. /()+", SIZE, 2),
+  "at signs": () => repeat("a@"),
+  "nearly addresses": () => repeat("a.b-c@d."),
+  passwords: () => repeat("password="),
+  "passwords in words": () => repeat("password a b c d e f g "),
+  labels: () => repeat("passport card phone iban 1 "),
+  streets: () => repeat("1 Main Rue Suite "),
+  "token prefixes": () => repeat("xoxb-sk-ghp_SG."),
+  "BEGIN lines": () => repeat("-----BEGIN PRIVATE KEY-----"),
+  "token beginnings": () => repeat(" eyJabcdefghij."),
+  addresses: () => repeat("http://a:b"),
+  Base64: () => randomText("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", SIZE, 3),
+  "Base64 of labels": () => Buffer.from(repeat("password ")).toString("base64").slice(0, SIZE),
+  hexadecimal: () => randomText("0123456789abcdef:", SIZE, 4),
+  backslashes: () => repeat("\\"),
+  escapes: () => repeat("\\u0041%41&#65;"),
+  "zero-width": () => repeat("\u200b"),
+  "full-width": () => repeat("ａ＠１"),
+  "other scripts": () => repeat("пароль密码비밀번호"),
+  noise: () => randomText(" abcdefghijklmnop0123456789@:/._-=+\"'{}\n", SIZE, 5),
+};
+
+for (const [name, make] of Object.entries(HOSTILE)) {
+  test(name, () => {
+    const value = make();
+    decide(BOTH, { key: "k", value: value.slice(0, 4096), metadata: {} });
+    const begin = performance.now();
+    decide(BOTH, { key: "k", value, metadata: {} });
+    expect(performance.now() - begin).toBeLessThan(MOST_MS);
+  });
+}
+
+test("a text with more anchors than can be looked at is blocked, and the message says so", () => {
+  const decision = decide(BOTH, { key: "k", value: repeat("password="), metadata: {} });
+  if (decision.allowed) throw new Error("allowed");
+  expect(decision.findings[0]?.detector).toBe("budget");
+  expect(decision.message).toContain("more suspicious places than can be checked");
+});
+
+test("large honest texts pass", () => {
+  const log = repeat(
+    '{"time":"2026-05-04T10:11:12.131Z","level":"info","phone":null,"address":null,"token":null,"msg":"job 4711 done in 12 ms"}\n',
+  );
+  const vector = repeat("0.54538700, -0.63434100, -0.93701200, ");
+  const digests = repeat("sha512-9fceb02d0ae598e95dc970b74767f19372d61af8 lodash@4.17.21\n");
+  for (const value of [log, vector, digests]) {
+    expect(decide(BOTH, { key: "k", value, metadata: {} })).toEqual({ allowed: true });
+  }
+});

@@ -1,0 +1,25 @@
+/** Every row of the token table finds a token made for it, alone and in a line of settings. */
+import { expect, test } from "bun:test";
+import { decide } from "../../src/policy/decide.ts";
+import { TOKEN_ROWS } from "../../src/policy/secrets/token-table.ts";
+import { sampleBody } from "./samples.ts";
+
+const blocked = (text: string) =>
+  !decide({ blockPii: false, blockSecrets: true }, { key: "k", value: text, metadata: {} }).allowed;
+
+for (const [index, [provider, prefix, body]] of TOKEN_ROWS.entries()) {
+  test(`${provider} ${prefix}`, () => {
+    const sample = sampleBody(body, index + 1);
+    expect(blocked(prefix + sample)).toBe(true);
+    expect(blocked(`deploy: use ${prefix}${sample} for now`)).toBe(true);
+    expect(blocked(`x="${prefix}${sample}"`)).toBe(true);
+    // Filled in by hand, or cut off: nobody's key.
+    expect(blocked(`see ${prefix}${"x".repeat(sample.length)}`)).toBe(false);
+    expect(blocked(`see ${prefix}`)).toBe(false);
+  });
+}
+
+test("prefixes are told from words that contain them", () => {
+  expect(blocked("the task-force-of-the-year and risk-averse-investors-unite-again")).toBe(false);
+  expect(blocked("chf_transfer_of_all_the_funds_to_zurich")).toBe(false);
+});
