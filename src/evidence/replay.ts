@@ -15,8 +15,8 @@ import type { StoredVersion } from "./entry.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { Timeline } from "./timeline.ts";
 
-/** Keys that are followed at once. */
-const MAX_KEYS = 1 << 18;
+/** Keys that are followed at once, unless said otherwise. */
+export const MAX_KEYS = 1 << 18;
 
 /** The present version of a key. */
 interface Present {
@@ -50,14 +50,18 @@ export class Replay {
   #held = 0;
 
   /**
-   * @param division the part of the keys that is followed. Without it all are, until they are too
-   *   many; then `overflowed` is true, and `parts` says how often the log is to be read.
+   * @param division the part of the keys that is followed. A number instead: all are, until they are
+   *   more than that; then `overflowed` is true, and `parts` says how often the log is to be read.
    */
-  constructor(timelines: ReadonlyMap<string | null, Timeline>, division?: { part: number; parts: number }) {
+  constructor(
+    timelines: ReadonlyMap<string | null, Timeline>,
+    division: { part: number; parts: number } | number = MAX_KEYS,
+  ) {
+    const all = typeof division === "number";
     this.#timelines = timelines;
-    this.#part = division?.part ?? 0;
-    this.parts = division?.parts ?? 1;
-    this.#maxKeys = division === undefined ? MAX_KEYS : Number.POSITIVE_INFINITY;
+    this.#part = all ? 0 : division.part;
+    this.parts = all ? 1 : division.parts;
+    this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
   }
 
   /** Takes an event, in the order of the log; `details` are null where erased or not genuine. */
@@ -110,27 +114,33 @@ export class Replay {
   #write(event: AuditEventBody, key: string): void {
     if (partOf(key, this.parts) !== this.#part) return;
     const agent = this.#agent(event.agent_id);
-    const timeMs = Date.parse(event.timestamp);
-    const before = this.#end(agent, key, event.seq);
+    const { timeline } = agent;
+    // Times matter where something expires, and reading them is slow.
+    const timeMs = timeline.retention.size > 0 ? Date.parse(event.timestamp) : 0;
+    const present = agent.keys.get(key);
+    if (present === undefined) {
+      agent.keys.set(key, { from: event.seq, timeMs, created: event.seq });
+      this.#held += 1;
+      if (this.#held > this.#maxKeys) this.#divide();
+      return;
+    }
     // What is expired is gone already: what follows it under the same key is a new entry.
     const goesOn =
-      before !== undefined && before.timeMs >= agent.timeline.cutoff(event.config_version, timeMs);
-    agent.keys.set(key, { from: event.seq, timeMs, created: goesOn ? before.created : event.seq });
-    this.#held += 1;
-    if (this.#held > this.#maxKeys) this.#divide();
+      this.#count(agent, key, present, event.seq) &&
+      present.timeMs >= timeline.cutoff(event.config_version, timeMs);
+    present.from = event.seq;
+    present.timeMs = timeMs;
+    if (!goesOn) present.created = event.seq;
   }
 
   #delete(event: AuditEventBody, key: string): void {
-    if (partOf(key, this.parts) === this.#part) this.#end(this.#agent(event.agent_id), key, event.seq);
-  }
-
-  /** Ends a key's present version; answers it when it lived until now. */
-  #end(agent: AgentReplay, key: string, seq: number): Present | undefined {
+    if (partOf(key, this.parts) !== this.#part) return;
+    const agent = this.#agent(event.agent_id);
     const present = agent.keys.get(key);
-    if (present === undefined) return undefined;
+    if (present === undefined) return;
+    this.#count(agent, key, present, event.seq);
     agent.keys.delete(key);
     this.#held -= 1;
-    return this.#count(agent, key, present, seq) ? present : undefined;
   }
 
   /** Counts a version, unless something else ended it; answers whether it lived until `to`. */

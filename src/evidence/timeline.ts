@@ -60,6 +60,7 @@ export class Timeline {
 
   /** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
   cutoff(configVersion: string | null, timeMs: number): number {
+    if (this.retention.size === 0) return -1;
     const retentionDays = configVersion === null ? null : (this.retention.get(configVersion) ?? null);
     return retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays }, timeMs);
   }
