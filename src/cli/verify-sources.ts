@@ -61,8 +61,28 @@ async function knownWorkspaces(control: string): Promise<string[]> {
   }
 }
 
+/**
+ * The driver lets go of a closed file only when its statements are collected; with thousands of
+ * workspaces that must not wait.
+ */
+const SOURCES_BETWEEN_COLLECTIONS = 100;
+
+/** Verifies pieces of evidence one after another. */
+export async function verifySources(
+  sources: readonly Source[],
+  agentId: string | undefined,
+  progress: Progress,
+): Promise<SourceResult[]> {
+  const results: SourceResult[] = [];
+  for (const source of sources) {
+    results.push(await verifySource(source, agentId, progress));
+    if (results.length % SOURCES_BETWEEN_COLLECTIONS === 0) Bun.gc(true);
+  }
+  return results;
+}
+
 /** Verifies one piece of evidence; whatever is wrong with it is in the result. */
-export async function verifySource(
+async function verifySource(
   source: Source,
   agentId: string | undefined,
   progress: Progress,

@@ -9,7 +9,7 @@ import {
 } from "../evidence/report.ts";
 import type { Session } from "./program.ts";
 import { Progress } from "./verify-progress.ts";
-import { expand, verifySource } from "./verify-sources.ts";
+import { expand, verifySources } from "./verify-sources.ts";
 import { sourceLines, verdictLine } from "./verify-text.ts";
 
 interface VerifyOptions {
@@ -52,7 +52,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
     for (const path of paths) {
       const sources = await expand(path);
       if (!Array.isArray(sources)) results.push(sources);
-      else for (const source of sources) results.push(await verifySource(source, options.agent, progress));
+      else results.push(...(await verifySources(sources, options.agent, progress)));
     }
   } finally {
     await progress.clear();

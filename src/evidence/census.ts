@@ -14,15 +14,17 @@ export class Census {
   /** Sums of the stored rows of each agent, by part of the keys. */
   readonly #stored = new Map<string | null, MultisetPrint[]>();
 
-  constructor(timelines: ReadonlyMap<string | null, Timeline>) {
+  /** @param maxKeys how many keys are followed at once */
+  constructor(timelines: ReadonlyMap<string | null, Timeline>, maxKeys?: number) {
     this.#timelines = timelines;
-    this.replay = new Replay(timelines);
+    this.replay = new Replay(timelines, maxKeys);
   }
 
   /** Takes a stored row, after the log was read. */
   add(agent: AgentName, row: StoredVersion, report: Report): void {
     const { replay } = this;
-    const present = row.liveTo === null ? replay.presentOf(agent.agentId, row.key) : null;
+    const known = row.liveTo === null && !replay.overflowed;
+    const present = known ? replay.presentOf(agent.agentId, row.key) : null;
     if (present !== null && present > row.liveFrom) {
       report("content_stale", row.writtenSeq, `a stored entry is older than what event ${present} wrote`);
     }

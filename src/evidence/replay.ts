@@ -5,29 +5,41 @@
  * gone, that was put back to an earlier genuine content, or that began or ended elsewhere than the
  * log says makes the sums differ.
  *
- * Versions that restores or sweeps had a part in are left out on both sides, as the log alone does
- * not say enough of them; entry.ts and visibility.ts check these. Memory is bounded: when there are
+ * What may have been swept, and what a restore of a checkpoint that is stored no more had a part in,
+ * is left out on both sides, as the log alone does not say enough of it; entry.ts and visibility.ts
+ * check these. Memory is bounded: when there are
  * more keys than fit, they are divided into parts, and the log is read once for each part.
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditEventBody } from "../log/event.ts";
 import type { StoredVersion } from "./entry.ts";
 import { MultisetPrint } from "./multiset.ts";
-import { Timeline } from "./timeline.ts";
+import { type Disturbance, Timeline } from "./timeline.ts";
 
-/** Keys that are followed at once. */
-const MAX_KEYS = 1 << 18;
+/** Keys that are followed at once, unless said otherwise. */
+export const MAX_KEYS = 1 << 18;
 
-/** The present version of a key. */
-interface Present {
+/** A version of a key. */
+interface Version {
+  written: number;
+  /** The write, or the restore that brought it back. */
   from: number;
   timeMs: number;
   created: number;
 }
 
+/** What is known of a key. */
+interface KeyState {
+  present: Version | null;
+  /** Ended versions that a stored checkpoint sees. */
+  past: (Version & { to: number })[];
+  /** How many of the agent's disturbances are taken into account. */
+  followed: number;
+}
+
 interface AgentReplay {
   timeline: Timeline;
-  keys: Map<string, Present>;
+  keys: Map<string, KeyState>;
   expected: MultisetPrint;
 }
 
@@ -50,14 +62,18 @@ export class Replay {
   #held = 0;
 
   /**
-   * @param division the part of the keys that is followed. Without it all are, until they are too
-   *   many; then `overflowed` is true, and `parts` says how often the log is to be read.
+   * @param division the part of the keys that is followed. A number instead: all are, until they are
+   *   more than that; then `overflowed` is true, and `parts` says how often the log is to be read.
    */
-  constructor(timelines: ReadonlyMap<string | null, Timeline>, division?: { part: number; parts: number }) {
+  constructor(
+    timelines: ReadonlyMap<string | null, Timeline>,
+    division: { part: number; parts: number } | number = MAX_KEYS,
+  ) {
+    const all = typeof division === "number";
     this.#timelines = timelines;
-    this.#part = division?.part ?? 0;
-    this.parts = division?.parts ?? 1;
-    this.#maxKeys = division === undefined ? MAX_KEYS : Number.POSITIVE_INFINITY;
+    this.#part = all ? 0 : division.part;
+    this.parts = all ? 1 : division.parts;
+    this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
   }
 
   /** Takes an event, in the order of the log; `details` are null where erased or not genuine. */
@@ -76,20 +92,22 @@ export class Replay {
     }
   }
 
-  /** The write that must be the present one of a key, as far as the log alone says. */
+  /** Since when the present version of a key must be live; null when the log does not say. */
   presentOf(agentId: string | null, key: string): number | null {
-    return this.#agents.get(agentId)?.keys.get(key)?.from ?? null;
+    const agent = this.#agents.get(agentId);
+    const state = agent?.keys.get(key);
+    if (agent === undefined || state === undefined) return null;
+    this.#follow(agent, key, state);
+    return state.present?.from ?? null;
   }
 
   /** Says of a stored row how it is to be counted; null when it is left out. */
   nameOf(agentId: string | null, row: StoredVersion): string | null {
     const { timeline } = this.#agent(agentId);
-    if (row.liveFrom !== row.writtenSeq || timeline.unknown) return null;
-    if (row.updatedAt < timeline.sweptBeforeMs) return null;
-    if (timeline.isUncertain(row.writtenSeq, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
-    const ending = row.to?.event.operation;
-    if (row.liveTo !== null && ending !== "data.write" && ending !== "data.delete") return null;
-    return nameOf(timeline, row.key, row.writtenSeq, row.liveTo, row.createdSeq);
+    if (timeline.unknown || row.updatedAt < timeline.sweptBeforeMs) return null;
+    if (timeline.isUncertain(row.liveFrom, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
+    const version = { written: row.writtenSeq, from: row.liveFrom, created: row.createdSeq };
+    return nameOf(timeline, row.key, version, row.liveTo);
   }
 
   /** True when erased details keep the sum of an agent from being known. */
@@ -101,8 +119,10 @@ export class Replay {
   expected(agentId: string | null): MultisetPrint {
     const agent = this.#agents.get(agentId);
     if (agent === undefined) return new MultisetPrint();
-    for (const [key, present] of agent.keys) this.#count(agent, key, present, null);
-    this.#held -= agent.keys.size;
+    for (const [key, state] of agent.keys) {
+      this.#follow(agent, key, state);
+      if (state.present !== null) this.#count(agent, key, state.present, null);
+    }
     agent.keys.clear();
     return agent.expected;
   }
@@ -110,39 +130,91 @@ export class Replay {
   #write(event: AuditEventBody, key: string): void {
     if (partOf(key, this.parts) !== this.#part) return;
     const agent = this.#agent(event.agent_id);
-    const timeMs = Date.parse(event.timestamp);
-    const before = this.#end(agent, key, event.seq);
+    const { timeline } = agent;
+    // Times matter where something expires, and reading them is slow.
+    const timeMs = timeline.retention.size > 0 ? Date.parse(event.timestamp) : 0;
+    const state = agent.keys.get(key);
+    if (state === undefined) {
+      const present = { written: event.seq, from: event.seq, timeMs, created: event.seq };
+      agent.keys.set(key, { present, past: [], followed: timeline.disturbances.length });
+      this.#hold();
+      return;
+    }
+    this.#follow(agent, key, state);
+    const before = state.present;
     // What is expired is gone already: what follows it under the same key is a new entry.
-    const goesOn =
-      before !== undefined && before.timeMs >= agent.timeline.cutoff(event.config_version, timeMs);
-    agent.keys.set(key, { from: event.seq, timeMs, created: goesOn ? before.created : event.seq });
-    this.#held += 1;
-    if (this.#held > this.#maxKeys) this.#divide();
+    const goesOn = before !== null && before.timeMs >= timeline.cutoff(event.config_version, timeMs);
+    const created = goesOn ? before.created : event.seq;
+    this.#end(agent, key, state, event.seq);
+    state.present = { written: event.seq, from: event.seq, timeMs, created };
   }
 
   #delete(event: AuditEventBody, key: string): void {
-    if (partOf(key, this.parts) === this.#part) this.#end(this.#agent(event.agent_id), key, event.seq);
-  }
-
-  /** Ends a key's present version; answers it when it lived until now. */
-  #end(agent: AgentReplay, key: string, seq: number): Present | undefined {
-    const present = agent.keys.get(key);
-    if (present === undefined) return undefined;
+    if (partOf(key, this.parts) !== this.#part) return;
+    const agent = this.#agent(event.agent_id);
+    const state = agent.keys.get(key);
+    if (state === undefined) return;
+    this.#follow(agent, key, state);
+    this.#end(agent, key, state, event.seq);
+    if (state.past.length > 0) return;
     agent.keys.delete(key);
     this.#held -= 1;
-    return this.#count(agent, key, present, seq) ? present : undefined;
   }
 
-  /** Counts a version, unless something else ended it; answers whether it lived until `to`. */
-  #count(agent: AgentReplay, key: string, { from, timeMs, created }: Present, to: number | null): boolean {
-    const { timeline, expected } = agent;
-    const end = to ?? Number.POSITIVE_INFINITY;
-    if (timeline.isUncertain(from, end) || timeline.wasDeletedByPrefix(key, timeMs, from, end)) return false;
-    const isStored = to === null || timeline.isSeen(from, to);
-    if (isStored && timeMs >= timeline.sweptBeforeMs) {
-      expected.add(nameOf(timeline, key, from, to, created), 1);
+  /** Brings a key up to all that happened to many keys since it was last looked at. */
+  #follow(agent: AgentReplay, key: string, state: KeyState): void {
+    const { disturbances } = agent.timeline;
+    for (; state.followed < disturbances.length; state.followed++) {
+      const disturbance = disturbances[state.followed] as Disturbance;
+      if (disturbance.kind === "restore") this.#restore(agent, key, state, disturbance);
+      else if (key.startsWith(disturbance.prefix) && (state.present?.timeMs ?? -1) >= disturbance.cutoffMs) {
+        this.#end(agent, key, state, disturbance.seq);
+      }
     }
-    return true;
+  }
+
+  /** What state/restore.ts does, for one key. */
+  #restore(
+    agent: AgentReplay,
+    key: string,
+    state: KeyState,
+    { seq, asOf, cutoffMs }: { seq: number; asOf: number | null; cutoffMs: number },
+  ): void {
+    const { present } = state;
+    if (asOf === null) {
+      state.present = null;
+      return;
+    }
+    if (present !== null && present.from <= asOf) return;
+    const wanted = state.past.find(({ from, to, timeMs }) => from <= asOf && to > asOf && timeMs >= cutoffMs);
+    const isFresh = present !== null && present.timeMs >= cutoffMs;
+    if (isFresh && wanted?.written === present.written) return;
+    this.#end(agent, key, state, seq);
+    if (wanted === undefined) return;
+    const { written, timeMs, created } = wanted;
+    state.present = { written, from: seq, timeMs, created };
+  }
+
+  /** Ends a key's present version, if there is one. */
+  #end(agent: AgentReplay, key: string, state: KeyState, to: number): void {
+    const { present } = state;
+    state.present = null;
+    if (present === null || !agent.timeline.isSeen(present.from, to)) return;
+    this.#count(agent, key, present, to);
+    state.past.push({ ...present, to });
+    this.#hold();
+  }
+
+  /** Counts a version that must be stored. */
+  #count({ timeline, expected }: AgentReplay, key: string, version: Version, to: number | null): void {
+    if (version.timeMs < timeline.sweptBeforeMs) return;
+    if (timeline.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
+    expected.add(nameOf(timeline, key, version, to), 1);
+  }
+
+  #hold(): void {
+    this.#held += 1;
+    if (this.#held > this.#maxKeys) this.#divide();
   }
 
   #disturb(event: AuditEventBody, text: string | null): void {
@@ -151,15 +223,26 @@ export class Replay {
     if (event.operation === "data.expire") {
       timeline.addSweep(event.seq);
     } else if (event.operation === "checkpoint.restore") {
-      // Expired entries that a restore ends are in no count.
-      const counts = [details?.entries_restored, details?.entries_removed, timeline.retention.size];
-      if (counts.some((count) => count !== 0)) timeline.addRestore(event.seq);
+      this.#addRestore(event, timeline, details);
     } else if (typeof details?.prefix === "string") {
       const cutoffMs = timeline.cutoff(event.config_version, Date.parse(event.timestamp));
       timeline.addPrefixDeletion(event.seq, details.prefix, cutoffMs);
     } else {
       timeline.unknown = true;
     }
+  }
+
+  #addRestore(event: AuditEventBody, timeline: Timeline, details: JsonObject | null): void {
+    const changed = details === null || details.entries_restored !== 0 || details.entries_removed !== 0;
+    // Without retention a restore that says it changed nothing did not; else it may have ended what was expired.
+    if (!changed && timeline.retention.size === 0) return;
+    const timeMs = Date.parse(event.timestamp);
+    const after = details?.config_version;
+    const cutoffMs = Math.max(
+      timeline.cutoff(event.config_version, timeMs),
+      timeline.cutoff(typeof after === "string" ? after : null, timeMs),
+    );
+    timeline.addRestore(event.seq, cutoffMs, changed && details !== null);
   }
 
   #agent(agentId: string | null): AgentReplay {
@@ -179,14 +262,19 @@ export class Replay {
     this.#held = 0;
     for (const { keys } of this.#agents.values()) {
       for (const key of keys.keys()) if (partOf(key, this.parts) !== this.#part) keys.delete(key);
-      this.#held += keys.size;
+      for (const { past } of keys.values()) this.#held += 1 + past.length;
     }
   }
 }
 
 /** What is summed of a version: all of its life. Where a key began is left out where the log cannot say. */
-function nameOf(timeline: Timeline, key: string, from: number, to: number | null, created: number): string {
-  return `${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
+function nameOf(
+  timeline: Timeline,
+  key: string,
+  { written, from, created }: Omit<Version, "timeMs">,
+  to: number | null,
+): string {
+  return `${written} ${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
 }
 
 const KEY_START = '{"key":"';

@@ -4,26 +4,18 @@
  */
 import { retentionCutoff } from "../state/configs.ts";
 
-/** A deletion by prefix. Entries written before `cutoffMs` were expired, and so not deleted. */
-interface PrefixDeletion {
-  seq: number;
-  prefix: string;
-  cutoffMs: number;
-}
-
-/** A restore of the state at `asOf`; -1 when it is not known which that was. */
-interface Restore {
-  seq: number;
-  asOf: number;
-}
-
-/** Restores, and deletions by prefix, that are looked through for one version of an entry. */
-const MAX_LOOKED_THROUGH = 256;
+/** Something that happens to many keys. Entries written before `cutoffMs` are past their retention then. */
+export type Disturbance = { seq: number; cutoffMs: number } & (
+  | { kind: "prefix"; prefix: string }
+  /** `asOf`: the position whose state is brought back; null when the log does not say enough of it. */
+  | { kind: "restore"; asOf: number | null }
+);
 
 export class Timeline {
   // Filled while the log is read.
-  readonly #restores: Restore[] = [];
-  readonly #prefixDeletions: PrefixDeletion[] = [];
+  readonly disturbances: Disturbance[] = [];
+  /** Positions of the restores that are not followed, ascending. */
+  readonly #unknown: number[] = [];
   #firstSweep = Number.POSITIVE_INFINITY;
   /** Details that would be needed are erased: nothing is said about this agent's entries as a whole. */
   unknown = false;
@@ -46,12 +38,17 @@ export class Timeline {
     return new Timeline(this.checkpoints, this.retention, this.sweptBeforeMs, this.restored);
   }
 
-  addRestore(seq: number): void {
-    this.#restores.push({ seq, asOf: this.restored.get(seq) ?? -1 });
+  /** @param followed whether the event says enough */
+  addRestore(seq: number, cutoffMs: number, followed: boolean): void {
+    const asOf = this.restored.get(seq) ?? null;
+    // The state at a position behind a restore that is not known is not known either.
+    const known = followed && asOf !== null && asOf < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
+    if (!known) this.#unknown.push(seq);
+    this.disturbances.push({ kind: "restore", seq, cutoffMs, asOf: known ? asOf : null });
   }
 
   addPrefixDeletion(seq: number, prefix: string, cutoffMs: number): void {
-    this.#prefixDeletions.push({ seq, prefix, cutoffMs });
+    this.disturbances.push({ kind: "prefix", seq, cutoffMs, prefix });
   }
 
   addSweep(seq: number): void {
@@ -60,6 +57,7 @@ export class Timeline {
 
   /** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
   cutoff(configVersion: string | null, timeMs: number): number {
+    if (this.retention.size === 0) return -1;
     const retentionDays = configVersion === null ? null : (this.retention.get(configVersion) ?? null);
     return retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays }, timeMs);
   }
@@ -70,40 +68,16 @@ export class Timeline {
     return (this.checkpoints[index] ?? Number.POSITIVE_INFINITY) < to;
   }
 
-  /**
-   * Whether the log leaves open what became of a version that was written at `after`, until `before`:
-   * a restore may have ended it, or too much happened. A restore leaves what its state holds.
-   */
-  isUncertain(after: number, before: number): boolean {
-    const first = firstAfter(this.#restores, after);
-    for (let index = first; index < this.#restores.length; index++) {
-      const { seq, asOf } = this.#restores[index] as Restore;
-      if (seq >= before) break;
-      if (asOf < after || index - first >= MAX_LOOKED_THROUGH) return true;
-    }
-    const deletion = this.#prefixDeletions[firstAfter(this.#prefixDeletions, after) + MAX_LOOKED_THROUGH];
-    return deletion !== undefined && deletion.seq < before;
-  }
-
-  /** Whether a deletion by prefix ended what was written under a key at `after`, before `before`. */
-  wasDeletedByPrefix(key: string, timeMs: number, after: number, before: number): boolean {
-    const start = firstAfter(this.#prefixDeletions, after);
-    for (let index = start; index < this.#prefixDeletions.length; index++) {
-      const { seq, prefix, cutoffMs } = this.#prefixDeletions[index] as PrefixDeletion;
-      if (seq >= before) return false;
-      if (timeMs >= cutoffMs && key.startsWith(prefix)) return true;
-    }
-    return false;
+  /** Whether the log leaves open what became of a version that lived from `from` to `to`. */
+  isUncertain(from: number, to: number): boolean {
+    const index = firstAtOrAfter(this.#unknown, from, (seq) => seq);
+    return (this.#unknown[index] ?? Number.POSITIVE_INFINITY) <= to;
   }
 
   /** Whether, at a position, the log alone says where each key began. */
   knowsOrigins(seq: number): boolean {
-    return seq < this.#firstSweep && seq < (this.#restores[0]?.seq ?? Number.POSITIVE_INFINITY);
+    return seq < this.#firstSweep && seq < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
   }
-}
-
-function firstAfter(items: readonly { seq: number }[], after: number): number {
-  return firstAtOrAfter(items, after + 1, ({ seq }) => seq);
 }
 
 /** The first index whose position is `seq` or later; the length when there is none. */

@@ -27,6 +27,8 @@ export interface WorkspaceVerificationOptions {
    * it returns is awaited, so that a caller can give way to other work.
    */
   onProgress?: (checked: number, total: number) => void | Promise<void>;
+  /** How many keys are followed at once: with more, the log is read several times. Bounds the memory. */
+  maxKeys?: number;
 }
 
 /**
@@ -62,7 +64,7 @@ async function verifyEverything(
   options: WorkspaceVerificationOptions,
 ): Promise<VerificationReport> {
   const head = await readHead(reader);
-  const check = await prepare(reader, { scope: "workspace" });
+  const check = await prepare(reader, { scope: "workspace" }, options);
   const { verifier } = check;
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
   await feed(verifier, log(), (head?.seq ?? -1) + 1, options);
@@ -78,7 +80,7 @@ async function verifyAgent(
   agentId: string,
   options: WorkspaceVerificationOptions,
 ): Promise<VerificationReport> {
-  const check = await prepare(reader, { agentId });
+  const check = await prepare(reader, { agentId }, options);
   const { verifier } = check;
   const total = await reader.get<[number | null]>(
     `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
@@ -94,9 +96,13 @@ async function verifyAgent(
   );
 }
 
-async function prepare(reader: Reader, scope: VerificationScope): Promise<StoredCheck> {
+async function prepare(
+  reader: Reader,
+  scope: VerificationScope,
+  { maxKeys }: WorkspaceVerificationOptions,
+): Promise<StoredCheck> {
   const tally = new LogTally();
-  const census = new Census(await loadTimelines(reader, scope));
+  const census = new Census(await loadTimelines(reader, scope), maxKeys);
   const verifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "beginning",

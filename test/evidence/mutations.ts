@@ -24,11 +24,16 @@ export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 export async function verifyChanged(
   connection: Connection,
   change: (connection: Connection) => void,
+  maxKeys?: number,
 ): Promise<VerificationReport> {
   connection.exec("BEGIN");
   try {
     change(connection);
-    return await verifyWorkspace(connection, { scope: "workspace" });
+    return await verifyWorkspace(
+      connection,
+      { scope: "workspace" },
+      maxKeys === undefined ? {} : { maxKeys },
+    );
   } finally {
     connection.exec("ROLLBACK");
   }
