@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { ModelAgent, type Shown } from "./model.ts";
 
-const RUNS = 80;
+const RUNS = 50;
 const TIMEOUT_MS = 120_000;
 const MAX_STEPS = 40;
 const START_MS = Date.UTC(2026, 0, 1);
