@@ -11,13 +11,14 @@ import { temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { ModelAgent, type Shown } from "./model.ts";
 
-const RUNS = 60;
+const RUNS = 50;
+const TIMEOUT_MS = 120_000;
 const MAX_STEPS = 40;
 const START_MS = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;
 const AGENTS = ["one", "two"] as const;
 /** Few, so that they meet; some are prefixes of others. */
-const KEYS = ["a", "ab", "a%", "b", "\u{10FFFF}", "\u{10FFFF}x"] as const;
+const KEYS = ["a", "ab", "b", "\u{10FFFF}"] as const;
 
 const agent = fc.constantFrom(...AGENTS);
 const key = fc.constantFrom(...KEYS);
@@ -52,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ kind: kind("delete prefix"), agent, prefix: fc.constantFrom("a", "\u{10FFFF}") }),
   },
   { weight: 3, arbitrary: fc.record({ kind: kind("checkpoint"), agent }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind("restore"), agent, pick, parts }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("restore"), agent, pick, parts }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("delete checkpoint"), agent, pick }) },
   {
     weight: 1,
@@ -174,21 +175,28 @@ function shown(entry: { key: string; value: string; created_at: string; updated_
   return { key, value, createdAt: Date.parse(entry.created_at), updatedAt: Date.parse(entry.updated_at) };
 }
 
-test("tell the same as the model, whatever happens", async () => {
-  using directory = temporaryDirectory();
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: MAX_STEPS, size: "max" }), async (steps) => {
-      let pair: Pair | null = null;
-      using real = await OpenWorkspace.make(directory.path, () => pair?.nowMs ?? START_MS);
-      pair = new Pair(real);
-      for (const one of steps) {
-        await pair.take(one);
-        await pair.compare();
-      }
-      expect(real.failures).toEqual([]);
-      const report = await verifyWorkspace(real.connection, { scope: "workspace" });
-      expect(report.problems).toEqual([]);
-    }),
-    { numRuns: RUNS },
-  );
-});
+test(
+  "tell the same as the model, whatever happens",
+  async () => {
+    using directory = temporaryDirectory();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 10, maxLength: MAX_STEPS, size: "max" }),
+        async (steps) => {
+          let pair: Pair | null = null;
+          using real = await OpenWorkspace.make(directory.path, () => pair?.nowMs ?? START_MS);
+          pair = new Pair(real);
+          for (const one of steps) {
+            await pair.take(one);
+            await pair.compare();
+          }
+          expect(real.failures).toEqual([]);
+          const report = await verifyWorkspace(real.connection, { scope: "workspace" });
+          expect(report.problems).toEqual([]);
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  },
+  TIMEOUT_MS,
+);

@@ -1,0 +1,183 @@
+/** What goes wrong inside: one operation after it wrote, or the transaction of all of them. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { verifyWorkspace } from "../../src/evidence/workspace.ts";
+import { answered, Refusal } from "../../src/workspace/operation.ts";
+import type { Job, Settled } from "../../src/workspace/perform.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
+import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+
+let directory: TemporaryDirectory;
+let workspace: OpenWorkspace;
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  workspace = await OpenWorkspace.make(directory.path);
+});
+afterEach(() => {
+  workspace[Symbol.dispose]();
+  directory[Symbol.dispose]();
+});
+
+const SECRET = "hunter2";
+const writing = (key: string, value = "v") =>
+  workspace.job("data.write", { agentId: "a", key, value, metadata: {} });
+
+/** Writes as another operation does, and then fails. */
+function failing(error: Error): Job {
+  const { run, ...job } = writing("broken", SECRET);
+  return {
+    ...job,
+    async run(tx, context) {
+      await run(tx, context);
+      throw error;
+    },
+  };
+}
+
+const codes = (settled: Settled[]) =>
+  settled.map(({ answer }) => (answer.kind === "problem" ? answer.code : answer.kind));
+const count = (table: string) => workspace.connection.get<[number]>(`SELECT count(*) FROM ${table}`)?.[0];
+const read = async (key: string) => (await workspace.perform("data.read", { agentId: "a", key })).answer;
+const problems = async () => (await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems;
+
+test("an operation that fails after it wrote costs only itself", async () => {
+  const settled = await workspace.writer.perform([
+    writing("one"),
+    failing(new Error(SECRET)),
+    writing("two"),
+  ]);
+  expect(codes(settled)).toEqual(["json", "internal", "json"]);
+  expect(settled[1]?.auditId).toBeNull();
+  expect(JSON.stringify(settled)).not.toContain(SECRET);
+  expect(workspace.failures.map(({ operation }) => operation)).toContain("data.write");
+  expect(count("events")).toBe(3);
+  expect(count("entries")).toBe(2);
+  expect((await read("broken")).kind).toBe("problem");
+  expect(bodyOf(await workspace.perform("data.read", { agentId: "a", key: "two" })).value).toBe("v");
+  expect(await problems()).toEqual([]);
+});
+
+test("so does one that fails before it wrote, one that is refused, and each of several", async () => {
+  const early: Job = { ...writing("x"), run: async () => Promise.reject(new TypeError(SECRET)) };
+  const refused: Job = { ...writing("x"), run: async () => Promise.reject(new Refusal("forbidden", "No.")) };
+  const late = failing(new Error("late"));
+  const settled = await workspace.writer.perform([
+    early,
+    writing("one"),
+    late,
+    refused,
+    late,
+    writing("two"),
+    early,
+  ]);
+  expect(codes(settled)).toEqual([
+    "internal",
+    "json",
+    "internal",
+    "forbidden",
+    "internal",
+    "json",
+    "internal",
+  ]);
+  expect(count("events")).toBe(3);
+  expect(await problems()).toEqual([]);
+});
+
+test("a refusal after a write undoes the write", async () => {
+  const settled = await workspace.writer.perform([failing(new Refusal("forbidden", "No.")), writing("one")]);
+  expect(codes(settled)).toEqual(["forbidden", "json"]);
+  expect(count("entries")).toBe(1);
+  expect(workspace.failures).toEqual([]);
+});
+
+test("an agent does not begin with an operation that failed", async () => {
+  await workspace.writer.perform([failing(new Error("late"))]);
+  expect(count("agents")).toBe(1);
+  await workspace.writer.perform([writing("one")]);
+  expect(count("agents")).toBe(2);
+  expect(await problems()).toEqual([]);
+});
+
+test("an event that cannot be recorded: what it was about did not happen", async () => {
+  const unrecordable: Job = {
+    ...writing("x"),
+    async run(tx, context) {
+      await writing("unrecorded").run(tx, context);
+      return answered(null, { n: Number.NaN }, "{}");
+    },
+  };
+  const settled = await workspace.writer.perform([unrecordable, writing("one")]);
+  expect(codes(settled)).toEqual(["internal", "json"]);
+  expect((await read("unrecorded")).kind).toBe("problem");
+  expect(await problems()).toEqual([]);
+});
+
+test("a full disk: all that shared the transaction are told so, and afterwards writes go on", async () => {
+  await workspace.writer.perform([writing("before")]);
+  const pages = workspace.connection.get<[number]>("PRAGMA page_count")?.[0] as number;
+  workspace.connection.exec(`PRAGMA max_page_count = ${pages + 2}`);
+  const large = "x".repeat(100_000);
+  const settled = await workspace.writer.perform([writing("one"), writing("two", large), writing("three")]);
+  expect(codes(settled)).toEqual(["unavailable", "unavailable", "unavailable"]);
+  expect(count("events")).toBe(2);
+  expect(count("entries")).toBe(1);
+  workspace.connection.exec("PRAGMA max_page_count = 1073741823");
+  expect(codes(await workspace.writer.perform([writing("one"), writing("two", large)]))).toEqual([
+    "json",
+    "json",
+  ]);
+  expect(count("events")).toBe(4);
+  expect(await problems()).toEqual([]);
+});
+
+test("a file that takes no writes for a while", async () => {
+  workspace.connection.exec("PRAGMA query_only = ON");
+  expect(codes(await workspace.writer.perform([writing("one"), writing("two")]))).toEqual([
+    "unavailable",
+    "unavailable",
+  ]);
+  workspace.connection.exec("PRAGMA query_only = OFF");
+  expect(codes(await workspace.writer.perform([writing("one")]))).toEqual(["json"]);
+  expect(await problems()).toEqual([]);
+});
+
+test("another process holds the file: nothing is written, and afterwards writes go on", async () => {
+  using other = new OpenWorkspace(workspace.path);
+  workspace.connection.exec("PRAGMA busy_timeout = 1");
+  other.connection.exec("BEGIN IMMEDIATE");
+  expect(codes(await workspace.writer.perform([writing("one")]))).toEqual(["unavailable"]);
+  other.connection.exec("ROLLBACK");
+  expect(codes(await workspace.writer.perform([writing("one")]))).toEqual(["json"]);
+  expect(await problems()).toEqual([]);
+});
+
+test("two writers on one file take turns, and nothing forks", async () => {
+  using other = new OpenWorkspace(workspace.path);
+  for (let i = 0; i < 50; i++) {
+    const writer = i % 3 === 0 ? other : workspace;
+    const body = bodyOf(
+      await writer.perform("data.write", {
+        agentId: i % 2 ? "a" : "b",
+        key: `k${i}`,
+        value: "v",
+        metadata: {},
+      }),
+    );
+    expect(body.allowed).toBe(true);
+    if (i % 10 === 0) await writer.perform("config.update", { agentId: "a", config: { i } });
+    if (i % 7 === 0) await other.perform("checkpoint.create", { agentId: "a", label: null, metadata: {} });
+  }
+  expect(other.writer.headSeq + workspace.writer.headSeq).toBeGreaterThan(100);
+  expect(await problems()).toEqual([]);
+});
+
+test("a head that is not the one that was written: the workspace is not written any more", async () => {
+  await workspace.writer.perform([writing("one")]);
+  workspace.connection.exec(
+    "CREATE TEMP TRIGGER meddle AFTER INSERT ON main.events BEGIN UPDATE events SET hash = 'x' WHERE seq = new.seq; END",
+  );
+  expect(codes(await workspace.writer.perform([writing("two")]))).toEqual(["unavailable"]);
+  workspace.connection.exec("DROP TRIGGER meddle");
+  expect(codes(await workspace.writer.perform([writing("two")]))).toEqual(["json"]);
+  expect(await problems()).toEqual([]);
+});
