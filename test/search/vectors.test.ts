@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { editDistance } from "../../src/search/edit-distance.ts";
 import { loadModel } from "../../src/search/model.ts";
+import { tokenize } from "../../src/search/tokenize.ts";
 import { VectorRows } from "../../src/search/vector-rows.ts";
 import { encodeWordVectors, WordVectors } from "../../src/search/word-vectors.ts";
 
@@ -89,6 +90,13 @@ describe("word vectors", () => {
     expect(() => new WordVectors(file.slice(0, -1))).toThrow("cut short");
     expect(() => new WordVectors(file.slice(0, 3))).toThrow("not a word vector file");
     expect(() => new WordVectors(new Uint8Array(64))).toThrow("not a word vector file");
+  });
+
+  test("the tokenizer spells words as the built-in model does", () => {
+    const { vectors } = loadModel().words;
+    const list = new TextDecoder().decode(vectors.wordBytes).trimEnd().split("\n");
+    expect(list).toHaveLength(vectors.size);
+    expect(list.filter((word) => tokenize(word).at(-1) !== word)).toEqual([]);
   });
 
   test("the built-in model knows what words mean", () => {
