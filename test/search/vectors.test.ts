@@ -42,6 +42,24 @@ describe("vector rows", () => {
     });
   }
 
+  test("rows that lie in many chunks, taken out of order, are all compared", () => {
+    const { arena } = loadModel();
+    const other = new VectorRows(arena, 96);
+    const rows = new VectorRows(arena, 96);
+    const vector = new Float32Array(96);
+    for (let i = 0; i < 10_000; i++) {
+      vector.fill(0).fill(1, i % 96, (i % 96) + 1);
+      rows.add(vector, i);
+      if (i % 300 === 0) for (let k = 0; k < 150; k++) other.add(vector, 0);
+    }
+    other.close();
+    rows.setQuery(vector.fill(0).fill(1, 7, 8));
+    const best = new Float32Array(10_000);
+    rows.scan(best);
+    expect([...best.keys()].filter((i) => (best[i] as number) > 0.99 !== (i % 96 === 7))).toEqual([]);
+    rows.close();
+  });
+
   test("opposite extremes do not overflow", () => {
     const rows = new VectorRows(loadModel().arena, 4096);
     rows.add(new Float32Array(4096).fill(5), 0);
