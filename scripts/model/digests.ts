@@ -8,6 +8,6 @@ export const INPUT_DIGESTS: Readonly<Record<string, string>> = {
 };
 
 export const OUTPUT_DIGESTS: Readonly<Record<string, string>> = {
-  "kernel.wasm": "a54cb60ae0790bd64804ad1115f7b0ea89c6b0a63760572c31260831126d915b",
+  "kernel.wasm": "892a4ad67346d58d11541af0bb358e74dbbca780581739328e0ded5353fe0872",
   "words.bin": "fc2b15b47dd9a7921e0fa40de8b15f41180058d1b0dd3a65e4f7db1984f7ec28",
 };

@@ -65,8 +65,12 @@ export class Bm25 {
             const strength = strengths[m] as number;
             const now = frequency[term] as number;
             // A guess counts once however often it occurs.
-            if (strength === 1) frequency[term] = now + weight;
-            else frequency[term] = Math.max(now, weight < 1 ? strength * weight : strength);
+            if (strength === 1) {
+              frequency[term] = now + weight;
+            } else {
+              const guess = weight < 1 ? strength * weight : strength;
+              if (guess > now) frequency[term] = guess;
+            }
           }
         }
         if (!touched) continue;

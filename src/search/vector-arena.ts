@@ -1,16 +1,23 @@
-/** Bytes of a chunk, the unit in which rows are kept, found again and given back. */
-export const CHUNK_BYTES = 16_384;
-/** Largest number of dimensions: a row must fit a quarter of a chunk, its query half of one. */
+/**
+ * Bytes of a chunk, the unit in which rows are taken and given back: a multiple of the sizes of rows
+ * that occur (96, 256, 384, 512, 768, 1024, 1536, 3072 …), so that neighbouring chunks can be scanned
+ * as one.
+ */
+export const CHUNK_BYTES = 12_288;
+/** Largest number of dimensions: three rows to a chunk. */
 export const MAX_DIMENSIONS = 4096;
+/** Rows that one scan can take. */
+export const MAX_SCAN_ROWS = 4096;
 /** The query's numbers lie between plus and minus this, so that no sum overflows. */
 export const QUERY_RANGE = 2047;
 
 const PAGE_BYTES = 65_536;
-const CHUNKS_PER_PAGE = PAGE_BYTES / CHUNK_BYTES;
+/** The beginning is the kernel's own: the query, then the products. Chunks follow. */
 const QUERY_AT = 0;
-const OUT_AT = CHUNK_BYTES;
-/** The first page is the kernel's own: the query, then the products. */
-const FIRST_CHUNK = CHUNKS_PER_PAGE;
+const OUT_AT = QUERY_AT + MAX_DIMENSIONS * 2;
+const CHUNKS_AT = OUT_AT + MAX_SCAN_ROWS * 4;
+/** Memory grows by at least this share of itself, so that it grows seldom. */
+const GROWTH = 1 / 8;
 
 type DotRows = (rows: number, count: number, stride: number, query: number, out: number) => void;
 
@@ -31,16 +38,16 @@ export class VectorArena {
     this.#memory = memory as WebAssembly.Memory;
     this.#dotRows = dot_rows as DotRows;
     this.#refresh();
+    for (let chunk = this.#chunkCount() - 1; chunk >= 0; chunk--) this.#free.push(chunk);
   }
 
   /** Takes a chunk, filled with zeros, and returns its number. Throws a RangeError when memory is exhausted. */
   take(): number {
     if (this.#free.length === 0) {
-      const page = this.#memory.buffer.byteLength / PAGE_BYTES;
-      const pages = Math.max(1, page >> 3);
-      this.#memory.grow(pages);
+      const before = this.#chunkCount();
+      this.#memory.grow(Math.max(1, Math.ceil((this.#bytes.length / PAGE_BYTES) * GROWTH)));
       this.#refresh();
-      for (let i = (page + pages) * CHUNKS_PER_PAGE - 1; i >= page * CHUNKS_PER_PAGE; i--) this.#free.push(i);
+      for (let chunk = this.#chunkCount() - 1; chunk >= before; chunk--) this.#free.push(chunk);
     }
     return this.#free.pop() as number;
   }
@@ -48,14 +55,14 @@ export class VectorArena {
   /** Gives chunks back. Whoever does must not use them again. */
   give(chunks: readonly number[]): void {
     for (const chunk of chunks) {
-      this.#bytes.fill(0, chunk * CHUNK_BYTES, (chunk + 1) * CHUNK_BYTES);
+      this.#bytes.fill(0, addressOf(chunk), addressOf(chunk + 1));
       this.#free.push(chunk);
     }
   }
 
   /** The bytes of a row, valid until the next `take`. */
   row(chunk: number, row: number, stride: number): Int8Array {
-    const at = chunk * CHUNK_BYTES + row * stride;
+    const at = addressOf(chunk) + row * stride;
     return this.#bytes.subarray(at, at + stride);
   }
 
@@ -64,16 +71,26 @@ export class VectorArena {
     new Int16Array(this.#memory.buffer, QUERY_AT, query.length).set(query);
   }
 
-  /** The dot products of the query with `count` rows of a chunk, valid until the next call. */
+  /**
+   * The dot products of the query with `count` rows from one of a chunk on, `MAX_SCAN_ROWS` at most;
+   * valid until the next call. They may run on into the chunk of the next number, if rows fill chunks.
+   */
   scan(chunk: number, firstRow: number, count: number, stride: number): Int32Array {
-    this.#dotRows(chunk * CHUNK_BYTES + firstRow * stride, count, stride, QUERY_AT, OUT_AT);
+    this.#dotRows(addressOf(chunk) + firstRow * stride, count, stride, QUERY_AT, OUT_AT);
     return this.#products;
+  }
+
+  /** How many chunks the memory has room for. */
+  #chunkCount(): number {
+    return Math.max(0, Math.floor((this.#bytes.length - CHUNKS_AT) / CHUNK_BYTES));
   }
 
   #refresh(): void {
     this.#bytes = new Int8Array(this.#memory.buffer);
-    this.#products = new Int32Array(this.#memory.buffer, OUT_AT, CHUNK_BYTES / 16);
-    if (this.#bytes.length / CHUNK_BYTES < FIRST_CHUNK)
-      throw new Error("the kernel's memory lacks its first page");
+    this.#products = new Int32Array(this.#memory.buffer, OUT_AT, MAX_SCAN_ROWS);
   }
+}
+
+function addressOf(chunk: number): number {
+  return CHUNKS_AT + chunk * CHUNK_BYTES;
 }

@@ -1,7 +1,7 @@
 import type { Range } from "./entry-slots.ts";
 import { growF32, growU32 } from "./growable.ts";
 import type { VectorArena } from "./vector-arena.ts";
-import { CHUNK_BYTES, MAX_DIMENSIONS, QUERY_RANGE } from "./vector-arena.ts";
+import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE } from "./vector-arena.ts";
 
 /** Rows are padded to a multiple of what the kernel reads at once. */
 const STEP = 16;
@@ -79,19 +79,28 @@ export class VectorRows {
     this.#arena.setQuery(this.#query);
     const scale = this.#scale;
     const slots = this.#slot;
-    const perChunk = this.#perChunk;
     const queryScale = this.#queryScale;
-    for (let row = first; row < first + count; ) {
-      const within = row % perChunk;
-      const end = Math.min(row - within + perChunk, first + count);
-      const chunk = this.#chunks[(row - within) / perChunk] as number;
-      const products = this.#arena.scan(chunk, within, end - row, this.#stride);
+    const last = first + count;
+    for (let row = first; row < last; ) {
+      const within = row % this.#perChunk;
+      const chunk = (row - within) / this.#perChunk;
+      const end = Math.min(last, (chunk + this.#adjacentChunks(chunk)) * this.#perChunk);
+      const products = this.#arena.scan(this.#chunks[chunk] as number, within, end - row, this.#stride);
       for (let i = 0; row < end; i++, row++) {
         const cosine = (products[i] as number) * (scale[row] as number) * queryScale;
         const slot = slots[row] as number;
         if (cosine > (best[slot] as number)) best[slot] = cosine;
       }
     }
+  }
+
+  /** How many chunks from this one on can be scanned as one: neighbours in memory, within what a scan takes. */
+  #adjacentChunks(first: number): number {
+    if (this.#perChunk * this.#stride !== CHUNK_BYTES) return 1;
+    const most = Math.min(this.#chunks.length - first, Math.floor(MAX_SCAN_ROWS / this.#perChunk));
+    let count = 1;
+    while (count < most && this.#chunks[first + count] === (this.#chunks[first] as number) + count) count++;
+    return count;
   }
 
   /** Gives the memory back. The rows must not be used afterwards. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { editDistance } from "../../src/search/edit-distance.ts";
 import { loadModel } from "../../src/search/model.ts";
+import { tokenize } from "../../src/search/tokenize.ts";
 import { VectorRows } from "../../src/search/vector-rows.ts";
 import { encodeWordVectors, WordVectors } from "../../src/search/word-vectors.ts";
 
@@ -40,6 +41,24 @@ describe("vector rows", () => {
       rows.close();
     });
   }
+
+  test("rows that lie in many chunks, taken out of order, are all compared", () => {
+    const { arena } = loadModel();
+    const other = new VectorRows(arena, 96);
+    const rows = new VectorRows(arena, 96);
+    const vector = new Float32Array(96);
+    for (let i = 0; i < 10_000; i++) {
+      vector.fill(0).fill(1, i % 96, (i % 96) + 1);
+      rows.add(vector, i);
+      if (i % 300 === 0) for (let k = 0; k < 150; k++) other.add(vector, 0);
+    }
+    other.close();
+    rows.setQuery(vector.fill(0).fill(1, 7, 8));
+    const best = new Float32Array(10_000);
+    rows.scan(best);
+    expect([...best.keys()].filter((i) => (best[i] as number) > 0.99 !== (i % 96 === 7))).toEqual([]);
+    rows.close();
+  });
 
   test("opposite extremes do not overflow", () => {
     const rows = new VectorRows(loadModel().arena, 4096);
@@ -89,6 +108,13 @@ describe("word vectors", () => {
     expect(() => new WordVectors(file.slice(0, -1))).toThrow("cut short");
     expect(() => new WordVectors(file.slice(0, 3))).toThrow("not a word vector file");
     expect(() => new WordVectors(new Uint8Array(64))).toThrow("not a word vector file");
+  });
+
+  test("the tokenizer spells words as the built-in model does", () => {
+    const { vectors } = loadModel().words;
+    const list = new TextDecoder().decode(vectors.wordBytes).trimEnd().split("\n");
+    expect(list).toHaveLength(vectors.size);
+    expect(list.filter((word) => tokenize(word).at(-1) !== word)).toEqual([]);
   });
 
   test("the built-in model knows what words mean", () => {
