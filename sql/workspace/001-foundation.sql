@@ -43,6 +43,22 @@ CREATE TABLE tiles (
   PRIMARY KEY (level, tile)
 ) STRICT;
 
+-- The keys that seal this log: the first is named by the genesis, later ones by seal.rotate_key events,
+-- each by the SHA-256 of its raw bytes. The newest one seals.
+CREATE TABLE seal_keys (
+  announced_seq  INTEGER PRIMARY KEY,  -- the event that names it
+  verifier_key   TEXT    NOT NULL      -- C2SP signed-note form; its name is the origin of the seals
+) STRICT;
+
+-- Seals: signed heads of the tree (C2SP tlog-checkpoint), in the order in which they were made.
+CREATE TABLE seals (
+  id       INTEGER PRIMARY KEY,
+  size     INTEGER NOT NULL,  -- events that it covers: 0 to size - 1
+  note     TEXT    NOT NULL,  -- the signed note, verbatim, with the cosignatures of witnesses
+  made_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX seals_by_size ON seals (size);
+
 -- One row for each agent that began, and one for the workspace's own chain (agent_id NULL).
 CREATE TABLE agents (
   first_seq    INTEGER PRIMARY KEY,  -- position of its first event; names the agent in this file

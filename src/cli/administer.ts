@@ -2,6 +2,7 @@
 import { Administration } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { existingDataDirectory, prepareDataDirectory } from "../datadir/prepare.ts";
+import { sealKeySource } from "../datadir/seal-key.ts";
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import { loadSettings } from "../settings/load.ts";
 import { settingFlags } from "./options.ts";
@@ -21,12 +22,16 @@ export async function administer<T>(
 ): Promise<T> {
   const { settings } = loadSettings(settingFlags(options));
   if (!first) existingDataDirectory(settings.data_dir);
-  const directory = prepareDataDirectory(settings.data_dir);
+  const directory = prepareDataDirectory(settings.data_dir, { ownKey: settings.seal_key === null });
   using control = ControlDatabase.open(directory);
   const random = new RandomPool();
   const administration = new Administration({
     control,
-    recorder: workspaceRecorder(directory),
+    recorder: workspaceRecorder(directory, {
+      key: sealKeySource(directory, settings.seal_key),
+      hostnames: settings.hostnames,
+      onUnsealed: (reason) => process.stderr.write(`governd: recorded, but not sealed: ${reason}\n`),
+    }),
     clock: systemClock,
     ids: new IdSource(systemClock, random),
     random,

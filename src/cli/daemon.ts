@@ -6,6 +6,7 @@ import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { prepareDataDirectory } from "../datadir/prepare.ts";
+import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
 import type { Address, Settings } from "../settings/schema.ts";
 import { formatAddress } from "../settings/values.ts";
@@ -37,7 +38,9 @@ export interface Daemon extends AsyncDisposable {
  */
 export async function startDaemon(settings: Settings, clock: Clock, logger: Logger): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
-  const directory = prepareDataDirectory(settings.data_dir);
+  const directory = prepareDataDirectory(settings.data_dir, { ownKey: settings.seal_key === null });
+  // A key that cannot be read is better known now than at the first seal.
+  readSealKey(sealKeySource(directory, settings.seal_key));
   stack.use(lockDataDirectory(directory));
   const control = stack.use(ControlDatabase.open(directory));
   const authenticator = stack.use(

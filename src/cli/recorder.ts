@@ -1,40 +1,83 @@
 /** Writes a workspace's own events straight to its file, beside a running daemon or before its first start. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { WorkspaceEvent, WorkspaceRecorder } from "../control/recorder.ts";
-import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
-import { readSealKey } from "../datadir/seal-key.ts";
+import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
+import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
 import { Failure } from "../failure.ts";
+import { verifierKey } from "../log/note.ts";
+import { SealKeyring } from "../seals/keyring.ts";
+import { newOrigin } from "../seals/options.ts";
+import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { answered } from "../workspace/operation.ts";
 import { WorkspaceWriter } from "../workspace/perform.ts";
 
-/** The recorder of a process that owns no workspaces. */
-export function workspaceRecorder(directory: DataDirectory): WorkspaceRecorder {
+/** What a recorder needs besides the directory. */
+export interface RecorderOptions {
+  key: SealKeySource;
+  hostnames: readonly string[];
+  /** Told when what was recorded could not be sealed; a daemon on the directory seals it later. */
+  onUnsealed(reason: string): void;
+}
+
+/** The recorder of a process that owns no workspaces. It seals what it appends. */
+export function workspaceRecorder(
+  directory: DataDirectory,
+  options: Partial<RecorderOptions> = {},
+): WorkspaceRecorder {
+  const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
+  const write = (workspaceId: string, work: (writer: WorkspaceWriter) => Promise<void>) =>
+    withWriter(directory, key, workspaceId, async (writer) => {
+      await work(writer);
+      await sealNow(writer, onUnsealed);
+    });
   return {
     async create({ id, name, actor }) {
-      const { publicBytes } = readSealKey(directory);
-      const signingKey = createHash("sha256").update(publicBytes).digest("hex");
-      await createWorkspaceFile(workspaceFile(directory, id), { workspaceId: id, name, actor, signingKey });
+      const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey(key).publicBytes);
+      await createWorkspaceFile(workspaceFile(directory, id), { workspaceId: id, name, actor, sealKey });
+      await write(id, async () => {});
     },
-    async record(workspaceId, event) {
-      const path = workspaceFile(directory, workspaceId);
-      // Opening would make an empty database where there is none.
-      if (!existsSync(path)) {
-        throw new Failure(
-          "data_directory_unusable",
-          `The workspace's file ${path} is missing: restore it from a backup.`,
-        );
-      }
-      const writer = new WorkspaceWriter(openWorkspaceFile(path));
-      try {
-        await append(writer, event);
-      } finally {
-        writer.close();
-      }
-    },
+    record: (workspaceId, event) => write(workspaceId, (writer) => append(writer, event)),
   };
+}
+
+/** Opens a workspace that is there as its writer, beside a daemon, if need be. */
+export async function withWriter<T>(
+  directory: DataDirectory,
+  key: SealKeySource,
+  workspaceId: string,
+  work: (writer: WorkspaceWriter) => Promise<T>,
+): Promise<T> {
+  const path = workspaceFile(directory, workspaceId);
+  // Opening would make an empty database where there is none.
+  if (!existsSync(path)) {
+    throw new Failure(
+      "data_directory_unusable",
+      `The workspace's file ${path} is missing: restore it from a backup.`,
+    );
+  }
+  const connection = openWorkspaceFile(path);
+  const sealer = new WorkspaceSealer({
+    keyring: new SealKeyring(key),
+    file: sealFile(directory, workspaceId),
+  });
+  const writer = new WorkspaceWriter(connection, { sealer });
+  try {
+    await sealer.load(connection);
+    return await work(writer);
+  } finally {
+    writer.close();
+  }
+}
+
+/** What was recorded stays so, sealed or not: it is reported, and does not undo what was done. */
+async function sealNow(writer: WorkspaceWriter, onUnsealed: (reason: string) => void): Promise<void> {
+  try {
+    await writer.seal();
+  } catch (error) {
+    onUnsealed(error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function append(writer: WorkspaceWriter, { operation, actor, details }: WorkspaceEvent): Promise<void> {

@@ -7,6 +7,7 @@ import type { AppDeps } from "../http/pipeline.ts";
 import { startServer } from "../http/server.ts";
 import { TrustedProxies } from "../http/trusted-proxy.ts";
 import { type Clock, RandomPool, systemClock } from "../ids.ts";
+import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/schema.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import type { Serve } from "./listener.ts";
@@ -41,6 +42,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: SEARCH_MEMORY_BYTES,
       threads: settings.threads,
+      sealing: sealingOptions(directory, settings),
       onFailure: ({ where, name, frames }) =>
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") }),
     }),

@@ -24,7 +24,7 @@ export function addWorkspaceCommands(program: Command, session: Session): void {
     .description("list all workspaces, oldest first")
     .option("--json", "print JSON")
     .action((options: { json?: boolean }) => showWorkspaces(session, options));
-  addSettingOptions(create, ["data_dir"]);
+  addSettingOptions(create, ["data_dir", "hostnames", "seal_key"]);
   addSettingOptions(list, ["data_dir"]);
 }
 

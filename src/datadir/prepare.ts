@@ -11,10 +11,11 @@ const HARMLESS = new Set(["lost+found"]);
 
 /**
  * Makes the data directory with its signing key, unless it is there. Safe to run by several processes at
- * once: all of them end with the same directory and the same key.
+ * once: all of them end with the same directory and the same key. Without `ownKey`, the key is kept
+ * elsewhere and none is made.
  * @throws {Failure} `data_directory_unusable` when it cannot be made, read or written, or is something else's.
  */
-export function prepareDataDirectory(root: string): DataDirectory {
+export function prepareDataDirectory(root: string, { ownKey = true } = {}): DataDirectory {
   const directory = dataDirectory(root);
   try {
     const made = makePrivateDirectory(root);
@@ -25,7 +26,7 @@ export function prepareDataDirectory(root: string): DataDirectory {
       makePrivateDirectory(path);
       tighten(path);
     }
-    ensureSealKey(directory);
+    if (ownKey) ensureSealKey(directory);
   } catch (error) {
     if (error instanceof Failure || systemCode(error) === undefined) throw error;
     throw new Failure(

@@ -1,10 +1,12 @@
 /**
  * The Ed25519 key pair that signs seals: `keys/seal.key` (PKCS #8, RFC 8410, in PEM, mode 0600) and its
- * public half `keys/seal.pub` (SubjectPublicKeyInfo in PEM), which auditors get.
+ * public half `keys/seal.pub` (SubjectPublicKeyInfo in PEM), which auditors get. The setting `seal_key`
+ * puts the private key elsewhere: another file, or the PEM itself in the environment.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { Failure } from "../failure.ts";
+import { Failure, systemCode, systemReason } from "../failure.ts";
+import { PEM_BEGINNING } from "../settings/values.ts";
 import type { DataDirectory } from "./layout.ts";
 import { createPrivateFile } from "./private-files.ts";
 
@@ -16,30 +18,62 @@ export interface SealKey {
   publicBytes: Uint8Array;
 }
 
+/** Where the private key is. Plain data: it is passed on to threads. */
+export type SealKeySource = { kind: "file"; path: string } | { kind: "pem"; pem: string };
+
+/** Where the key is by the setting `seal_key` (null: in the data directory). */
+export function sealKeySource(directory: DataDirectory, setting: string | null): SealKeySource {
+  if (setting === null) return { kind: "file", path: directory.sealKey };
+  return setting.startsWith(PEM_BEGINNING) ? { kind: "pem", pem: setting } : { kind: "file", path: setting };
+}
+
+/** A fresh private key in PEM. */
+export function newSealKey(): string {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+}
+
+/** A public key in PEM, as auditors get it. */
+export function publicPem({ publicKey }: SealKey): string {
+  return publicKey.export({ format: "pem", type: "spki" }).toString();
+}
+
 /** Makes the key pair unless it is there. Whoever comes first makes it; everybody else finds it. */
 export function ensureSealKey(directory: DataDirectory): void {
-  if (!existsSync(directory.sealKey)) {
-    const { privateKey } = generateKeyPairSync("ed25519");
-    createPrivateFile(directory.sealKey, privateKey.export({ format: "pem", type: "pkcs8" }).toString());
-  }
+  if (!existsSync(directory.sealKey)) createPrivateFile(directory.sealKey, newSealKey());
   if (!existsSync(directory.sealPublicKey)) {
-    const { publicKey } = readSealKey(directory);
-    createPrivateFile(directory.sealPublicKey, publicKey.export({ format: "pem", type: "spki" }).toString());
+    createPrivateFile(
+      directory.sealPublicKey,
+      publicPem(readSealKey({ kind: "file", path: directory.sealKey })),
+    );
   }
 }
 
 /**
  * Reads the key pair.
- * @throws {Failure} `data_directory_unusable` when it is not an Ed25519 key in PEM.
+ * @throws {Failure} `data_directory_unusable` when it is not there or not an Ed25519 key in PEM.
  */
-export function readSealKey(directory: DataDirectory): SealKey {
-  const privateKey = parsePrivateKey(readFileSync(directory.sealKey, "utf8"), directory.sealKey);
+export function readSealKey(source: SealKeySource): SealKey {
+  const where = source.kind === "pem" ? "The setting seal_key" : source.path;
+  const privateKey = parsePrivateKey(source.kind === "pem" ? source.pem : readKeyFile(source.path), where);
   const publicKey = createPublicKey(privateKey);
   const { x } = publicKey.export({ format: "jwk" });
   return { privateKey, publicKey, publicBytes: Buffer.from(x as string, "base64url") };
 }
 
-function parsePrivateKey(pem: string, path: string): KeyObject {
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Failure(
+      "data_directory_unusable",
+      `Cannot read the sealing key ${path}: ${systemReason(error)}.`,
+      systemCode(error) === undefined ? undefined : { cause: error },
+    );
+  }
+}
+
+function parsePrivateKey(pem: string, where: string): KeyObject {
   try {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
@@ -49,6 +83,6 @@ function parsePrivateKey(pem: string, path: string): KeyObject {
   }
   throw new Failure(
     "data_directory_unusable",
-    `${path} is not an Ed25519 private key in PEM (PKCS #8): put the right file back from a backup.`,
+    `${where} is not an Ed25519 private key in PEM (PKCS #8): put the right one back from a backup.`,
   );
 }

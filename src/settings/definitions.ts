@@ -61,6 +61,12 @@ export const DEFINITIONS: readonly Definition[] = [
     () => 10_000,
     "a workspace is sealed this long after its first unsealed event",
   ),
+  define(
+    "seal_key",
+    values.privateKey,
+    () => null,
+    "the key that signs seals: a file, or in the environment its PEM itself (default: in the data directory)",
+  ),
   define("rate_limit", values.integer, () => 0, "requests per second for each API key; 0 is no limit"),
   define("max_body", values.size, () => 2 * 1024 * 1024, "largest request body"),
   define(

@@ -30,6 +30,7 @@ export const SettingsSchema = Type.Object({
   hostnames: Type.Array(Type.String()),
   signup: Type.Enum(["invite", "open", "closed"]),
   seal_interval: Type.Integer({ minimum: SEAL_INTERVAL_MIN_MS, maximum: SEAL_INTERVAL_MAX_MS }),
+  seal_key: Type.Union([Type.String({ minLength: 1 }), Type.Null()]),
   rate_limit: Type.Integer({ minimum: 0, maximum: RATE_LIMIT_MAX }),
   max_body: Type.Integer({ minimum: BODY_MIN_BYTES, maximum: BODY_MAX_BYTES }),
   threads: Type.Integer({ minimum: 1, maximum: THREADS_MAX }),

@@ -17,6 +17,9 @@ export interface Kind<T> {
   show(value: T): string | number | string[];
 }
 
+/** What a PEM text begins with (RFC 7468). */
+export const PEM_BEGINNING = "-----BEGIN ";
+
 const DURATION = /^(\d{1,9})\s*(ms|s|m|h|d)$/;
 const DURATION_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SIZE = /^(\d{1,12})\s*(B|KiB|MiB|GiB)$/;
@@ -112,6 +115,16 @@ export const optionalPath: Kind<string | null> = {
   metavar: "path",
   read: path.read,
   show: (value) => value ?? "",
+};
+
+/** A private key: the path of its file, or its PEM text, which is never shown. */
+export const privateKey: Kind<string | null> = {
+  metavar: "path",
+  read: (raw, base) =>
+    typeof raw === "string" && raw.trim().startsWith(PEM_BEGINNING)
+      ? `${raw.trim()}\n`
+      : path.read(raw, base),
+  show: (value) => (value?.startsWith(PEM_BEGINNING) ? "********" : (value ?? "")),
 };
 
 export function choice<T extends string>(...words: readonly T[]): Kind<T> {

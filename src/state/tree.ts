@@ -87,3 +87,10 @@ export async function treeRoot(reader: Reader, size: number): Promise<Uint8Array
   }
   return foldSubtrees(subtrees);
 }
+
+/** Stores what is not stored yet of the tiles of the first `size` events: for who reads the tree midway. */
+export async function storeTilesUpTo(tx: Transaction, size: number): Promise<void> {
+  const row = await tx.get<[number | null]>("SELECT max(tile) FROM tiles WHERE level = 0");
+  const stored = row?.[0] ?? null;
+  await storeTiles(tx, stored === null ? 0 : (stored + 1) * TILE_WIDTH, size);
+}

@@ -2,7 +2,11 @@
  * What the main thread and the others say to each other. Groups of operations and of replies travel
  * as one JSON text each: one message per burst, and cheaper to pass between threads than objects.
  */
+import { Failure } from "../failure.ts";
 import type { JsonValue } from "../json.ts";
+import type { SealingOptions } from "../seals/options.ts";
+import { SealRefused } from "../seals/sealer.ts";
+import type { StoredSeal } from "../state/seals.ts";
 import type { OperationInputs, OperationName, Principal } from "../workspace/contract.ts";
 import type { Answer } from "../workspace/operation.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
@@ -15,6 +19,8 @@ export interface ThreadOptions {
   clockOffsetMs: number;
   /** What the search indexes of one thread may occupy, bytes. */
   searchMemoryBytes: number;
+  /** How workspaces are sealed. */
+  sealing: SealingOptions;
 }
 
 /** One operation on its way to the thread that owns its workspace. */
@@ -47,6 +53,7 @@ export interface FailureReport {
 export type FromWriter =
   | { kind: "ready" }
   | { kind: "replies"; replies: ReplyMessage[] }
+  | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   | { kind: "failure"; failure: FailureReport }
   | { kind: "closed" };
 
@@ -81,6 +88,10 @@ const MAX_FRAMES = 12;
 export function reportFailure(where: string, error: unknown): FailureReport {
   const { name, code, stack } = error as { name?: unknown; code?: unknown; stack?: unknown };
   const frames = typeof stack === "string" ? stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
+  // These words are ours, and tell the operator what to do.
+  if (error instanceof SealRefused || error instanceof Failure) {
+    return { where, name: `${error.name}: ${error.message}`, frames: [] };
+  }
   return {
     where,
     name: [name, code].filter((part) => typeof part === "string").join(" ") || typeof error,

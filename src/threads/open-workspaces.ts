@@ -43,6 +43,13 @@ export class OpenWorkspaces<T extends Closable> {
     this.#held.delete(workspaceId);
   }
 
+  /** Those that {@link closeIdle} would close; using one keeps it open. */
+  idle(nowMs: number): string[] {
+    return [...this.#held]
+      .filter(([, { usedAtMs }]) => usedAtMs + this.limits.idleMs < nowMs)
+      .map(([workspaceId]) => workspaceId);
+  }
+
   closeIdle(nowMs: number): void {
     this.#closeOldest((_count, usedAtMs) => usedAtMs + this.limits.idleMs < nowMs);
   }

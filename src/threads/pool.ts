@@ -16,14 +16,13 @@ import {
   type WorkspaceClient,
 } from "../workspace/contract.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
-import type { FailureReport, ReplyMessage, ThreadOptions } from "./messages.ts";
+import type { ReplyMessage, ThreadOptions } from "./messages.ts";
 import { ReaderThread } from "./reader-thread.ts";
-import { type Rejection, WriterThread } from "./writer-thread.ts";
+import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
-export interface PoolOptions extends ThreadOptions {
+export interface PoolOptions extends ThreadOptions, ThreadEvents {
   /** Workspace threads; as many reader threads are started when first needed. */
   threads: number;
-  onFailure(failure: FailureReport): void;
 }
 
 /** What overload or a stop tells the client. */
@@ -136,8 +135,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 }
 
 /** What a thread is told: no functions, which cannot be passed on. */
-function threadOptions({ workspacesDir, clockOffsetMs, searchMemoryBytes }: PoolOptions): ThreadOptions {
-  return { workspacesDir, clockOffsetMs, searchMemoryBytes };
+function threadOptions(options: PoolOptions): ThreadOptions {
+  const { workspacesDir, clockOffsetMs, searchMemoryBytes, sealing } = options;
+  return { workspacesDir, clockOffsetMs, searchMemoryBytes, sealing };
 }
 
 function rejection(reason: Rejection): ProblemReply {

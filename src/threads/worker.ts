@@ -5,6 +5,10 @@
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../ids.ts";
+import { SealKeyring } from "../seals/keyring.ts";
+import { sealFilePath } from "../seals/options.ts";
+import { SealSchedule } from "../seals/schedule.ts";
+import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
@@ -29,7 +33,12 @@ const UPKEEP_INTERVAL_MS = 30_000;
 const UNREADABLE =
   "The workspace's file cannot be opened; nothing was changed. The server's log names it; `governd verify` examines it.";
 
-const { workspacesDir, clockOffsetMs } = workerData as ThreadOptions;
+/** A workspace that could not be sealed is tried again after this long. */
+const SEAL_RETRY_MS = 60_000;
+/** What sealing may take of the time that a stop has. What is left is sealed at the next start. */
+const LAST_SEALS_MS = 4_000;
+
+const { workspacesDir, clockOffsetMs, sealing } = workerData as ThreadOptions;
 const clock = () => systemClock() + clockOffsetMs;
 
 const post = (message: FromWriter): void => parentPort?.postMessage(JSON.stringify(message));
@@ -37,6 +46,8 @@ const post = (message: FromWriter): void => parentPort?.postMessage(JSON.stringi
 interface Open {
   connection: Connection;
   writer: WorkspaceWriter;
+  /** Resolves when its seals are taken up; nothing is done with it before. */
+  ready: Promise<void>;
   close(): void;
 }
 
@@ -46,8 +57,40 @@ function openWorkspace(workspaceId: string): Open {
   const connection = openWorkspaceFile(join(workspacesDir, `${workspaceId}.db`));
   const onFailure = (operation: string, error: unknown) =>
     post({ kind: "failure", failure: reportFailure(`${operation} in ${workspaceId}`, error) });
-  const writer = new WorkspaceWriter(connection, { clock, onFailure });
-  return { connection, writer, close: () => writer.close() };
+  const sealer = new WorkspaceSealer({
+    keyring,
+    file: sealFilePath(sealing, workspaceId),
+    onSealed: (seal) => post({ kind: "sealed", workspaceId, seal }),
+  });
+  const writer = new WorkspaceWriter(connection, { clock, onFailure, sealer });
+  const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+  return { connection, writer, ready, close: () => writer.close() };
+}
+
+const keyring = new SealKeyring(sealing.key);
+const schedule = new SealSchedule(sealing.intervalMs, () => {
+  turn = turn.then(() => sealAll(schedule.takeDue(clock())));
+});
+
+/** The open workspace. @throws whatever opening throws */
+async function useWorkspace(workspaceId: string): Promise<Open> {
+  const open = workspaces.use(workspaceId, clock());
+  await open.ready;
+  return open;
+}
+
+/** Seals workspaces one after another, until a moment if one is given. */
+async function sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
+  for (const workspaceId of workspaceIds) {
+    if (clock() > untilMs) return;
+    try {
+      await (await useWorkspace(workspaceId)).writer.seal();
+      schedule.remove(workspaceId);
+    } catch (error) {
+      schedule.note(workspaceId, clock(), SEAL_RETRY_MS);
+      post({ kind: "failure", failure: reportFailure(`sealing ${workspaceId}`, error) });
+    }
+  }
 }
 
 /** Messages are handled one at a time: a workspace never sees two groups at once. */
@@ -86,7 +129,7 @@ async function runOperations(operations: readonly OperationMessage[]): Promise<v
 async function runGroup(workspaceId: string, group: readonly OperationMessage[]): Promise<Settled[]> {
   let open: Open;
   try {
-    open = workspaces.use(workspaceId, clock());
+    open = await useWorkspace(workspaceId);
   } catch (error) {
     post({ kind: "failure", failure: reportFailure(`opening ${workspaceId}`, error) });
     return group.map(() => ({
@@ -94,7 +137,9 @@ async function runGroup(workspaceId: string, group: readonly OperationMessage[])
       auditId: null,
     }));
   }
-  return open.writer.perform(group.map(toJob));
+  const settled = await open.writer.perform(group.map(toJob));
+  if (open.writer.unsealed) schedule.note(workspaceId, clock());
+  return settled;
 }
 
 function toJob({ name, input, principal, found }: OperationMessage): Job {
@@ -105,8 +150,10 @@ function toJob({ name, input, principal, found }: OperationMessage): Job {
 async function sweep(workspaceIds: readonly string[]): Promise<void> {
   for (const workspaceId of workspaceIds) {
     try {
-      const { connection, writer } = workspaces.use(workspaceId, clock());
+      const { connection, writer } = await useWorkspace(workspaceId);
       await sweepWorkspace(connection, writer);
+      // What a crash or another process left unsealed is met here, too.
+      if (writer.unsealed) schedule.note(workspaceId, clock());
     } catch (error) {
       post({ kind: "failure", failure: reportFailure(`sweeping ${workspaceId}`, error) });
     }
@@ -114,13 +161,15 @@ async function sweep(workspaceIds: readonly string[]): Promise<void> {
 }
 
 const upkeep = setInterval(() => {
-  turn = turn.then(() => {
+  turn = turn.then(async () => {
+    await sealAll(workspaces.idle(clock()).filter((workspaceId) => schedule.has(workspaceId)));
     workspaces.closeIdle(clock());
   });
 }, UPKEEP_INTERVAL_MS);
 
-function shutDown(): void {
+async function shutDown(): Promise<void> {
   clearInterval(upkeep);
+  await sealAll(schedule.end(), clock() + LAST_SEALS_MS);
   workspaces.closeAll();
   post({ kind: "closed" });
   parentPort?.close();

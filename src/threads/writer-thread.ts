@@ -3,6 +3,7 @@
  * loop travel together; while the thread is busy, more gather, and share the next commit.
  */
 import type { JsonValue } from "../json.ts";
+import type { StoredSeal } from "../state/seals.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
 import type {
   FailureReport,
@@ -35,6 +36,8 @@ interface Waiting {
 
 export interface ThreadEvents {
   onFailure(failure: FailureReport): void;
+  /** Told of every new seal, once it is on disk. */
+  onSealed?(workspaceId: string, seal: StoredSeal): void;
 }
 
 export class WriterThread {

@@ -4,7 +4,10 @@ import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT } from "../log/event.ts";
+import { sha256Hex } from "../log/hash.ts";
+import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { AgentDirectory } from "../state/agents.ts";
+import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { migrate } from "../store/migrate.ts";
 import { appendEvent } from "./append.ts";
@@ -17,8 +20,8 @@ export interface Genesis {
   workspaceId: string;
   name: string;
   actor: string;
-  /** Hex SHA-256 of the raw Ed25519 public key that seals this workspace. */
-  signingKey: string;
+  /** The key that seals this workspace. Its name is the origin of the seals: `<host>/<workspace id>`. */
+  sealKey: VerifierKey;
 }
 
 /** Opens a workspace for writing. The file must exist and hold a workspace. */
@@ -55,7 +58,8 @@ export async function createWorkspaceFile(
       details: {
         format: AUDIT_FORMAT,
         name: genesis.name,
-        signing_key: genesis.signingKey,
+        origin: genesis.sealKey.name,
+        signing_key: sha256Hex(genesis.sealKey.publicKey),
         workspace_id: genesis.workspaceId,
       },
     });
@@ -68,6 +72,7 @@ export async function createWorkspaceFile(
       "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)",
       [agent.headSeq, agent.headHash],
     );
+    await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");
   } finally {
     connection.close();

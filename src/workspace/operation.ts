@@ -7,6 +7,7 @@ import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AgentChange, AgentDirectory, AgentState } from "../state/agents.ts";
+import type { StoredSeal } from "../state/seals.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
@@ -25,6 +26,11 @@ export interface Context {
   readonly auditId: string;
   readonly ids: IdSource;
   readonly agents: AgentDirectory;
+  /**
+   * Seals every event before this operation's own, as part of the transaction. Null when it cannot be
+   * done just now; the operator's log says why.
+   */
+  seal(): Promise<StoredSeal | null>;
 }
 
 /** What the caller is told. */

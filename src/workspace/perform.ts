@@ -3,7 +3,9 @@
  * transaction, appends the event of each, and lets no reply out before the commit.
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
+import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import type { StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
@@ -45,6 +47,8 @@ class JobFailed extends Error {
 export interface WriterOptions {
   clock?: Clock;
   random?: RandomPool;
+  /** Who seals the log; without one nothing is sealed. */
+  sealer?: WorkspaceSealer;
   /** Told of an unexpected failure, so that it reaches the log; the caller only learns `internal`. */
   onFailure?: (operation: string, error: unknown) => void;
 }
@@ -64,6 +68,7 @@ export class WorkspaceWriter {
   readonly #random: RandomPool;
   readonly #ids: IdSource;
   readonly #onFailure: (operation: string, error: unknown) => void;
+  readonly #sealer: WorkspaceSealer | null;
   readonly workspaceId: string;
   #head: Head;
   #dataVersion = -1;
@@ -74,6 +79,7 @@ export class WorkspaceWriter {
     this.#random = options.random ?? new RandomPool();
     this.#ids = new IdSource(this.#clock, this.#random);
     this.#onFailure = options.onFailure ?? (() => {});
+    this.#sealer = options.sealer ?? null;
     const { workspaceId, ...head } = readHead(connection);
     this.workspaceId = workspaceId;
     this.#head = head;
@@ -102,21 +108,66 @@ export class WorkspaceWriter {
     return settled;
   }
 
-  async #performTogether(jobs: readonly Job[]): Promise<Settled[]> {
+  #performTogether(jobs: readonly Job[]): Promise<Settled[]> {
+    return this.#transact(async () => {
+      const settled: Settled[] = [];
+      for (const job of jobs) settled.push(await this.#performOne(job));
+      return settled;
+    });
+  }
+
+  /** Whether there are events that no seal covers yet. */
+  get unsealed(): boolean {
+    return this.#sealer !== null && this.#sealer.sealedSize <= this.#head.seq;
+  }
+
+  /**
+   * Seals everything that is in the log.
+   * @throws {SealRefused} and whatever the file throws; the log is as it was then
+   */
+  async seal(): Promise<void> {
+    const sealer = this.#sealer;
+    if (sealer === null) return;
+    await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1, this.#clock()));
+  }
+
+  async #transact<T>(work: () => Promise<T>): Promise<T> {
     this.#connection.exec("BEGIN IMMEDIATE");
     const before = this.#head;
+    let done: T;
     try {
       this.#catchUp();
       const start = this.#head;
-      const settled: Settled[] = [];
-      for (const job of jobs) settled.push(await this.#performOne(job));
+      done = await work();
       await this.#writeHeads(start);
       this.#connection.exec("COMMIT");
-      this.#agents.trim();
-      return settled;
     } catch (error) {
       this.#abandon(before);
       throw error;
+    }
+    this.#agents.trim();
+    this.#fileSeals();
+    return done;
+  }
+
+  /** The seals are on disk already; one that the file does not take now is brought there later. */
+  #fileSeals(): void {
+    try {
+      this.#sealer?.committed();
+    } catch (error) {
+      this.#onFailure("file of seals", error);
+    }
+  }
+
+  /** A seal over every event before the one that is being recorded; null when it cannot be made. */
+  async #sealBefore(seq: number): Promise<StoredSeal | null> {
+    if (this.#sealer === null) return null;
+    try {
+      return await this.#sealer.seal(this.#connection, seq, this.#clock());
+    } catch (error) {
+      if (isStorageFailure(error)) throw error;
+      this.#onFailure("seal", error);
+      return null;
     }
   }
 
@@ -165,6 +216,7 @@ export class WorkspaceWriter {
       auditId: this.#ids.next("aud"),
       ids: this.#ids,
       agents: this.#agents,
+      seal: () => this.#sealBefore(this.#head.seq + 1),
     };
   }
 
@@ -209,6 +261,7 @@ export class WorkspaceWriter {
   /** Back to before the transaction, in the file and in memory. */
   #abandon(before: Head): void {
     if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+    this.#sealer?.abandoned();
     this.#agents.clear();
     this.#head = before;
     this.#dataVersion = -1;

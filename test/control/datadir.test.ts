@@ -6,7 +6,7 @@ import { dataDirectory } from "../../src/datadir/layout.ts";
 import { lockDataDirectory } from "../../src/datadir/lock.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { createPrivateFile } from "../../src/datadir/private-files.ts";
-import { readSealKey } from "../../src/datadir/seal-key.ts";
+import { readSealKey, sealKeySource } from "../../src/datadir/seal-key.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -31,24 +31,24 @@ describe("the data directory", () => {
       expect(modeOf(path)).toBe(0o700);
     }
     expect(modeOf(directory.sealKey)).toBe(0o600);
-    const { publicKey, publicBytes } = readSealKey(directory);
+    const { publicKey, publicBytes } = readSealKey(sealKeySource(directory, null));
     expect(publicBytes).toHaveLength(32);
     expect(createPublicKey(readFileSync(directory.sealPublicKey, "utf8")).equals(publicKey)).toBe(true);
   });
 
   test("keeps its key", () => {
-    const before = readSealKey(prepareDataDirectory(root)).publicBytes;
-    expect(readSealKey(prepareDataDirectory(root)).publicBytes).toEqual(before);
+    const before = readSealKey(sealKeySource(prepareDataDirectory(root), null)).publicBytes;
+    expect(readSealKey(sealKeySource(prepareDataDirectory(root), null)).publicBytes).toEqual(before);
   });
 
   test("has one key when many processes come first", async () => {
     const script = `
       import { prepareDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/prepare.ts"))};
-      import { readSealKey } from ${JSON.stringify(join(SOURCE, "datadir/seal-key.ts"))};
+      import { readSealKey, sealKeySource } from ${JSON.stringify(join(SOURCE, "datadir/seal-key.ts"))};
       import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
       const directory = prepareDataDirectory(${JSON.stringify(root)});
       ControlDatabase.open(directory)[Symbol.dispose]();
-      console.log(Buffer.from(readSealKey(directory).publicBytes).toString("hex"));`;
+      console.log(Buffer.from(readSealKey(sealKeySource(directory, null)).publicBytes).toString("hex"));`;
     const processes = Array.from({ length: 6 }, () =>
       Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe" }),
     );
@@ -81,8 +81,10 @@ describe("the data directory", () => {
   test("with a damaged key says which file, and nothing of its content", () => {
     const { sealKey } = prepareDataDirectory(root);
     writeFileSync(sealKey, "hunter2");
-    expect(() => readSealKey(dataDirectory(root))).toThrow(`${sealKey} is not an Ed25519 private key`);
-    expect(() => readSealKey(dataDirectory(root))).not.toThrow("hunter2");
+    expect(() => readSealKey(sealKeySource(dataDirectory(root), null))).toThrow(
+      `${sealKey} is not an Ed25519 private key`,
+    );
+    expect(() => readSealKey(sealKeySource(dataDirectory(root), null))).not.toThrow("hunter2");
   });
 
   test("a private file is made once, whole", () => {

@@ -5,6 +5,7 @@ import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
 import { rollbackConfig, updateConfig } from "../../src/features/config/operations.ts";
 import { deleteData, deletePrefix, readData, writeData } from "../../src/features/data/operations.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { verifierKey } from "../../src/log/note.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
@@ -55,7 +56,8 @@ export class Driver {
 
   static async create(path: string, workspaceId = WORKSPACE_ID): Promise<Driver> {
     const start = Date.UTC(2026, 0, 1);
-    const genesis = { workspaceId, name: "sample", actor: "cli", signingKey: "ab".repeat(32) };
+    const sealKey = verifierKey(`test.example/${workspaceId}`, new Uint8Array(32).fill(7));
+    const genesis = { workspaceId, name: "sample", actor: "cli", sealKey };
     await createWorkspaceFile(path, genesis, () => start);
     return new Driver(path, start + 1);
   }

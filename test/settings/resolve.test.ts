@@ -36,6 +36,7 @@ describe("settings", () => {
       hostnames: [],
       signup: "invite",
       seal_interval: 10_000,
+      seal_key: null,
       rate_limit: 0,
       max_body: 2 * 1024 * 1024,
       threads: 3,

@@ -1,0 +1,53 @@
+/** Which workspaces are to be sealed, and when: each some time after its first unsealed event. */
+
+export class SealSchedule {
+  readonly #intervalMs: number;
+  readonly #onDue: () => void;
+  /** In the order in which they fall due. */
+  readonly #due = new Map<string, number>();
+  #timer: NodeJS.Timeout | null = null;
+
+  /** `onDue` is called when a workspace falls due; it is to ask for {@link takeDue}. */
+  constructor(intervalMs: number, onDue: () => void) {
+    this.#intervalMs = intervalMs;
+    this.#onDue = onDue;
+  }
+
+  /** This workspace has unsealed events. Said again before it is sealed, it changes nothing. */
+  note(workspaceId: string, nowMs: number, afterMs = this.#intervalMs): void {
+    if (this.#due.has(workspaceId)) return;
+    this.#due.set(workspaceId, nowMs + afterMs);
+    this.#arm(nowMs);
+  }
+
+  has(workspaceId: string): boolean {
+    return this.#due.has(workspaceId);
+  }
+
+  /** It was sealed. */
+  remove(workspaceId: string): void {
+    this.#due.delete(workspaceId);
+  }
+
+  /** The workspaces whose time has come; they are no longer waited for. */
+  takeDue(nowMs: number): string[] {
+    this.#timer = null;
+    const due = [...this.#due].filter(([, atMs]) => atMs <= nowMs).map(([workspaceId]) => workspaceId);
+    for (const workspaceId of due) this.#due.delete(workspaceId);
+    this.#arm(nowMs);
+    return due;
+  }
+
+  /** Every workspace that waits, the longest waiting first; nothing falls due any more. */
+  end(): string[] {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    return [...this.#due.keys()];
+  }
+
+  #arm(nowMs: number): void {
+    if (this.#timer !== null || this.#due.size === 0) return;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const atMs of this.#due.values()) nextMs = Math.min(nextMs, atMs);
+    this.#timer = setTimeout(this.#onDue, Math.max(0, nextMs - nowMs));
+  }
+}

@@ -1,0 +1,88 @@
+/** The seals of a workspace and the keys that made them, as they are stored. */
+import type { Reader, Transaction } from "../store/transaction.ts";
+
+/** A stored seal. `id` counts seals in the order in which they were made. */
+export interface StoredSeal {
+  id: number;
+  /** Events that it covers. */
+  size: number;
+  /** The signed note. */
+  note: string;
+}
+
+type SealRow = [id: number, size: number, note: string];
+
+const toSeal = ([id, size, note]: SealRow): StoredSeal => ({ id, size, note });
+
+/** Most seals that are read at once. */
+const SEALS_AT_ONCE = 1_000;
+
+/** The newest seal; null when there is none yet. */
+export async function newestSeal(reader: Reader): Promise<StoredSeal | null> {
+  const row = await reader.get<SealRow>("SELECT id, size, note FROM seals ORDER BY id DESC LIMIT 1");
+  return row === undefined ? null : toSeal(row);
+}
+
+/** The newest seal over exactly so many events; null when there is none. */
+export async function sealOfSize(reader: Reader, size: number): Promise<StoredSeal | null> {
+  const row = await reader.get<SealRow>(
+    "SELECT id, size, note FROM seals WHERE size = ? ORDER BY id DESC LIMIT 1",
+    [size],
+  );
+  return row === undefined ? null : toSeal(row);
+}
+
+/** Seals made after seal number `id`, in order; a bounded number of them. */
+export async function sealsAfter(reader: Reader, id: number): Promise<StoredSeal[]> {
+  const rows = await reader.all<SealRow>(
+    "SELECT id, size, note FROM seals WHERE id > ? ORDER BY id LIMIT ?",
+    [id, SEALS_AT_ONCE],
+  );
+  return rows.map(toSeal);
+}
+
+/** Stores a new seal. */
+export async function insertSeal(
+  tx: Transaction,
+  seal: { size: number; note: string; madeAtMs: number },
+): Promise<StoredSeal> {
+  await tx.run("INSERT INTO seals (size, note, made_at) VALUES (?, ?, ?)", [
+    seal.size,
+    seal.note,
+    seal.madeAtMs,
+  ]);
+  return (await newestSeal(tx)) as StoredSeal;
+}
+
+/** Puts a note with more cosignatures in the place of a seal's. */
+export async function replaceNote(tx: Transaction, id: number, note: string): Promise<void> {
+  await tx.run("UPDATE seals SET note = ? WHERE id = ?", [note, id]);
+}
+
+/** The verifier key that seals this log now. */
+export async function sealingKey(reader: Reader): Promise<string | null> {
+  const row = await reader.get<[string]>(
+    "SELECT verifier_key FROM seal_keys ORDER BY announced_seq DESC LIMIT 1",
+  );
+  return row?.[0] ?? null;
+}
+
+/** Every key that this log names, the oldest first. */
+export async function sealingKeys(reader: Reader): Promise<{ announcedSeq: number; verifierKey: string }[]> {
+  const rows = await reader.all<[number, string]>(
+    "SELECT announced_seq, verifier_key FROM seal_keys ORDER BY announced_seq",
+  );
+  return rows.map(([announcedSeq, verifierKey]) => ({ announcedSeq, verifierKey }));
+}
+
+/** Notes the key that event `announcedSeq` names. */
+export async function insertSealingKey(
+  tx: Transaction,
+  announcedSeq: number,
+  verifierKey: string,
+): Promise<void> {
+  await tx.run("INSERT INTO seal_keys (announced_seq, verifier_key) VALUES (?, ?)", [
+    announcedSeq,
+    verifierKey,
+  ]);
+}
