@@ -26,6 +26,21 @@ export interface OpenOptions {
 type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
 
+/** Closed connections whose file descriptors may wait for the garbage collector. */
+const MAX_UNRELEASED = 32;
+let unreleased = 0;
+
+/**
+ * The driver gives a closed connection's descriptors back when the collector has met its statements,
+ * and they look too small to be worth collecting: thousands of workspaces used in turn would run out
+ * of descriptors first. So every few closed connections a collection is asked for.
+ */
+function releaseClosed(): void {
+  if (++unreleased < MAX_UNRELEASED) return;
+  unreleased = 0;
+  Bun.gc(true);
+}
+
 /** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
 export function fileUri(path: string, query: string): string {
   const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
@@ -71,9 +86,19 @@ export class Connection implements Transaction {
     return this.#driver.inTransaction;
   }
 
+  /**
+   * Closes the file. What it wrote is copied back from the write-ahead log first, and the log emptied,
+   * so that a closed database is one file: the driver itself leaves its log behind while statements
+   * live, and has no way to end them.
+   */
   close(): void {
-    this.#statements.clear();
-    this.#driver.close();
+    try {
+      if (this.#writes > 0 && !this.inTransaction) this.#driver.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } finally {
+      this.#statements.clear();
+      this.#driver.close();
+      releaseClosed();
+    }
   }
 
   #statement(sql: string): Statement {
