@@ -38,7 +38,7 @@ let unreleased = 0;
 function releaseClosed(): void {
   if (++unreleased < MAX_UNRELEASED) return;
   unreleased = 0;
-  Bun.gc(true);
+  Bun.gc(false);
 }
 
 /** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
