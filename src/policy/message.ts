@@ -37,12 +37,17 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const POLICY_WORDS = { block_pii: "personal data", block_secrets: "secrets" } as const;
 
+/** What a detector finds, in words: "an email address". */
+export function words(detector: string): string {
+  return WORDS[detector] ?? detector;
+}
+
 /** Says what was found and where, and what to do. */
 export function describe(findings: readonly Finding[]): string {
   const policies = [...new Set(findings.map((one) => one.policy))];
   const what = policies.map((policy) => POLICY_WORDS[policy]).join(" and ");
   const kinds = [
-    ...new Set(findings.map((one) => `${WORDS[one.detector] ?? one.detector} in ${place(one.field)}`)),
+    ...new Set(findings.map((one) => `${words(one.detector)} in ${place(one.field)}`)),
   ];
   const named = kinds.slice(0, NAMED_FINDINGS).join(", ");
   const more = kinds.length > NAMED_FINDINGS ? ` and ${kinds.length - NAMED_FINDINGS} more` : "";

@@ -1,4 +1,5 @@
 /** What agents store all day must pass both policies. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of other languages are what is tested
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
 

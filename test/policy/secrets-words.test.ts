@@ -1,4 +1,5 @@
 /** A secret is found wherever its word announces it, and words without a secret are harmless. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of other languages are what is tested
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { decide } from "../../src/policy/decide.ts";

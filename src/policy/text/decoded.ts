@@ -63,33 +63,32 @@ export function decodedView(text: string): View | null {
   let kept = 0;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
-    const escape =
-      code === PERCENT
-        ? percent(text, at)
-        : code === BACKSLASH
-          ? backslash(text, at)
-          : code === AMPERSAND
-            ? entity(text, at)
-            : null;
-    if (escape === null) {
+    const found = escapeAt(text, at, code);
+    if (found === null) {
       at++;
       continue;
     }
     builder.copy(text, kept, at);
-    builder.add(escape.plain, at, escape.end);
-    kept = at = escape.end;
+    builder.add(found.plain, at, found.end);
+    kept = at = found.end;
   }
   if (kept === 0) return null;
   builder.copy(text, kept, text.length);
   return builder.build();
 }
 
-function percent(text: string, at: number): Escape | null {
+function escapeAt(text: string, at: number, code: number): Escape | null {
+  if (code === PERCENT) return percentEscape(text, at);
+  if (code === BACKSLASH) return backslashEscape(text, at);
+  return code === AMPERSAND ? entityEscape(text, at) : null;
+}
+
+function percentEscape(text: string, at: number): Escape | null {
   const value = hex(text, at + 1, 2);
   return value > 0 ? { plain: String.fromCharCode(value), end: at + 3 } : null;
 }
 
-function backslash(text: string, at: number): Escape | null {
+function backslashEscape(text: string, at: number): Escape | null {
   let end = at + 1;
   while (end - at < MOST_BACKSLASHES && text.charCodeAt(end) === BACKSLASH) end++;
   const kind = text[end];
@@ -103,7 +102,7 @@ function backslash(text: string, at: number): Escape | null {
   return plain === undefined ? null : { plain, end: end + 1 };
 }
 
-function entity(text: string, at: number): Escape | null {
+function entityEscape(text: string, at: number): Escape | null {
   ENTITY.lastIndex = at;
   const match = ENTITY.exec(text);
   if (!match) return null;
