@@ -5,8 +5,8 @@
  * gone, that was put back to an earlier genuine content, or that began or ended elsewhere than the
  * log says makes the sums differ.
  *
- * What may have been swept, and what a restore of a checkpoint that is stored no more had a part in,
- * is left out on both sides, as the log alone does not say enough of it; entry.ts and visibility.ts
+ * What may have been swept, and what a restore had a part in whose details are erased, is left
+ * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts
  * check these. Memory is bounded: when there are
  * more keys than fit, they are divided into parts, and the log is read once for each part.
  */
@@ -31,7 +31,7 @@ interface Version {
 /** What is known of a key. */
 interface KeyState {
   present: Version | null;
-  /** Ended versions that a stored checkpoint sees. */
+  /** Ended versions that a checkpoint may see, as far as the log is read. */
   past: (Version & { to: number })[];
   /** How many of the agent's disturbances are taken into account. */
   followed: number;
@@ -86,8 +86,10 @@ export class Replay {
         if (event.result === "ok" && details !== null) this.#delete(event, keyOf(details));
         return;
       case "data.delete_prefix":
-      case "checkpoint.restore":
       case "data.expire":
+      case "checkpoint.create":
+      case "checkpoint.restore":
+      case "checkpoint.delete":
         if (event.result === "ok") this.#disturb(event, details);
     }
   }
@@ -137,7 +139,8 @@ export class Replay {
     if (state === undefined) {
       const present = { written: event.seq, from: event.seq, timeMs, created: event.seq };
       agent.keys.set(key, { present, past: [], followed: timeline.disturbances.length });
-      this.#hold();
+      this.#held += 1;
+      this.#boundKeys();
       return;
     }
     this.#follow(agent, key, state);
@@ -146,7 +149,9 @@ export class Replay {
     const goesOn = before !== null && before.timeMs >= timeline.cutoff(event.config_version, timeMs);
     const created = goesOn ? before.created : event.seq;
     this.#end(agent, key, state, event.seq);
+    this.#forget(agent, state);
     state.present = { written: event.seq, from: event.seq, timeMs, created };
+    this.#boundKeys();
   }
 
   #delete(event: AuditEventBody, key: string): void {
@@ -156,6 +161,7 @@ export class Replay {
     if (state === undefined) return;
     this.#follow(agent, key, state);
     this.#end(agent, key, state, event.seq);
+    this.#forget(agent, state);
     if (state.past.length > 0) return;
     agent.keys.delete(key);
     this.#held -= 1;
@@ -199,10 +205,18 @@ export class Replay {
   #end(agent: AgentReplay, key: string, state: KeyState, to: number): void {
     const { present } = state;
     state.present = null;
-    if (present === null || !agent.timeline.isSeen(present.from, to)) return;
-    this.#count(agent, key, present, to);
+    if (present === null) return;
+    if (agent.timeline.isSeen(present.from, to)) this.#count(agent, key, present, to);
     state.past.push({ ...present, to });
-    this.#hold();
+    this.#held += 1;
+  }
+
+  /** Forgets versions that no checkpoint sees any more, when all that happened is followed. */
+  #forget({ timeline }: AgentReplay, state: KeyState): void {
+    if (state.past.length === 0) return;
+    const before = state.past.length;
+    state.past = state.past.filter(({ from, to }) => timeline.isSeenNow(from, to));
+    this.#held -= before - state.past.length;
   }
 
   /** Counts a version that must be stored. */
@@ -212,37 +226,49 @@ export class Replay {
     expected.add(nameOf(timeline, key, version, to), 1);
   }
 
-  #hold(): void {
-    this.#held += 1;
+  #boundKeys(): void {
     if (this.#held > this.#maxKeys) this.#divide();
   }
 
+  /** Events that are about many keys, or none. */
   #disturb(event: AuditEventBody, text: string | null): void {
     const { timeline } = this.#agent(event.agent_id);
-    const details = text === null ? null : (JSON.parse(text) as JsonObject);
-    if (event.operation === "data.expire") {
-      timeline.addSweep(event.seq);
-    } else if (event.operation === "checkpoint.restore") {
-      this.#addRestore(event, timeline, details);
-    } else if (typeof details?.prefix === "string") {
-      const cutoffMs = timeline.cutoff(event.config_version, Date.parse(event.timestamp));
-      timeline.addPrefixDeletion(event.seq, details.prefix, cutoffMs);
-    } else {
-      timeline.unknown = true;
+    const details = text === null ? {} : (JSON.parse(text) as JsonObject);
+    const { checkpoint_id: checkpointId, safety_checkpoint_id: safetyId, prefix } = details;
+    switch (event.operation) {
+      case "data.expire":
+        timeline.addSweep(event.seq);
+        return;
+      case "checkpoint.create":
+        if (typeof checkpointId === "string") timeline.addCheckpoint(checkpointId, event.seq);
+        return;
+      case "checkpoint.delete":
+        if (typeof checkpointId === "string") timeline.removeCheckpoint(checkpointId);
+        return;
+      case "checkpoint.restore":
+        this.#addRestore(event, timeline, details);
+        if (typeof safetyId === "string") timeline.addCheckpoint(safetyId, event.seq - 1);
+        return;
+      default: {
+        const cutoffMs = timeline.cutoff(event.config_version, Date.parse(event.timestamp));
+        if (typeof prefix === "string") timeline.addPrefixDeletion(event.seq, prefix, cutoffMs);
+        else timeline.unknown = true;
+      }
     }
   }
 
-  #addRestore(event: AuditEventBody, timeline: Timeline, details: JsonObject | null): void {
-    const changed = details === null || details.entries_restored !== 0 || details.entries_removed !== 0;
+  #addRestore(event: AuditEventBody, timeline: Timeline, details: JsonObject): void {
+    const changed = details.entries_restored !== 0 || details.entries_removed !== 0;
     // Without retention a restore that says it changed nothing did not; else it may have ended what was expired.
     if (!changed && timeline.retention.size === 0) return;
     const timeMs = Date.parse(event.timestamp);
-    const after = details?.config_version;
+    const after = details.config_version;
     const cutoffMs = Math.max(
       timeline.cutoff(event.config_version, timeMs),
       timeline.cutoff(typeof after === "string" ? after : null, timeMs),
     );
-    timeline.addRestore(event.seq, cutoffMs, changed && details !== null);
+    const { checkpoint_id: id } = details;
+    timeline.addRestore(event.seq, cutoffMs, changed && typeof id === "string" ? id : null);
   }
 
   #agent(agentId: string | null): AgentReplay {

@@ -14,6 +14,9 @@ export type Disturbance = { seq: number; cutoffMs: number } & (
 export class Timeline {
   // Filled while the log is read.
   readonly disturbances: Disturbance[] = [];
+  /** Checkpoints that exist, and their positions, ascending. */
+  readonly #existing = new Map<string, number>();
+  readonly #positions: number[] = [];
   /** Positions of the restores that are not followed, ascending. */
   readonly #unknown: number[] = [];
   #firstSweep = Number.POSITIVE_INFINITY;
@@ -21,28 +24,48 @@ export class Timeline {
   unknown = false;
 
   /**
-   * @param checkpoints positions that stored checkpoints see, ascending
+   * @param checkpoints positions that the stored checkpoints see, ascending
    * @param retention days of retention by config version, of the versions that have it
    * @param sweptBeforeMs entries written before this moment may have been swept; -1: none
-   * @param restored the position whose state a restore brought back, by the restore's own position
    */
   constructor(
     readonly checkpoints = new Float64Array(),
     readonly retention: ReadonlyMap<string, number> = new Map(),
     readonly sweptBeforeMs = -1,
-    readonly restored: ReadonlyMap<number, number> = new Map(),
   ) {}
 
   /** The same before the log is read. */
   anew(): Timeline {
-    return new Timeline(this.checkpoints, this.retention, this.sweptBeforeMs, this.restored);
+    return new Timeline(this.checkpoints, this.retention, this.sweptBeforeMs);
   }
 
-  /** @param followed whether the event says enough */
-  addRestore(seq: number, cutoffMs: number, followed: boolean): void {
-    const asOf = this.restored.get(seq) ?? null;
+  /** Adds a checkpoint that the log makes. */
+  addCheckpoint(id: string, asOf: number): void {
+    this.#existing.set(id, asOf);
+    this.#positions.push(asOf);
+  }
+
+  removeCheckpoint(id: string): void {
+    const asOf = this.#existing.get(id);
+    if (asOf === undefined) return;
+    this.#existing.delete(id);
+    this.#positions.splice(
+      firstAtOrAfter(this.#positions, asOf, (seq) => seq),
+      1,
+    );
+  }
+
+  /** Whether a checkpoint that exists as far as the log is read sees what was live from `from` to `to`. */
+  isSeenNow(from: number, to: number): boolean {
+    const index = firstAtOrAfter(this.#positions, from, (asOf) => asOf);
+    return (this.#positions[index] ?? Number.POSITIVE_INFINITY) < to;
+  }
+
+  /** @param checkpointId what is restored; null when the event does not say enough to follow it */
+  addRestore(seq: number, cutoffMs: number, checkpointId: string | null): void {
+    const asOf = checkpointId === null ? null : (this.#existing.get(checkpointId) ?? null);
     // The state at a position behind a restore that is not known is not known either.
-    const known = followed && asOf !== null && asOf < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
+    const known = asOf !== null && asOf < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
     if (!known) this.#unknown.push(seq);
     this.disturbances.push({ kind: "restore", seq, cutoffMs, asOf: known ? asOf : null });
   }

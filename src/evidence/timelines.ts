@@ -1,6 +1,5 @@
 /** What must be known of every agent before the log is read: see {@link Timeline}. */
-import { isId } from "../ids.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { policiesOf, retentionCutoff } from "../state/configs.ts";
 import type { Reader, Row } from "../store/transaction.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
@@ -16,13 +15,13 @@ export type Wanted = { agentId: string } | { scope: "workspace" };
 export async function loadTimelines(reader: Reader, wanted: Wanted): Promise<Map<string | null, Timeline>> {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const retention = await loadRetention(reader, wanted);
-  const { swept, restored } = await loadDisturbances(reader, wanted, retention);
-  const agents = new Set([...checkpoints.keys(), ...retention.keys(), ...restored.keys()]);
+  const swept =
+    retention.size === 0 ? new Map<string | null, number>() : await loadSweeps(reader, wanted, retention);
+  const agents = new Set([...checkpoints.keys(), ...retention.keys()]);
   const timelines = new Map<string | null, Timeline>();
   for (const agentId of agents) {
     const positions = Float64Array.from(checkpoints.get(agentId) ?? []).sort();
-    const rest = [retention.get(agentId), swept.get(agentId), restored.get(agentId)] as const;
-    timelines.set(agentId, new Timeline(positions, ...rest));
+    timelines.set(agentId, new Timeline(positions, retention.get(agentId), swept.get(agentId)));
   }
   return timelines;
 }
@@ -67,50 +66,27 @@ async function loadRetention(
   return retention;
 }
 
-interface Disturbances {
-  /** For each agent the latest moment before which a sweep removed what was written. */
-  swept: Map<string | null, number>;
-  /** For each agent and restore the position whose state it brought back. */
-  restored: Map<string | null, Map<number, number>>;
-}
-
-const OPERATIONS = "operation IN ('data.expire', 'checkpoint.restore')";
-
-async function loadDisturbances(
+/** For each agent the latest moment before which a sweep removed what was written. */
+async function loadSweeps(
   reader: Reader,
   wanted: Wanted,
   retention: ReadonlyMap<string | null, ReadonlyMap<string, number>>,
-): Promise<Disturbances> {
-  const found: Disturbances = { swept: new Map(), restored: new Map() };
+): Promise<Map<string | null, number>> {
+  const swept = new Map<string | null, number>();
   // The inner query is answered by an index alone.
-  const condition = "agentId" in wanted ? `agent_id = ? AND ${OPERATIONS}` : OPERATIONS;
+  const condition =
+    "agentId" in wanted ? "agent_id = ? AND operation = 'data.expire'" : "operation = 'data.expire'";
   const sql = `SELECT v.seq, ${eventColumns("v")} FROM events v
     WHERE v.seq > ? AND v.seq IN (SELECT seq FROM events WHERE ${condition})`;
-  for await (const [seq, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, "v.seq")) {
+  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, "v.seq")) {
     const named = readNamedEvent(...columns);
     if (named === null) continue;
-    const { agent_id: agentId, config_version: version, operation } = named.event;
-    if (operation === "data.expire") {
-      const retentionDays = (version === null ? undefined : retention.get(agentId)?.get(version)) ?? null;
-      const cutoff = retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays }, named.timeMs);
-      found.swept.set(agentId, Math.max(cutoff, found.swept.get(agentId) ?? -1));
-    } else {
-      const asOf = await positionOf(reader, named.details?.checkpoint_id);
-      const known = found.restored.get(agentId) ?? new Map<number, number>();
-      if (asOf !== null) found.restored.set(agentId, known.set(seq, asOf));
-    }
+    const { agent_id: agentId, config_version: version } = named.event;
+    const retentionDays = (version === null ? undefined : retention.get(agentId)?.get(version)) ?? null;
+    const cutoff = retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays }, named.timeMs);
+    swept.set(agentId, Math.max(cutoff, swept.get(agentId) ?? -1));
   }
-  return found;
-}
-
-/** The position that a checkpoint sees; null when it is stored no more. */
-async function positionOf(reader: Reader, id: JsonValue | undefined): Promise<number | null> {
-  if (typeof id !== "string" || !isId("cp", id)) return null;
-  const row = await reader.get<[number | null]>(
-    `SELECT ${integer("as_of_seq")} FROM checkpoints WHERE id = ?`,
-    [id],
-  );
-  return row?.[0] ?? null;
+  return swept;
 }
 
 /** Rows in pages; the first column is the number that the query's first parameter goes on from. */
