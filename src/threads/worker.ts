@@ -7,7 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
-import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
+import { DamagedWorkspace, type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
 import { sweepWorkspace } from "../workspace/sweep.ts";
 import {
   type FromWriter,
@@ -46,8 +46,15 @@ function openWorkspace(workspaceId: string): Open {
   const connection = openWorkspaceFile(join(workspacesDir, `${workspaceId}.db`));
   const onFailure = (operation: string, error: unknown) =>
     post({ kind: "failure", failure: reportFailure(`${operation} in ${workspaceId}`, error) });
-  const writer = new WorkspaceWriter(connection, { clock, onFailure });
-  return { connection, writer, close: () => writer.close() };
+  try {
+    const writer = new WorkspaceWriter(connection, { clock, onFailure });
+    // A file under another workspace's name would take that one's events into its own log.
+    if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
+    return { connection, writer, close: () => writer.close() };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 /** Messages are handled one at a time: a workspace never sees two groups at once. */
