@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type KeyRecord, type KeyScope, listKeys, SCOPES } from "../control/keys.ts";
 import { findWorkspace } from "../control/workspaces.ts";
 import { Failure } from "../failure.ts";
+import { systemClock } from "../ids.ts";
 import { parseDuration } from "../settings/values.ts";
 import { administer, consult, moment } from "./administer.ts";
 import { addSettingOptions } from "./options.ts";
@@ -133,6 +134,6 @@ function shown(key: KeyRecord) {
 
 function stateOf(key: KeyRecord): string {
   if (key.revokedAt !== null) return "revoked";
-  if (key.expiresAt !== null && key.expiresAt <= Date.now()) return "expired";
+  if (key.expiresAt !== null && key.expiresAt <= systemClock()) return "expired";
   return "in force";
 }

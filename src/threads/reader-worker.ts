@@ -10,7 +10,9 @@ import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import type { OperationProblem } from "../workspace/contract.ts";
 import { Refusal } from "../workspace/operation.ts";
+import { isStorageFailure } from "../workspace/perform.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
@@ -68,12 +70,20 @@ async function runQuery(query: Query): Promise<void> {
   try {
     post({ kind: "found", id, found: await inquire(query) });
   } catch (error) {
-    const code = error instanceof Refusal ? error.code : "internal";
-    const detail = error instanceof Refusal ? error.detail : "An unexpected failure; nothing was changed.";
+    const [code, detail] = explain(error);
     post({ kind: "refused", id, answer: { kind: "problem", code, detail } });
-    if (code === "internal")
-      post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
+    if (error instanceof Refusal) return;
+    // The file may be another one when it is next asked for: put back from a backup, for instance.
+    connections.drop(workspaceId);
+    post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
   }
+}
+
+function explain(error: unknown): [OperationProblem, string] {
+  if (error instanceof Refusal) return [error.code, error.detail];
+  return isStorageFailure(error)
+    ? ["unavailable", "The workspace's file cannot be read; nothing was changed. The server's log names it."]
+    : ["internal", "An unexpected failure; nothing was changed."];
 }
 
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
@@ -89,8 +99,14 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
 }
 
 function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
-  const connection = openReader(workspaceId);
-  streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), connection });
+  try {
+    const connection = openReader(workspaceId);
+    streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), connection });
+  } catch (error) {
+    // Whoever waits for the stream must learn that nothing will come.
+    post({ kind: "broken", id });
+    post({ kind: "failure", failure: reportFailure(`a stream of ${workspaceId}`, error) });
+  }
 }
 
 function piecesOf(connection: Connection, workspaceId: string, plan: StreamPlan): AsyncGenerator<string> {

@@ -11,7 +11,7 @@ import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
-import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
+import { DamagedWorkspace, type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
 import { sweepWorkspace } from "../workspace/sweep.ts";
 import {
   type FromWriter,
@@ -62,9 +62,16 @@ function openWorkspace(workspaceId: string): Open {
     file: sealFilePath(sealing, workspaceId),
     onSealed: (seal) => post({ kind: "sealed", workspaceId, seal }),
   });
-  const writer = new WorkspaceWriter(connection, { clock, onFailure, sealer });
-  const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
-  return { connection, writer, ready, close: () => writer.close() };
+  try {
+    const writer = new WorkspaceWriter(connection, { clock, onFailure, sealer });
+    // A file under another workspace's name would take that one's events into its own log.
+    if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
+    const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+    return { connection, writer, ready, close: () => writer.close() };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 const keyring = new SealKeyring(sealing.key);

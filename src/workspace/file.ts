@@ -1,5 +1,5 @@
 /** A workspace's file: made with its genesis event, opened with its schema brought up to date. */
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
@@ -24,8 +24,21 @@ export interface Genesis {
   sealKey: VerifierKey;
 }
 
-/** Opens a workspace for writing. The file must exist and hold a workspace. */
+/**
+ * Opens a workspace for writing, with its schema brought up to date.
+ * @throws {MissingWorkspace} when there is no such file: opening would make an empty one in its place.
+ */
 export function openWorkspaceFile(path: string): Connection {
+  if (!existsSync(path)) throw new MissingWorkspace("the workspace's file is missing");
+  return openOrMake(path);
+}
+
+/** The workspace's file is not there. */
+export class MissingWorkspace extends Error {
+  override readonly name = "MissingWorkspace";
+}
+
+function openOrMake(path: string): Connection {
   const connection = openConnection(path);
   try {
     migrate(connection, WORKSPACE_MIGRATIONS);
@@ -42,7 +55,7 @@ export async function createWorkspaceFile(
   genesis: Genesis,
   clock = systemClock,
 ): Promise<void> {
-  const connection = openWorkspaceFile(path);
+  const connection = openOrMake(path);
   try {
     connection.exec("BEGIN IMMEDIATE");
     const random = new RandomPool();
@@ -74,6 +87,9 @@ export async function createWorkspaceFile(
     );
     await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");
+    // The driver keeps a closed connection until its statements are collected, and with it the
+    // write-ahead log; so the file is made whole by itself now, while nobody else has it.
+    connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
     connection.close();
   }

@@ -276,7 +276,7 @@ export class WorkspaceWriter {
 const NOTHING_HAPPENED: Settled = { answer: { kind: "json", status: 200, body: "{}" }, auditId: null };
 
 /** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
-function isStorageFailure(error: unknown): boolean {
+export function isStorageFailure(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return (
     error instanceof DamagedWorkspace ||
