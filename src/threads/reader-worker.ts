@@ -10,11 +10,12 @@ import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { isInspection } from "../workspace/contract.ts";
 import { Refusal } from "../workspace/operation.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
-import { inquiryOf } from "./registry.ts";
+import { inquiryOf, inspect } from "./registry.ts";
 
 const MAX_OPEN = 64;
 const IDLE_MS = 60_000;
@@ -64,13 +65,20 @@ async function handle(message: ToReader): Promise<void> {
 type Query = Extract<ToReader, { kind: "query" }>["query"];
 
 async function runQuery(query: Query): Promise<void> {
-  const { id, workspaceId, name } = query;
+  const { id, workspaceId, name, input } = query;
   try {
+    if (isInspection(name)) {
+      return post({
+        kind: "answered",
+        id,
+        answer: await inspect(connections.use(workspaceId, clock()), name, input),
+      });
+    }
     post({ kind: "found", id, found: await inquire(query) });
   } catch (error) {
     const code = error instanceof Refusal ? error.code : "internal";
     const detail = error instanceof Refusal ? error.detail : "An unexpected failure; nothing was changed.";
-    post({ kind: "refused", id, answer: { kind: "problem", code, detail } });
+    post({ kind: "answered", id, answer: { kind: "problem", code, detail } });
     if (code === "internal")
       post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
   }
