@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
 import { addKeyCommands } from "./key.ts";
+import { addKeyInfo } from "./key-info.ts";
 import { addServe } from "./serve.ts";
 import { printFailure, printResult, processTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
@@ -56,6 +57,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
   addVerify(program, session);
   addWorkspaceCommands(program, session);
   addKeyCommands(program, session);
+  addKeyInfo(program, session);
   program
     .command("version")
     .description("print the version")

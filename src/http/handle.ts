@@ -121,12 +121,12 @@ function respond(reply: OperationReply, request: Request, exchange: Exchange): R
     }
     return new Response(reply.body, { status: reply.status, headers });
   }
-  if (reply.kind === "stream") {
+  if (reply.kind === "stream" || reply.kind === "text") {
     const headers = exchange.headers(reply.contentType);
     if (reply.filename !== undefined) {
       headers["content-disposition"] = `attachment; filename="${reply.filename}"`;
     }
-    return new Response(reply.body, { status: reply.status, headers });
+    return new Response(reply.body, { status: reply.kind === "text" ? 200 : reply.status, headers });
   }
   const retry = reply.retryAfterSeconds;
   exchange.problem = reply.code;

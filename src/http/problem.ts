@@ -21,6 +21,7 @@ export const PROBLEMS = {
   checkpoint_not_found: [404, "Checkpoint not found"],
   entry_not_found: [404, "Entry not found"],
   audit_event_not_found: [404, "Audit event not found"],
+  seal_not_found: [404, "Not sealed yet"],
   method_not_allowed: [405, "Method not allowed"],
   restore_blocked: [409, "Restore blocked by a policy"],
   version_conflict: [412, "The config has another version"],

@@ -28,7 +28,9 @@ export interface RouteRequest<P extends string, Q, B> {
 export interface ResponseDoc {
   description: string;
   schema: TSchema;
-  /** Media types besides application/json. */
+  /** The media type, where it is not application/json. */
+  mediaType?: string;
+  /** Media types besides the first. */
   otherTypes?: readonly string[];
   example?: unknown;
   etag?: boolean;

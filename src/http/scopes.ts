@@ -31,6 +31,10 @@ const AUDITOR: readonly OperationName[] = [
   "checkpoint.list",
   "audit.query",
   "audit.read",
+  "audit.receipt",
+  "audit.seal",
+  "audit.key",
+  "audit.consistency",
   "audit.verify",
   "audit.export",
 ];

@@ -49,6 +49,8 @@ export class SealAudit {
   readonly #trusted = new Set<string>();
   #newestSize = 0;
   #sealedThrough: number | null = null;
+  /** Whether a trusted key made any seal here; an export without events has a seal that covers none of it. */
+  #signed = false;
   #anchoredThrough: number | null = null;
   #checked = 0;
   #unverified = 0;
@@ -151,7 +153,7 @@ export class SealAudit {
     const { trusted } = this.#options;
     if (trusted !== null && this.#checked === 0)
       this.#undetermined.push("there is no seal that the given key could have signed");
-    if (trusted !== null && this.#checked > 0 && this.#sealedThrough === null) {
+    if (trusted !== null && this.#checked > 0 && !this.#signed) {
       const message = "no seal is signed by the given key: it is another log's key, or the log was made anew";
       this.#report({ code: "seal_signature", seq: null, id: null, message });
     }
@@ -202,6 +204,7 @@ export class SealAudit {
 
   /** A good seal by a trusted key: what it covers is sealed, and the keys named there are trusted. */
   #sealed(seal: Seal, through: number | null): void {
+    this.#signed = true;
     if (through !== null) this.#sealedThrough = Math.max(this.#sealedThrough ?? 0, through);
     for (const [fingerprint, from] of this.#named) if (from <= seal.size) this.#trusted.add(fingerprint);
   }

@@ -26,17 +26,24 @@ const toStored = ([canonical, hash, details, salt]: BodyRow): StoredEvent => ({
   salt,
 });
 
-/** One event as the API shows it. */
-export async function readEvent(
-  reader: Reader,
-  id: string,
-): Promise<{ json: string; agentId: string | null } | undefined> {
-  const row = await reader.get<[...BodyRow, string | null]>(
-    "SELECT body, hash, details, details_salt, agent_id FROM events WHERE id = ?",
+/** An event that was looked up. */
+export interface FoundEvent {
+  stored: StoredEvent;
+  /** As the API shows it. */
+  json: string;
+  seq: number;
+  agentId: string | null;
+}
+
+/** One event by its id. */
+export async function readEvent(reader: Reader, id: string): Promise<FoundEvent | undefined> {
+  const row = await reader.get<[...BodyRow, number, string | null]>(
+    "SELECT body, hash, details, details_salt, seq, agent_id FROM events WHERE id = ?",
     [id],
   );
   if (row === undefined) return undefined;
-  return { json: presentEventJson(toStored(row.slice(0, 4) as unknown as BodyRow)), agentId: row[4] };
+  const stored = toStored(row.slice(0, 4) as unknown as BodyRow);
+  return { stored, json: presentEventJson(stored), seq: row[4], agentId: row[5] };
 }
 
 /** Events of one chain as the API shows them, newest first. Filters are answered by the index alone. */
@@ -173,4 +180,14 @@ export async function scanRange(
         [range.agentId, from, to],
       );
   return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
+}
+
+/** Where an event of a chain stands in the log. @throws when the chain has no such event */
+export async function positionOf(reader: Reader, agentId: string | null, agentSeq: number): Promise<number> {
+  const row = await reader.get<[number]>("SELECT seq FROM events WHERE agent_id IS ? AND agent_seq = ?", [
+    agentId,
+    agentSeq,
+  ]);
+  if (row === undefined) throw new Error("an event of the chain is missing");
+  return row[0];
 }

@@ -75,7 +75,7 @@ export type ToReader =
 export type FromReader =
   | { kind: "ready" }
   | { kind: "found"; id: number; found: JsonValue }
-  | { kind: "refused"; id: number; answer: Answer }
+  | { kind: "answered"; id: number; answer: Answer }
   | { kind: "chunk"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }
   | { kind: "broken"; id: number }

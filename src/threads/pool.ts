@@ -7,6 +7,7 @@ import { exportHeaders } from "../features/audit/export.ts";
 import type { JsonValue } from "../json.ts";
 import {
   isInquiry,
+  isInspection,
   type OperationName,
   type OperationProblem,
   type OperationReply,
@@ -61,7 +62,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   async perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply> {
     const { workspaceId } = request.principal;
-    if (!isInquiry(request.name)) return this.#record(request, undefined);
+    if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
     const result = await this.#reader(workspaceId).query(request);
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);
@@ -151,9 +152,8 @@ function toReply(
   answer: Exclude<ReplyMessage["answer"], { kind: "stream" }>,
   auditId: string | null,
 ): OperationReply {
-  if (answer.kind === "json") return { ...answer, auditId: auditId ?? "" };
-  const reply: ProblemReply = { ...answer };
+  const reply: Exclude<OperationReply, StreamReply> = { ...answer };
   if (auditId !== null) reply.auditId = auditId;
-  if (answer.code === "unavailable") reply.retryAfterSeconds = RETRY_AFTER_SECONDS;
+  if (reply.kind === "problem" && reply.code === "unavailable") reply.retryAfterSeconds = RETRY_AFTER_SECONDS;
   return reply;
 }

@@ -131,7 +131,7 @@ export class ReaderThread {
       case "found":
         this.#answer(message.id, { found: message.found });
         break;
-      case "refused":
+      case "answered":
         this.#answer(message.id, { answer: message.answer });
         break;
       case "chunk":

@@ -10,13 +10,13 @@ import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
-import type { OperationProblem } from "../workspace/contract.ts";
+import { isInspection, type OperationProblem } from "../workspace/contract.ts";
 import { Refusal } from "../workspace/operation.ts";
 import { isStorageFailure } from "../workspace/perform.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
-import { inquiryOf } from "./registry.ts";
+import { inquiryOf, inspect } from "./registry.ts";
 
 const MAX_OPEN = 64;
 const IDLE_MS = 60_000;
@@ -66,12 +66,19 @@ async function handle(message: ToReader): Promise<void> {
 type Query = Extract<ToReader, { kind: "query" }>["query"];
 
 async function runQuery(query: Query): Promise<void> {
-  const { id, workspaceId, name } = query;
+  const { id, workspaceId, name, input } = query;
   try {
+    if (isInspection(name)) {
+      return post({
+        kind: "answered",
+        id,
+        answer: await inspect(connections.use(workspaceId, clock()), name, input),
+      });
+    }
     post({ kind: "found", id, found: await inquire(query) });
   } catch (error) {
     const [code, detail] = explain(error);
-    post({ kind: "refused", id, answer: { kind: "problem", code, detail } });
+    post({ kind: "answered", id, answer: { kind: "problem", code, detail } });
     if (error instanceof Refusal) return;
     // The file may be another one when it is next asked for: put back from a backup, for instance.
     connections.drop(workspaceId);

@@ -1,5 +1,7 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
-import { exportAudit, queryAudit, readAuditEvent, verifyAudit } from "../features/audit/operations.ts";
+import { showConsistency, showKey, showSeal } from "../features/audit/inspections.ts";
+import { exportAudit, queryAudit, verifyAudit } from "../features/audit/operations.ts";
+import { giveReceipt, readAuditEvent } from "../features/audit/proofs.ts";
 import {
   createCheckpoint,
   listAgentCheckpoints,
@@ -18,15 +20,18 @@ import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
 import { searchData } from "../features/data/search.ts";
 import type { JsonValue } from "../json.ts";
+import type { Reader } from "../store/transaction.ts";
 import {
   type InquiryName,
+  type InspectionName,
   isInquiry,
+  isInspection,
   type OperationInputs,
   type OperationName,
 } from "../workspace/contract.ts";
-import type { Inquiry, Operation } from "../workspace/operation.ts";
+import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
 
-type Operations = { [N in Exclude<OperationName, InquiryName>]: Operation<N> };
+type Operations = { [N in Exclude<OperationName, InquiryName | InspectionName>]: Operation<N> };
 type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
 
 /** Operations that run wholly on the workspace's own thread. */
@@ -48,6 +53,7 @@ export const OPERATIONS: Operations = {
   "data.delete": deleteData,
   "data.delete_prefix": deletePrefix,
   "audit.read": readAuditEvent,
+  "audit.receipt": giveReceipt,
   "audit.export": exportAudit,
 };
 
@@ -57,8 +63,27 @@ export const INQUIRIES = {
   "audit.verify": verifyAudit,
 } as unknown as Inquiries;
 
+/** What reads and is not recorded. */
+const INSPECTIONS: {
+  [N in InspectionName]: (reader: Reader, input: OperationInputs[N]) => Promise<Answer>;
+} = {
+  "audit.seal": showSeal,
+  "audit.key": showKey,
+  "audit.consistency": showConsistency,
+};
+
+/** The answer to an inspection. @throws {Refusal} */
+export function inspect(
+  reader: Reader,
+  name: InspectionName,
+  input: OperationInputs[OperationName],
+): Promise<Answer> {
+  return INSPECTIONS[name](reader, input as never);
+}
+
 /** An operation with the types of its input worn off: the name was checked when it was called. */
 export function operationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
+  if (isInspection(name)) throw new Error("an inspection is not recorded");
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>

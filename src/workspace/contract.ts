@@ -58,9 +58,13 @@ export interface OperationInputs {
     window: TimeWindow;
     page: Page;
   };
-  "audit.read": { eventId: string };
+  "audit.read": { eventId: string; proof: boolean };
+  "audit.receipt": { eventId: string };
   "audit.verify": { scope: AuditScope };
   "audit.export": { scope: AuditScope; format: ExportFormat; window: TimeWindow };
+  "audit.seal": Record<never, never>;
+  "audit.key": Record<never, never>;
+  "audit.consistency": { from: number; to?: number };
 }
 
 /** The name of an operation that a client can ask for. */
@@ -70,6 +74,17 @@ const INQUIRY_NAMES = ["data.search", "audit.query", "audit.verify"] as const;
 
 /** Operations that read first, on a reader thread, and are recorded with what was found. */
 export type InquiryName = (typeof INQUIRY_NAMES)[number];
+
+const INSPECTION_NAMES = ["audit.seal", "audit.key", "audit.consistency"] as const;
+
+/**
+ * Operations that leave no trace: they are about the workspace's seals alone, which monitors fetch
+ * again and again.
+ */
+export type InspectionName = (typeof INSPECTION_NAMES)[number];
+
+export const isInspection = (name: OperationName): name is InspectionName =>
+  (INSPECTION_NAMES as readonly string[]).includes(name);
 
 export const isInquiry = (name: OperationName): name is InquiryName =>
   (INQUIRY_NAMES as readonly string[]).includes(name);
@@ -100,6 +115,8 @@ export type OperationProblem =
   | "checkpoint_not_found"
   | "entry_not_found"
   | "audit_event_not_found"
+  | "seal_not_found"
+  | "invalid_request"
   | "restore_blocked"
   | "version_conflict"
   | "unavailable"
@@ -111,9 +128,19 @@ export interface JsonReply {
   status: number;
   /** The serialised body. */
   body: string;
-  auditId: string;
+  /** Absent only for an inspection. */
+  auditId?: string;
   /** The strong entity tag without quotes (a config version), when there is one. */
   etag?: string;
+}
+
+/** A text to be saved or passed on as it is: a seal, a receipt. */
+export interface TextReply {
+  kind: "text";
+  contentType: string;
+  body: string;
+  filename?: string;
+  auditId?: string;
 }
 
 /** An operation that came to nothing. `auditId` is absent only when nothing was recorded. */
@@ -138,7 +165,7 @@ export interface StreamReply {
   body: ReadableStream<Uint8Array>;
 }
 
-export type OperationReply = JsonReply | ProblemReply | StreamReply;
+export type OperationReply = JsonReply | TextReply | ProblemReply | StreamReply;
 
 /**
  * The workspace side as the routes see it. A reply means that the operation and its audit event are

@@ -36,6 +36,7 @@ export interface Context {
 /** What the caller is told. */
 export type Answer =
   | { kind: "json"; status: number; body: string; etag?: string }
+  | { kind: "text"; contentType: string; body: string; filename?: string }
   | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
   | { kind: "stream"; plan: StreamPlan };
 

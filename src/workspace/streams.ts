@@ -9,6 +9,8 @@ export type StreamPlan =
       window: TimeWindow;
       /** Events before this position only: the trail as it was when the export began. */
       beforeSeq: number;
+      /** The seal over all of them; null when the workspace could not be sealed. */
+      seal: { size: number; note: string; verifierKey: string } | null;
       exportedAt: string;
     }
   | {

@@ -207,7 +207,17 @@ describe("what reaches the workspace", () => {
         page: { ...page, after: 17 },
       },
     ],
-    ["an event", get("/v1/audit/aud_x"), "audit.read", { eventId: "aud_x" }],
+    ["an event", get("/v1/audit/aud_x"), "audit.read", { eventId: "aud_x", proof: false }],
+    ["its proof", get("/v1/audit/aud_x?proof=true"), "audit.read", { eventId: "aud_x", proof: true }],
+    ["a receipt", get("/v1/audit/aud_x/receipt"), "audit.receipt", { eventId: "aud_x" }],
+    ["the newest seal", get("/v1/audit/seal"), "audit.seal", {}],
+    ["the sealing key", get("/v1/audit/key"), "audit.key", {}],
+    [
+      "a consistency proof",
+      get("/v1/audit/consistency?from=1&to=3"),
+      "audit.consistency",
+      { from: 1, to: 3 },
+    ],
     ["verify", post("/v1/audit/verify", { agent_id: "a" }), "audit.verify", { scope: { agentId: "a" } }],
     [
       "verify everything",

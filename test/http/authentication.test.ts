@@ -117,6 +117,10 @@ const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
   "data.delete_prefix": { path: "/v1/data/prefix?agent_id=mine&prefix=p" },
   "audit.query": { path: "/v1/audit?agent_id=mine" },
   "audit.read": { path: "/v1/audit/aud_1" },
+  "audit.receipt": { path: "/v1/audit/aud_1/receipt" },
+  "audit.seal": { path: "/v1/audit/seal" },
+  "audit.key": { path: "/v1/audit/key" },
+  "audit.consistency": { path: "/v1/audit/consistency?from=1" },
   "audit.verify": { path: "/v1/audit/verify", body: { agent_id: "mine" } },
   "audit.export": { path: "/v1/audit/export", body: { agent_id: "mine" } },
 };

@@ -1,6 +1,7 @@
 /** A workspace in this process, without threads and HTTP: its writer, under a clock of the test's own. */
 import { join } from "node:path";
 import { IdSource, systemClock } from "../../src/ids.ts";
+import { verifierKey } from "../../src/log/note.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { operationOf } from "../../src/threads/registry.ts";
 import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
@@ -10,7 +11,12 @@ import { type Job, type Settled, WorkspaceWriter } from "../../src/workspace/per
 /** Makes a workspace's file in a directory; answers its id. */
 export async function makeWorkspace(directory: string, clock = systemClock): Promise<string> {
   const workspaceId = new IdSource(clock).next("ws");
-  const genesis = { workspaceId, name: "test", actor: "cli", signingKey: "0".repeat(64) };
+  const genesis = {
+    workspaceId,
+    name: "test",
+    actor: "cli",
+    sealKey: verifierKey(`test/${workspaceId}`, new Uint8Array(32)),
+  };
   await createWorkspaceFile(join(directory, `${workspaceId}.db`), genesis, clock);
   return workspaceId;
 }

@@ -1,7 +1,9 @@
 /** Streams an export, page by page, as it was decided when its event was recorded. */
-import { EXPORT_CONTENT_TYPES, exportWriter } from "../../log/export-write.ts";
+import type { ExportProof } from "../../log/export-format.ts";
+import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
 import type { StoredEvent } from "../../log/rows.ts";
-import { type EventRange, resolveRange, scanRange } from "../../state/events.ts";
+import { type EventRange, positionOf, resolveRange, scanRange } from "../../state/events.ts";
+import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/streams.ts";
 
@@ -45,12 +47,24 @@ export async function* streamExport(
     exported_at: plan.exportedAt,
     event_count: range.count,
     starts_after: range.startsAfter,
-    seal: null,
-    public_key: null,
+    proof: plan.seal === null ? null : await proofOf(reader, range, plan.seal.size),
+    seal: plan.seal?.note ?? null,
+    public_key: plan.seal?.verifierKey ?? null,
   });
   yield writer.begin();
   for await (const page of pages(reader, range)) yield page.map((event) => writer.event(event)).join("");
   yield writer.end();
+}
+
+async function proofOf(reader: Reader, range: EventRange, size: number): Promise<ExportProof | null> {
+  if (range.count === 0) return null;
+  const run = range.everything
+    ? { first: range.first, last: range.last }
+    : {
+        first: await positionOf(reader, range.agentId, range.first),
+        last: await positionOf(reader, range.agentId, range.last),
+      };
+  return exportProof(range.everything ? null : range.agentId, run, size, treeReader(reader));
 }
 
 async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {

@@ -2,7 +2,8 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { readAgent } from "../../state/agents.ts";
-import { listEvents, readEvent } from "../../state/events.ts";
+import { listEvents } from "../../state/events.ts";
+import { sealingKey } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AuditScope, OperationInputs } from "../../workspace/contract.ts";
 import {
@@ -13,11 +14,9 @@ import {
   notFound,
   type Operation,
   type QueryContext,
-  requireAgentAllowed,
 } from "../../workspace/operation.ts";
 import { type VerificationAnswer, verifyTrail } from "./verification.ts";
 
-const NO_EVENT = "There is no audit event with this id. GET /v1/audit lists the events of an agent.";
 const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
 
 /** The chain that an audit operation on a scope is recorded in. */
@@ -27,16 +26,6 @@ async function scopeAgent(tx: Reader, context: Context, scope: AuditScope) {
 
 const askedScope = (scope: AuditScope): JsonObject =>
   "agentId" in scope ? { agent_id: scope.agentId } : { scope: scope.scope };
-
-export const readAuditEvent: Operation<"audit.read"> = async (tx, context, { eventId }) => {
-  const event = await readEvent(tx, eventId);
-  if (event === undefined) {
-    return notFound(null, null, "audit_event_not_found", NO_EVENT, { event_id: eventId });
-  }
-  requireAgentAllowed(context.principal, event.agentId);
-  const agent = event.agentId === null ? null : await knownAgent(tx, context, event.agentId);
-  return answered(agent, { event_id: eventId }, event.json);
-};
 
 /** A page of events, each as JSON text. */
 interface FoundEvents extends JsonObject {
@@ -122,6 +111,7 @@ export const exportAudit: Operation<"audit.export"> = async (tx, context, { scop
     return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
   }
   const asked = agent === null ? askedScope(scope) : {};
+  const [seal, verifierKey] = [await context.seal(), await sealingKey(tx)];
   return {
     agent,
     result: "ok",
@@ -134,6 +124,8 @@ export const exportAudit: Operation<"audit.export"> = async (tx, context, { scop
         format,
         window,
         beforeSeq: context.seq,
+        seal:
+          seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
         exportedAt: context.timestamp,
       },
     },

@@ -11,7 +11,13 @@ import {
   AuditEventList,
   AuditExport,
   AuditQuery,
+  Consistency,
+  ConsistencyQuery,
   ExportBody,
+  ReadQuery,
+  Receipt,
+  Seal,
+  SealingKey,
   Verification,
   VerifyBody,
 } from "./schema.ts";
@@ -80,13 +86,72 @@ const read = route({
   operation: "audit.read",
   method: "GET",
   path: "/v1/audit/:id",
+  query: ReadQuery,
+  unfindable: "audit_event_not_found",
+  input: ({ params, query: asked }) => ({ eventId: params.id, proof: asked.proof ?? false }),
+  docs: {
+    summary: "Read one audit event",
+    description:
+      "An event with everything that its hash is made of. With `proof=true`, also what connects it with the newest seal; an event that no seal covers yet is sealed first.",
+    response: { description: "The event.", schema: AuditEvent },
+    problems: ["audit_event_not_found"],
+  },
+});
+
+const receipt = route({
+  operation: "audit.receipt",
+  method: "GET",
+  path: "/v1/audit/:id/receipt",
   unfindable: "audit_event_not_found",
   input: ({ params }) => ({ eventId: params.id }),
   docs: {
-    summary: "Read one audit event",
-    description: "An event with everything that its hash is made of.",
-    response: { description: "The event.", schema: AuditEvent },
-    problems: ["audit_event_not_found"],
+    summary: "Get the receipt of an audit event",
+    description:
+      "One text file that proves the event to whoever has the public key: `governd verify receipt.txt --public-key KEY`.",
+    response: { description: "The receipt.", schema: Receipt, mediaType: "text/plain" },
+    problems: ["audit_event_not_found", "seal_not_found"],
+  },
+});
+
+const seal = route({
+  operation: "audit.seal",
+  method: "GET",
+  path: "/v1/audit/seal",
+  input: () => ({}),
+  docs: {
+    summary: "Get the newest seal",
+    description:
+      "The signed head of the workspace's log. Keep it: `governd verify --seal` finds every later change of what it covers, and a log that was cut off.",
+    response: { description: "The seal.", schema: Seal, mediaType: "text/plain" },
+    problems: ["seal_not_found"],
+  },
+});
+
+const key = route({
+  operation: "audit.key",
+  method: "GET",
+  path: "/v1/audit/key",
+  input: () => ({}),
+  docs: {
+    summary: "Get the public key of the seals",
+    description:
+      "The key that seals the workspace now, and those before it, each with the event that names it.",
+    response: { description: "The key.", schema: SealingKey },
+  },
+});
+
+const consistency = route({
+  operation: "audit.consistency",
+  method: "GET",
+  path: "/v1/audit/consistency",
+  query: ConsistencyQuery,
+  input: ({ query: asked }) => asked,
+  docs: {
+    summary: "Prove that one seal continues another",
+    description:
+      "The consistency proof between two sizes of the log (RFC 9162, 2.1.4), with the roots of both trees. Hashes of the proof are in hex, roots in base64 as in seals.",
+    response: { description: "The proof.", schema: Consistency },
+    problems: ["seal_not_found"],
   },
 });
 
@@ -130,4 +195,4 @@ const exportTrail = route({
   },
 });
 
-export const auditRoutes = [query, read, verify, exportTrail];
+export const auditRoutes = [query, seal, key, consistency, read, receipt, verify, exportTrail];

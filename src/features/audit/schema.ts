@@ -2,13 +2,13 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
-import type { OperationName } from "../../workspace/contract.ts";
+import type { InspectionName, OperationName } from "../../workspace/contract.ts";
 
 /** What happens without a client that asks for it, or outside /v1. */
 const OTHER_OPERATIONS = ["data.expire", "workspace.create", "key.create", "key.revoke"] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
-const CLIENT_OPERATIONS: Record<OperationName, true> = {
+const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = {
   "config.read": true,
   "config.update": true,
   "config.list_versions": true,
@@ -28,6 +28,7 @@ const CLIENT_OPERATIONS: Record<OperationName, true> = {
   "data.delete_prefix": true,
   "audit.query": true,
   "audit.read": true,
+  "audit.receipt": true,
   "audit.verify": true,
   "audit.export": true,
 };
@@ -76,6 +77,31 @@ export const AuditQuery = t.Object(
   closed,
 );
 
+export const ReadQuery = t.Object(
+  {
+    proof: t.Optional(
+      t.Boolean({
+        default: false,
+        description: "Whether to add the proof that the event is under the newest seal: true or false.",
+      }),
+    ),
+  },
+  closed,
+);
+
+const TreeSize = (description: string) =>
+  t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
+export const ConsistencyQuery = t.Object(
+  {
+    from: TreeSize("The size of the older tree: an integer from 0."),
+    to: t.Optional(
+      TreeSize("The size of the newer tree, at most that of the newest seal, which is the default."),
+    ),
+  },
+  closed,
+);
+
 export const VerifyBody = t.Object({ agent_id: OptionalAgentId, scope: t.Optional(Scope) }, closed);
 
 export const ExportBody = t.Object(
@@ -118,12 +144,61 @@ export const AuditEvent = component(
       previous_hash: Hash,
       hash: Hash,
       format: t.String({ examples: ["governd.audit/1"] }),
+      proof: t.Optional(
+        nullable(
+          t.Object(
+            {
+              leaf_index: Count,
+              tree_size: Count,
+              path: t.Array(Hash, { description: "From the leaf up (RFC 9162, 2.1.3)." }),
+              seal: t.String({ description: "The seal of that size." }),
+            },
+            { ...closed, description: "With `proof=true`; null when the event cannot be sealed just now." },
+          ),
+        ),
+      ),
     },
     { ...closed, description: "`details` and `details_salt` are null once erased." },
   ),
 );
 
 export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
+
+/** A C2SP tlog-checkpoint. */
+export const Seal = t.String({
+  description: "Origin, number of events and root of their tree, signed (C2SP tlog-checkpoint).",
+  examples: [
+    "governd.example.org/ws_01h455vb4pex5vsknk084sn02q\n120\nuTdt9lRY4OuE3HWVbvJY8l9X3XlUJ9NvJk3p5vFzT2w=\n\n— governd.example.org/ws_01h455vb4pex5vsknk084sn02q …\n",
+  ],
+});
+
+export const Receipt = t.String({
+  description:
+    "The event, its inclusion proof and the seal (C2SP tlog-proof). `governd verify` checks it alone.",
+});
+
+const sealingKey = {
+  origin: t.String({ description: "What its seals begin with: a host and the workspace." }),
+  verifier_key: t.String({ description: "The key in the form of C2SP signed-note." }),
+  public_key: t.String({ description: "The key in PEM (SubjectPublicKeyInfo)." }),
+  fingerprint: t.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of its 32 bytes." }),
+  announced_seq: t.Integer({ minimum: 0, description: "The event that names it." }),
+};
+
+export const SealingKey = component(
+  "SealingKey",
+  t.Object({ ...sealingKey, earlier: t.Array(t.Object(sealingKey, closed)) }, closed),
+);
+
+const Tree = t.Object(
+  { size: t.Integer({ minimum: 0 }), root: t.String({ description: "Base64." }) },
+  closed,
+);
+
+export const Consistency = component(
+  "Consistency",
+  t.Object({ from: Tree, to: Tree, proof: t.Array(t.String({ pattern: "^[0-9a-f]{64}$" })) }, closed),
+);
 
 const EventReference = nullable(
   t.Object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }, closed),

@@ -3,6 +3,7 @@ import { swagger } from "@elysiajs/swagger";
 import type { TObject } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { JsonObject } from "../../json.ts";
+import { isInspection } from "../../workspace/contract.ts";
 import type { Route } from "../route.ts";
 import { scopesOf } from "../scopes.ts";
 import { componentSchemas } from "../shapes.ts";
@@ -69,12 +70,15 @@ export async function openApiJson(routes: readonly Route[]): Promise<string> {
 
 function describe(route: Route): JsonObject {
   const { summary, description } = route.docs;
+  const recorded = isInspection(route.operation)
+    ? "Not recorded: it is about the workspace's seals alone and says nothing of any agent."
+    : `Recorded as \`${route.operation}\`.`;
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
   return {
     operationId: route.operation.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase()),
     tags: [TAGS[route.operation.split(".")[0] as string] as string],
     summary,
-    description: `${description}\n\nRecorded as \`${route.operation}\`. Scopes: ${scopes.join(", ")}.`,
+    description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
     parameters: parametersOf(route),
     ...requestBodyOf(route),
     responses: responsesOf(route),

@@ -2,6 +2,7 @@
 
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../json.ts";
+import { isInspection } from "../../workspace/contract.ts";
 import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../problem.ts";
 import type { Route } from "../route.ts";
 import { component } from "../shapes.ts";
@@ -69,11 +70,17 @@ const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { ty
 /** The `responses` of a route's documentation. */
 export function responsesOf(route: Route): JsonObject {
   const { response, status = 200, headers } = route.docs;
-  const content: JsonObject = { "application/json": mediaType(response.schema, response.example) };
+  const content: JsonObject = {
+    [response.mediaType ?? "application/json"]: mediaType(response.schema, response.example),
+  };
   for (const type of response.otherTypes ?? []) content[type] = { schema: { type: "string" } };
   const good: JsonObject = {
     description: response.description,
-    headers: { ...HEADERS, ...AUDIT_HEADER, ...(response.etag === true ? ETAG_HEADER : {}) },
+    headers: {
+      ...HEADERS,
+      ...(isInspection(route.operation) ? {} : AUDIT_HEADER),
+      ...(response.etag === true ? ETAG_HEADER : {}),
+    },
     content,
   };
   const notModified: JsonObject =
