@@ -113,15 +113,29 @@ export class Connection implements Transaction {
   }
 }
 
+/** The file cannot be opened. The driver says so without a code. */
+export class CannotOpen extends Error {
+  override readonly name = "CannotOpen";
+  readonly code = "SQLITE_CANTOPEN";
+}
+
+function openDriver(name: string): Driver {
+  try {
+    return new Database(name);
+  } catch (error) {
+    throw new CannotOpen("the database file cannot be opened", { cause: error });
+  }
+}
+
 /**
  * Opens a database file. A writable one is created when absent and set to WAL with
  * `synchronous=FULL`: when COMMIT returns, the transaction is on disk.
- * @throws the driver's error when the file cannot be opened or is no database.
+ * @throws {CannotOpen} when the file cannot be opened; the driver's error when it is no database.
  */
 export function openConnection(path: string, options: OpenOptions = {}): Connection {
   const readOnly = options.readOnly || options.immutable;
   const query = options.immutable ? "immutable=1" : "mode=ro";
-  const driver = new Database(readOnly ? fileUri(path, query) : path);
+  const driver = openDriver(readOnly ? fileUri(path, query) : path);
   const connection = new Connection(driver);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);

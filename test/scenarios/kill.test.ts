@@ -1,0 +1,103 @@
+/** A daemon that is killed in the middle of load loses nothing that it acknowledged. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { administer } from "../support/administration.ts";
+import { Client } from "../support/client.ts";
+import { temporaryDirectory } from "../support/directory.ts";
+import { WorkspaceView } from "../support/workspace-view.ts";
+
+const TIMEOUT_MS = 120_000;
+const KILLS = 4;
+const CLIENTS = 8;
+/** Acknowledged writes after which the daemon is killed: at least, and at most so many more. */
+const WRITES_BEFORE = 20;
+const WRITES_SPREAD = 150;
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+
+interface Running {
+  url: string;
+  kill(): Promise<void>;
+}
+
+/** Starts the daemon as a process of its own; resolves when it says that it is ready. */
+async function serve(dataDir: string): Promise<Running> {
+  const words = [
+    "serve",
+    "--data-dir",
+    dataDir,
+    "--listen",
+    "127.0.0.1:0",
+    "--log-format",
+    "json",
+    "--log-level",
+    "warn",
+  ];
+  const child = Bun.spawn([process.execPath, MAIN, ...words], { stdout: "pipe", stderr: "inherit" });
+  let said = "";
+  for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+    said += piece;
+    if (said.includes("\n")) break;
+  }
+  return {
+    url: JSON.parse(said).address,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+/** Overwrites its own keys until the daemon is gone; remembers the last value acknowledged of each. */
+async function load(client: Client, name: number, acknowledged: Map<string, string>, onWrite: () => void) {
+  for (let i = 0; ; i++) {
+    const key = `${name}/${i % 10}`;
+    const value = `${acknowledged.size}-${i}-${crypto.randomUUID()}`;
+    try {
+      const { json } = await client.write(`agent-${name % 3}`, key, value);
+      if (json?.allowed !== true) return;
+    } catch {
+      // The daemon is gone: this write may have happened or not, and so may any value in it.
+      acknowledged.delete(key);
+      return;
+    }
+    acknowledged.set(key, value);
+    onWrite();
+  }
+}
+
+test(
+  "killed under load, again and again",
+  async () => {
+    using directory = temporaryDirectory();
+    const dataDir = join(directory.path, "data");
+    const { workspace, apiKey } = await administer(dataDir, (one) => one.createWorkspace("killed"));
+    using view = new WorkspaceView(join(dataDir, "workspaces", `${workspace.id}.db`));
+    const acknowledged = new Map<string, string>();
+    const count = { acknowledged: 0 };
+    for (let round = 0; round < KILLS; round++) {
+      const daemon = await serve(dataDir);
+      const client = new Client(daemon.url, readFileSync(join(dataDir, "tls", "ca.crt"), "utf8"), apiKey);
+      for (const [key, value] of acknowledged) {
+        const agent = `agent-${Number(key.split("/")[0]) % 3}`;
+        expect((await client.read(agent, key)).json).toEqual({ agent_id: agent, key, value });
+      }
+      const enough = count.acknowledged + WRITES_BEFORE + Math.floor(Math.random() * WRITES_SPREAD);
+      const reached = Promise.withResolvers<void>();
+      const clients = Array.from({ length: CLIENTS }, (_, name) =>
+        load(client, name, acknowledged, () => {
+          if (++count.acknowledged >= enough) reached.resolve();
+        }),
+      );
+      await reached.promise;
+      await daemon.kill();
+      await Promise.all(clients);
+      const report = await view.verify();
+      expect(report.problems).toEqual([]);
+      const writes = view.eventsAfter(-1).filter(({ operation }) => operation === "data.write").length;
+      expect(writes).toBeGreaterThanOrEqual(count.acknowledged);
+    }
+    expect(acknowledged.size).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

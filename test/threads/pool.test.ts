@@ -1,0 +1,189 @@
+/** The pool of threads: overload, many workspaces, damaged ones, a stop in the middle of work. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { copyFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FailureReport } from "../../src/threads/messages.ts";
+import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
+import { WorkspacePool } from "../../src/threads/pool.ts";
+import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
+import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
+import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+
+const TIMEOUT_MS = 120_000;
+/** Open descriptors of this process, where the system tells. */
+const GARBAGE = "no database at all ".repeat(1_000);
+const DESCRIPTORS = "/proc/self/fd";
+
+let directory: TemporaryDirectory;
+let pool: WorkspacePool;
+let failures: FailureReport[];
+
+beforeEach(async () => {
+  directory = temporaryDirectory(inMemory());
+  failures = [];
+  pool = new WorkspacePool({
+    workspacesDir: directory.path,
+    clockOffsetMs: 0,
+    searchMemoryBytes: 16 * 1024 * 1024,
+    threads: 2,
+    onFailure: (failure) => void failures.push(failure),
+  });
+  await pool.ready();
+});
+afterEach(async () => {
+  await pool.close();
+  directory[Symbol.dispose]();
+});
+
+function ask<N extends OperationName>(
+  workspaceId: string,
+  name: N,
+  input: OperationInputs[N],
+): Promise<OperationReply> {
+  return pool.perform({ name, input, principal: anybody(workspaceId) });
+}
+const write = (workspaceId: string, key: string, value = "v") =>
+  ask(workspaceId, "data.write", { agentId: "a", key, value, metadata: {} });
+const read = (workspaceId: string, key: string) => ask(workspaceId, "data.read", { agentId: "a", key });
+const fileOf = (workspaceId: string) => join(directory.path, `${workspaceId}.db`);
+const outcome = (reply: OperationReply) => (reply.kind === "problem" ? reply.code : reply.kind);
+
+test(
+  "more work than the queue holds is refused, and what was taken is done",
+  async () => {
+    const workspaceId = await makeWorkspace(directory.path);
+    const asked = 6_000;
+    const replies = await Promise.all(Array.from({ length: asked }, (_, i) => write(workspaceId, `k${i}`)));
+    const taken = replies.filter(({ kind }) => kind === "json").length;
+    expect(taken).toBeGreaterThan(4_000);
+    expect(taken).toBeLessThan(asked);
+    for (const reply of replies.filter(({ kind }) => kind !== "json")) {
+      expect(reply).toMatchObject({
+        kind: "problem",
+        code: "unavailable",
+        retryAfterSeconds: expect.any(Number),
+      });
+      expect(reply.auditId).toBeUndefined();
+    }
+    expect(pool.load).toEqual({ operations: 0, readers: 0 });
+    using seen = new OpenWorkspace(fileOf(workspaceId));
+    expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(taken);
+    expect((await write(workspaceId, "after")).kind).toBe("json");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "large values fill the queue sooner: it is bounded by size too",
+  async () => {
+    const workspaceId = await makeWorkspace(directory.path);
+    const value = "x".repeat(1024 * 1024);
+    const replies = await Promise.all(
+      Array.from({ length: 120 }, (_, i) => write(workspaceId, `k${i}`, value)),
+    );
+    const outcomes = new Set(replies.map(outcome));
+    expect(outcomes).toEqual(new Set(["json", "unavailable"]));
+    expect((await read(workspaceId, "k0")).kind).toBe("json");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a thousand workspaces are used in turn, and few of them stay open",
+  async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 1_000; i++) ids.push(await makeWorkspace(directory.path));
+    const before = existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).length : 0;
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < ids.length; i += 100) {
+        const replies = await Promise.all(ids.slice(i, i + 100).map((id) => write(id, `k${round}`)));
+        expect(new Set(replies.map(outcome))).toEqual(new Set(["json"]));
+      }
+    }
+    expect(failures).toEqual([]);
+    if (!existsSync(DESCRIPTORS)) return;
+    // Two threads with at most 128 open workspaces, three files each. The files of a closed connection
+    // linger until its statements are collected; without any closing it would be three for each of 1,000.
+    expect(readdirSync(DESCRIPTORS).length - before).toBeLessThan(2 * 2 * 128 * 3);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a damaged file is unavailable, alone",
+  async () => {
+    const [good, ...damaged] = [
+      await makeWorkspace(directory.path),
+      await makeWorkspace(directory.path),
+      await makeWorkspace(directory.path),
+      await makeWorkspace(directory.path),
+      await makeWorkspace(directory.path),
+    ] as [string, string, string, string, string];
+    const [garbage, empty, missing, other] = damaged;
+    writeFileSync(fileOf(garbage), GARBAGE);
+    truncateSync(fileOf(empty), 0);
+    rmSync(fileOf(missing));
+    copyFileSync(fileOf(good), fileOf(other));
+    for (const id of damaged) {
+      expect({ which: damaged.indexOf(id), ...(await write(id, "k", "hunter2")) }).toMatchObject({
+        kind: "problem",
+        code: "unavailable",
+      });
+      expect(outcome(await read(id, "k"))).toBe("unavailable");
+      expect(outcome(await ask(id, "audit.verify", { scope: { agentId: "a" } }))).toBe("unavailable");
+      expect(
+        outcome(await ask(id, "audit.export", { scope: { agentId: "a" }, format: "json", window: {} })),
+      ).toBe("unavailable");
+      expect((await write(good, "k")).kind).toBe("json");
+    }
+    expect(existsSync(fileOf(missing))).toBe(false);
+    expect(failures.length).toBeGreaterThan(0);
+    expect(JSON.stringify(failures)).not.toContain("hunter2");
+  },
+  TIMEOUT_MS,
+);
+
+test("a file that is put back is used again", async () => {
+  const workspaceId = await makeWorkspace(directory.path);
+  copyFileSync(fileOf(workspaceId), `${fileOf(workspaceId)}.copy`);
+  writeFileSync(fileOf(workspaceId), GARBAGE);
+  expect(outcome(await write(workspaceId, "k"))).toBe("unavailable");
+  expect(outcome(await ask(workspaceId, "audit.query", queryOf("a")))).toBe("unavailable");
+  rmSync(fileOf(workspaceId));
+  copyFileSync(`${fileOf(workspaceId)}.copy`, fileOf(workspaceId));
+  expect(outcome(await write(workspaceId, "k"))).toBe("json");
+  expect(outcome(await ask(workspaceId, "audit.query", queryOf("a")))).toBe("json");
+});
+
+const queryOf = (agentId: string) => ({ scope: { agentId }, window: {}, page: { limit: 10, offset: 0 } });
+
+test("a stop finishes what was taken and refuses the rest", async () => {
+  const workspaceId = await makeWorkspace(directory.path);
+  const replies = Array.from({ length: 500 }, (_, i) => write(workspaceId, `k${i}`));
+  const closing = pool.close();
+  const late = await write(workspaceId, "late");
+  expect(late).toMatchObject({ kind: "problem", code: "unavailable" });
+  await closing;
+  const outcomes = (await Promise.all(replies)).map(outcome);
+  expect(new Set(outcomes)).toEqual(new Set(["json"]));
+  using seen = new OpenWorkspace(fileOf(workspaceId));
+  expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(500);
+});
+
+test("idle workspaces are closed, the oldest first", () => {
+  const closed: string[] = [];
+  const open = (id: string) => ({ close: () => void closed.push(id) });
+  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 });
+  workspaces.use("a", 0);
+  workspaces.use("b", 1);
+  workspaces.use("a", 2);
+  workspaces.use("c", 3);
+  expect(closed).toEqual(["b"]);
+  workspaces.closeIdle(12);
+  expect(closed).toEqual(["b"]);
+  workspaces.closeIdle(13);
+  expect(closed).toEqual(["b", "a"]);
+  expect(workspaces.ids()).toEqual(["c"]);
+  workspaces.closeAll();
+  expect(workspaces.ids()).toEqual([]);
+});
