@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newSealKey } from "../../src/datadir/seal-key.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
@@ -26,6 +27,7 @@ beforeEach(async () => {
     clockOffsetMs: 0,
     searchMemoryBytes: 16 * 1024 * 1024,
     threads: 2,
+    sealing: { sealsDir: directory.path, key: { kind: "pem", pem: newSealKey() }, intervalMs: 10_000 },
     onFailure: (failure) => void failures.push(failure),
   });
   await pool.ready();
