@@ -27,7 +27,7 @@ type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
 
 /** Closed connections whose file descriptors may wait for the garbage collector. */
-const MAX_UNRELEASED = 32;
+const MAX_UNRELEASED = 64;
 let unreleased = 0;
 
 /**
@@ -38,7 +38,7 @@ let unreleased = 0;
 function releaseClosed(): void {
   if (++unreleased < MAX_UNRELEASED) return;
   unreleased = 0;
-  Bun.gc(false);
+  Bun.gc(true);
 }
 
 /** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
