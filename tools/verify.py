@@ -292,9 +292,9 @@ class Seal:
 
 
 def read_seals(text):
-    notes = re.findall("(?:(?!\u2014 ).*\n)+(?:\u2014 .*\n)+", text)
+    notes = re.findall("(?:(?!\u2014 ).*\n)+(?:\u2014 .*\n)+\n?", text)
     require(notes and "".join(notes) == text, "not a file of seals", Undetermined)
-    return [Seal(note) for note in notes]
+    return [Seal(re.sub("\n\n$", "\n", note)) for note in notes]
 
 
 class Trust:
@@ -477,15 +477,25 @@ def check_database(db, trust):
 
 def check_stored_seals(db, log, trust):
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    seals = [Seal(note) for (note,) in db.execute("SELECT note FROM seals ORDER BY size")] if "seals" in tables else []
-    verdict = "unsealed: whoever has it could have made all of it"
-    require(seals or trust.key is None, "there is no seal for the given key", Undetermined)
-    for seal in seals:
-        require(seal.size <= len(log.hashes), "the log is shorter than a seal of it")
-        root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
-        require(root == seal.root, f"the first {seal.size} events are not the ones that were sealed")
-        verdict = f"{seal.check(log.workspace, trust)}, through seq {seal.size - 1}"
-    return verdict
+    rows = db.execute("SELECT size, note FROM seals ORDER BY rowid").fetchall() if "seals" in tables else []
+    require(rows or trust.key is None, "there is no seal for the given key", Undetermined)
+    through, by_key = None, None  # the last event under any seal, and under one by the given key
+    for size, note in rows:
+        seal = Seal(note)
+        require(seal.size == size and (through is None or size > through), "the seals are not in order")
+        require(seal.origin.endswith("/" + log.workspace), "a seal is of another workspace")
+        require(size <= len(log.hashes), "the log is shorter than a seal of it")
+        root = tree_root(map(bytes.fromhex, log.hashes[:size]))
+        require(root == seal.root, f"the first {size} events are not the ones that were sealed")
+        through = size - 1
+        if trust.key is not None and seal.signed_by(trust.key):
+            by_key = through
+    if through is None:
+        return "unsealed: whoever has it could have made all of it"
+    if trust.key is None:
+        return f"sealed through seq {through} (by whom is not checked: no --public-key)"
+    require(by_key is not None, "no seal is signed by the given key")
+    return f"sealed with the given key through seq {by_key}"
 
 
 def check(path, trust):

@@ -61,15 +61,16 @@ export function parseSeal(text: string): Seal {
 }
 
 /**
- * Reads a file of seals, one behind the other as a daemon appends them; one seal alone is such a file.
+ * Reads a file of seals, one behind the other, with an empty line after each or none; one seal alone
+ * is such a file.
  *
  * @throws NoteError when any part of it is no seal
  */
 export function parseSeals(text: string): Seal[] {
   // A seal ends where signature lines end and the next origin begins.
-  const notes = text.match(/(?:(?!— ).*\n)+(?:— .*\n)+/gu) ?? [];
+  const notes = text.match(/(?:(?!— ).*\n)+(?:— .*\n)+\n?/gu) ?? [];
   if (notes.join("") !== text || notes.length === 0) throw new NoteError("not a file of seals");
-  return notes.map(parseSeal);
+  return notes.map((note) => parseSeal(note.replace(/\n\n$/, "\n")));
 }
 
 /** The workspace that a seal is of: the last part of its origin. */

@@ -136,7 +136,8 @@ describe("seals (C2SP tlog-checkpoint)", () => {
       [13, 2],
       [12, 1],
     ]);
-    for (const bad of ["", "x", text.slice(0, -1), `${text}\n`, `\n${text}`, text + text.slice(0, 50)]) {
+    expect(parseSeals(`${text}\n${two}\n`)).toEqual(parseSeals(text + two));
+    for (const bad of ["", "x", text.slice(0, -1), `${text}\n\n`, `\n${text}`, text + text.slice(0, 50)]) {
       expect(() => parseSeals(bad)).toThrow(NoteError);
     }
   });
