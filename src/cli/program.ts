@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
 import { addKeyCommands } from "./key.ts";
+import { addScan } from "./scan.ts";
 import { addServe } from "./serve.ts";
 import { printFailure, printResult, processTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
@@ -54,6 +55,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
     .version(VERSION, "-V, --version", "print the version");
   addServe(program, session);
   addVerify(program, session);
+  addScan(program, session);
   addWorkspaceCommands(program, session);
   addKeyCommands(program, session);
   program
