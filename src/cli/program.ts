@@ -4,6 +4,7 @@ import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
 import { addKeyCommands } from "./key.ts";
 import { addKeyInfo } from "./key-info.ts";
+import { addScan } from "./scan.ts";
 import { addServe } from "./serve.ts";
 import { printFailure, printResult, processTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
@@ -55,6 +56,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
     .version(VERSION, "-V, --version", "print the version");
   addServe(program, session);
   addVerify(program, session);
+  addScan(program, session);
   addWorkspaceCommands(program, session);
   addKeyCommands(program, session);
   addKeyInfo(program, session);

@@ -65,7 +65,12 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
   const found = pieces.flatMap((piece) => screened(piece, key, policies));
   if (found.length > 0) session.exitCode = EXIT.no;
   const timing = options.bench ? measure(pieces, key, policies) : undefined;
-  const result = { values: pieces.length, blocked: found.length, lines: found, ...(timing ? { bench: timing } : {}) };
+  const result = {
+    values: pieces.length,
+    blocked: found.length,
+    lines: found,
+    ...(timing ? { bench: timing } : {}),
+  };
   await session.terminal.out(options.json ? `${JSON.stringify(result)}\n` : `${report(result).join("\n")}\n`);
 }
 
@@ -118,9 +123,18 @@ function measure(pieces: readonly Piece[], key: string, policies: Policies): Tim
   };
 }
 
-function report(result: { values: number; blocked: number; lines: readonly FoundPiece[]; bench?: Timing }): string[] {
+function report(result: {
+  values: number;
+  blocked: number;
+  lines: readonly FoundPiece[];
+  bench?: Timing;
+}): string[] {
   const rows = result.lines.flatMap(({ line, findings }) =>
-    findings.map(({ policy, detector, start, end }) => [`${line}:${start + 1}-${end}`, policy, words(detector)]),
+    findings.map(({ policy, detector, start, end }) => [
+      `${line}:${start + 1}-${end}`,
+      policy,
+      words(detector),
+    ]),
   );
   const table = rows.length > 0 ? [...columns([["line:characters", "policy", "what"], ...rows]), ""] : [];
   const summary = `${result.blocked} of ${result.values} values would be blocked.`;

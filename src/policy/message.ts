@@ -46,9 +46,7 @@ export function words(detector: string): string {
 export function describe(findings: readonly Finding[]): string {
   const policies = [...new Set(findings.map((one) => one.policy))];
   const what = policies.map((policy) => POLICY_WORDS[policy]).join(" and ");
-  const kinds = [
-    ...new Set(findings.map((one) => `${words(one.detector)} in ${place(one.field)}`)),
-  ];
+  const kinds = [...new Set(findings.map((one) => `${words(one.detector)} in ${place(one.field)}`))];
   const named = kinds.slice(0, NAMED_FINDINGS).join(", ");
   const more = kinds.length > NAMED_FINDINGS ? ` and ${kinds.length - NAMED_FINDINGS} more` : "";
   return `Blocked, nothing was stored: the agent's policy does not allow ${what}. Found ${named}${more}. Remove it and write again.`;

@@ -31,6 +31,7 @@ describe("the command line", () => {
     [],
     ["serve"],
     ["verify"],
+    ["scan"],
     ["workspace"],
     ["workspace", "create"],
     ["workspace", "list"],

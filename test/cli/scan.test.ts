@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { governd } from "./governd.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+let temporary: ReturnType<typeof temporaryDirectory>;
+let file: string;
+
+beforeEach(() => {
+  temporary = temporaryDirectory();
+  file = temporary.join("values.txt");
+  writeFileSync(file, "hello\nmail anna.berg@posteo.de\npassword=Lark5502!x\n");
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+test("says which lines would be blocked and why, and never what was found", async () => {
+  const { code, out } = await governd(["scan", file]);
+  expect(code).toBe(1);
+  expect(out).toContain("2:6-24");
+  expect(out).toContain("an email address");
+  expect(out).toContain("2 of 3 values would be blocked.");
+  expect(out).not.toContain("anna");
+  expect(out).not.toContain("Lark");
+});
+
+test("one policy alone, as JSON, with times", async () => {
+  const outcome = await governd(["scan", file, "--policy", "block_pii", "--json", "--bench"]);
+  expect(outcome.code).toBe(1);
+  const result = outcome.json<{
+    values: number;
+    blocked: number;
+    lines: unknown[];
+    bench: { median_us: number };
+  }>();
+  expect(result).toMatchObject({ values: 3, blocked: 1 });
+  expect(result.lines).toEqual([
+    {
+      line: 2,
+      findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 5, end: 24 }],
+    },
+  ]);
+  expect(result.bench.median_us).toBeGreaterThan(0);
+});
+
+test("a key gives its words to the values, and a whole file is one value", async () => {
+  writeFileSync(file, "Lark5502!x\nsecond line\n");
+  expect((await governd(["scan", file])).code).toBe(0);
+  expect((await governd(["scan", file, "--key", "wifi/password"])).code).toBe(1);
+  expect((await governd(["scan", file, "--whole", "--json"])).json()).toMatchObject({
+    values: 1,
+    blocked: 0,
+  });
+});
+
+test("a file that cannot be read and a policy that is none exit with 2", async () => {
+  expect((await governd(["scan", temporary.join("none.txt")])).code).toBe(2);
+  const { code, err } = await governd(["scan", file, "--policy", "everything"]);
+  expect(code).toBe(2);
+  expect(err).toContain("--policy is block_pii, block_secrets or all.");
+});
