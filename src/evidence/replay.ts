@@ -14,6 +14,7 @@ import type { JsonObject } from "../json.ts";
 import type { AuditEventBody } from "../log/event.ts";
 import type { StoredVersion } from "./entry.ts";
 import { MultisetPrint } from "./multiset.ts";
+import { changedNothing, restoreCutoff } from "./retention.ts";
 import { type Disturbance, Timeline } from "./timeline.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
@@ -258,17 +259,14 @@ export class Replay {
   }
 
   #addRestore(event: AuditEventBody, timeline: Timeline, details: JsonObject): void {
-    const changed = details.entries_restored !== 0 || details.entries_removed !== 0;
-    // Without retention a restore that says it changed nothing did not; else it may have ended what was expired.
-    if (!changed && timeline.retention.size === 0) return;
-    const timeMs = Date.parse(event.timestamp);
-    const after = details.config_version;
-    const cutoffMs = Math.max(
-      timeline.cutoff(event.config_version, timeMs),
-      timeline.cutoff(typeof after === "string" ? after : null, timeMs),
-    );
+    if (changedNothing(details)) {
+      // Yet it may have ended what was expired, which is in no count.
+      if (timeline.retention.size > 0) timeline.addSweep(event.seq);
+      return;
+    }
+    const cutoffMs = restoreCutoff(timeline.retention, event, details);
     const { checkpoint_id: id } = details;
-    timeline.addRestore(event.seq, cutoffMs, changed && typeof id === "string" ? id : null);
+    timeline.addRestore(event.seq, cutoffMs, typeof id === "string" ? id : null);
   }
 
   #agent(agentId: string | null): AgentReplay {

@@ -2,7 +2,7 @@
  * What happened to an agent's entries other than by their own keys: restores, deletions by prefix,
  * sweeps of expired ones; and which positions its stored checkpoints see. One for each agent.
  */
-import { retentionCutoff } from "../state/configs.ts";
+import { cutoffAt, type Retention } from "./retention.ts";
 
 /** Something that happens to many keys. Entries written before `cutoffMs` are past their retention then. */
 export type Disturbance = { seq: number; cutoffMs: number } & (
@@ -26,11 +26,11 @@ export class Timeline {
   /**
    * @param checkpoints positions that the stored checkpoints see, ascending
    * @param retention days of retention by config version, of the versions that have it
-   * @param sweptBeforeMs entries written before this moment may have been swept; -1: none
+   * @param sweptBeforeMs entries written before this moment may have been removed as expired; -1: none
    */
   constructor(
     readonly checkpoints = new Float64Array(),
-    readonly retention: ReadonlyMap<string, number> = new Map(),
+    readonly retention: Retention = new Map(),
     readonly sweptBeforeMs = -1,
   ) {}
 
@@ -64,8 +64,8 @@ export class Timeline {
   /** @param checkpointId what is restored; null when the event does not say enough to follow it */
   addRestore(seq: number, cutoffMs: number, checkpointId: string | null): void {
     const asOf = checkpointId === null ? null : (this.#existing.get(checkpointId) ?? null);
-    // The state at a position behind a restore that is not known is not known either.
-    const known = asOf !== null && asOf < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
+    // What a restore does depends on what is there: behind one that is not known none is.
+    const known = asOf !== null && this.#unknown.length === 0;
     if (!known) this.#unknown.push(seq);
     this.disturbances.push({ kind: "restore", seq, cutoffMs, asOf: known ? asOf : null });
   }
@@ -74,15 +74,14 @@ export class Timeline {
     this.disturbances.push({ kind: "prefix", seq, cutoffMs, prefix });
   }
 
+  /** Adds an event that removed expired entries, or may have. */
   addSweep(seq: number): void {
     this.#firstSweep = Math.min(this.#firstSweep, seq);
   }
 
   /** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
   cutoff(configVersion: string | null, timeMs: number): number {
-    if (this.retention.size === 0) return -1;
-    const retentionDays = configVersion === null ? null : (this.retention.get(configVersion) ?? null);
-    return retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays }, timeMs);
+    return this.retention.size === 0 ? -1 : cutoffAt(this.retention, configVersion, timeMs);
   }
 
   /** Whether a checkpoint sees what was live from `from` until before `to`. */
@@ -94,7 +93,8 @@ export class Timeline {
   /** Whether the log leaves open what became of a version that lived from `from` to `to`. */
   isUncertain(from: number, to: number): boolean {
     const index = firstAtOrAfter(this.#unknown, from, (seq) => seq);
-    return (this.#unknown[index] ?? Number.POSITIVE_INFINITY) <= to;
+    const next = this.#unknown[index];
+    return next !== undefined && next <= to;
   }
 
   /** Whether, at a position, the log alone says where each key began. */

@@ -1,9 +1,10 @@
 /** What must be known of every agent before the log is read: see {@link Timeline}. */
 import type { JsonObject } from "../json.ts";
-import { policiesOf, retentionCutoff } from "../state/configs.ts";
+import { policiesOf } from "../state/configs.ts";
 import type { Reader, Row } from "../store/transaction.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
+import { changedNothing, type Retention, restoreCutoff } from "./retention.ts";
 import { Timeline } from "./timeline.ts";
 
 const ROWS_AT_ONCE = 2_000;
@@ -66,24 +67,29 @@ async function loadRetention(
   return retention;
 }
 
-/** For each agent the latest moment before which a sweep removed what was written. */
+/** Sweeps, and restores: these end expired entries without counting them. */
+const REMOVALS = "operation IN ('data.expire', 'checkpoint.restore')";
+
+/** For each agent the latest moment before which what was written may have been removed as expired. */
 async function loadSweeps(
   reader: Reader,
   wanted: Wanted,
-  retention: ReadonlyMap<string | null, ReadonlyMap<string, number>>,
+  retention: ReadonlyMap<string | null, Retention>,
 ): Promise<Map<string | null, number>> {
   const swept = new Map<string | null, number>();
   // The inner query is answered by an index alone.
-  const condition =
-    "agentId" in wanted ? "agent_id = ? AND operation = 'data.expire'" : "operation = 'data.expire'";
+  const condition = "agentId" in wanted ? `agent_id = ? AND ${REMOVALS}` : REMOVALS;
   const sql = `SELECT v.seq, ${eventColumns("v")} FROM events v
     WHERE v.seq > ? AND v.seq IN (SELECT seq FROM events WHERE ${condition})`;
   for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, "v.seq")) {
     const named = readNamedEvent(...columns);
     if (named === null) continue;
-    const { agent_id: agentId, config_version: version } = named.event;
-    const retentionDays = (version === null ? undefined : retention.get(agentId)?.get(version)) ?? null;
-    const cutoff = retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays }, named.timeMs);
+    const { agent_id: agentId, operation } = named.event;
+    const known = retention.get(agentId);
+    if (known === undefined) continue;
+    const isRestore = operation === "checkpoint.restore";
+    if (isRestore && named.details !== null && !changedNothing(named.details)) continue;
+    const cutoff = restoreCutoff(known, named.event, isRestore ? named.details : null);
     swept.set(agentId, Math.max(cutoff, swept.get(agentId) ?? -1));
   }
   return swept;
