@@ -1,0 +1,180 @@
+/** Who may do what: no key, another key, each scope, keys limited to agents; over every route there is. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { routes } from "../../src/http/app.ts";
+import type { Client } from "../support/client.ts";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+
+let daemon: TestDaemon;
+let workspace: TestWorkspace;
+let clients: Record<"full" | "agent" | "auditor" | "limited", Client>;
+/** What a request to a route needs to be whole, about agent `mine`, then `theirs`. */
+let made: Record<string, { checkpoint: string; event: string }>;
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start();
+  workspace = await daemon.workspace();
+  const { id, client } = workspace;
+  clients = {
+    full: client,
+    agent: await daemon.clientWith(id, { scope: "agent" }),
+    auditor: await daemon.clientWith(id, { scope: "auditor" }),
+    limited: await daemon.clientWith(id, { agents: ["mine", "unborn"] }),
+  };
+  made = {};
+  for (const agent of ["mine", "theirs"]) {
+    await client.configure(agent, {});
+    const event = (await client.write(agent, "k", "v")).json.audit_id;
+    made[agent] = { checkpoint: (await client.checkpoint(agent)).json.id, event };
+  }
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** A whole request to a route about an agent. */
+function requestTo(route: { method: string; path: string; operation: string }, agent: string) {
+  const { checkpoint, event } = made[agent] as { checkpoint: string; event: string };
+  const path = route.path
+    .replace(":agent_id", agent)
+    .replace(":version", "v1")
+    .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
+  const about = { agent_id: agent };
+  const bodies: Record<string, object> = {
+    "config.update": {},
+    "config.rollback": { version: "v1" },
+    "checkpoint.create": about,
+    "checkpoint.restore": {},
+    "data.write": { ...about, key: "k", value: "v" },
+    "data.search": { ...about, query: "q" },
+    "audit.verify": about,
+    "audit.export": about,
+  };
+  const queries: Record<string, Record<string, string>> = {
+    "checkpoint.list": about,
+    "data.read": { ...about, key: "k" },
+    "data.read_full": { ...about, key: "k" },
+    "data.list": about,
+    "data.delete": { ...about, key: "k" },
+    "data.delete_prefix": { ...about, prefix: "zzz" },
+    "audit.query": about,
+  };
+  const body = bodies[route.operation];
+  return {
+    method: route.method,
+    path,
+    query: queries[route.operation] ?? {},
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+/** Sends, and answers the code of the problem, or the status; tells whether the trail grew. */
+async function outcome(client: Client, sent: Parameters<Client["send"]>[0]) {
+  const before = workspace.view.head;
+  const { status, json } = await client.send(sent);
+  return { status, code: json?.code, recorded: workspace.view.head - before };
+}
+
+const READ_ONLY_LAST = ["checkpoint.delete"];
+const ORDERED = [...routes].sort(
+  (a, b) => Number(READ_ONLY_LAST.includes(a.operation)) - Number(READ_ONLY_LAST.includes(b.operation)),
+);
+const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] as const);
+
+const AGENT_SCOPE = /^(data\.|checkpoint\.|config\.(read|list_versions|read_version)$)/;
+const AUDITOR_SCOPE = /^(audit\.|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
+
+test("there are as many routes as the contract has operations", () => {
+  expect(new Set(routes.map(({ operation }) => operation)).size).toBe(21);
+});
+
+describe.each(BY_NAME)("%s", (_name, route) => {
+  test.each([
+    ["no key", null],
+    ["an empty key", ""],
+    ["no form of a key", "gov_x"],
+    ["a key of the right form that nobody has", "gov_00000000000000000000000000000000_000000"],
+  ] as const)("%s: 401 whatever is sent", async (_what, key) => {
+    for (const body of [{}, { body: "{" }, { body: "x".repeat(3 * 1024 * 1024) }]) {
+      const sent = { ...requestTo(route, "mine"), ...body, key };
+      if (sent.method === "GET") delete (sent as { body?: unknown }).body;
+      const { status, code, recorded } = await outcome(clients.full, sent);
+      expect({ status, code, recorded }).toEqual({ status: 401, code: "unauthenticated", recorded: 0 });
+    }
+  });
+
+  test("another workspace named: 403", async () => {
+    const sent = {
+      ...requestTo(route, "mine"),
+      headers: { "x-workspace-id": "ws_01h455vb4pex5vsknk084sn02q" },
+    };
+    expect(await outcome(clients.full, sent)).toEqual({
+      status: 403,
+      code: "workspace_mismatch",
+      recorded: 0,
+    });
+  });
+
+  test.each([
+    ["agent", AGENT_SCOPE],
+    ["auditor", AUDITOR_SCOPE],
+  ] as const)("scope %s", async (scope, allowed) => {
+    if (allowed.test(route.operation)) return;
+    const refused = await outcome(clients[scope], requestTo(route, "mine"));
+    expect(refused).toEqual({ status: 403, code: "forbidden", recorded: 0 });
+  });
+
+  test("a key limited to other agents: 403, recorded nowhere", async () => {
+    const refused = await outcome(clients.limited, requestTo(route, "theirs"));
+    expect(refused).toEqual({ status: 403, code: "forbidden", recorded: 0 });
+  });
+
+  test("whoever may, is answered and recorded", async () => {
+    const allowed = (["agent", "auditor", "limited", "full"] as const).filter((name) => {
+      if (name === "agent") return AGENT_SCOPE.test(route.operation);
+      return name !== "auditor" || AUDITOR_SCOPE.test(route.operation);
+    });
+    for (const name of allowed) {
+      const { status, recorded } = await outcome(clients[name], requestTo(route, "mine"));
+      expect({ name, recorded, forbidden: status === 403 }).toEqual({ name, recorded: 1, forbidden: false });
+    }
+  });
+
+  test("a wrong method: 405 with Allow, or 401 without a key", async () => {
+    const { path, query } = requestTo(route, "mine");
+    const methods = routes.filter((one) => one.path === route.path).map(({ method }) => method);
+    for (const method of ["GET", "PUT", "POST", "DELETE", "PATCH"]) {
+      if ((methods as string[]).includes(method)) continue;
+      const sent = { method, path, query };
+      const { status, headers, json } = await clients.full.send(sent);
+      // A fixed path wins over one with a parameter, whatever the method.
+      expect({ method, status, code: json?.code }).toEqual({
+        method,
+        status: 405,
+        code: "method_not_allowed",
+      });
+      for (const known of methods) expect(headers.get("allow")).toContain(known);
+      expect((await clients.full.send({ ...sent, key: null })).status).toBe(401);
+    }
+  });
+});
+
+test("a key limited to agents cannot look at the workspace itself", async () => {
+  const event = workspace.view.eventsAfter(-1)[0]?.id;
+  for (const sent of [
+    { path: "/v1/audit", query: { scope: "workspace" } },
+    { path: "/v1/audit/verify", body: { scope: "workspace" } },
+    { path: "/v1/audit/export", body: { scope: "workspace" } },
+    { path: `/v1/audit/${event}` },
+  ]) {
+    expect(await outcome(clients.limited, sent)).toEqual({ status: 403, code: "forbidden", recorded: 0 });
+  }
+});
+
+test("another workspace's things are not found, and its agents are others", async () => {
+  const other = await daemon.workspace("other");
+  const { checkpoint, event } = made.theirs as { checkpoint: string; event: string };
+  expect((await other.client.get(`/v1/checkpoints/${checkpoint}`)).json.code).toBe("checkpoint_not_found");
+  expect((await other.client.get(`/v1/audit/${event}`)).json.code).toBe("audit_event_not_found");
+  expect((await other.client.read("mine", "k")).json.code).toBe("entry_not_found");
+  await other.client.write("mine", "k", "of the other");
+  const seen = (await clients.full.get("/v1/data/list", { agent_id: "mine", include_values: true })).text;
+  expect(seen).not.toContain("of the other");
+});
