@@ -67,8 +67,14 @@ const installed = spawnSync(bun, ["install", "--frozen-lockfile"], {
 if (installed.status !== 0) fail(`the dependencies could not be installed:\n${installed.stderr}`);
 
 // Its standard output is not that of the command that was asked for.
-const prepared = spawnSync(bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] });
-if (prepared.status !== 0) fail("the assets of search could not be built; the lines above say why");
+const preparing = [bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }];
+const UNPREPARED = "the assets of search could not be built; the lines above say why";
+if (process.argv.includes("serve")) {
+  // A daemon need not wait two minutes for the first search: until then search alone is unavailable.
+  spawn(...preparing).on("exit", (code) => code === 0 || console.error(`governd: ${UNPREPARED}`));
+} else if (spawnSync(...preparing).status !== 0) {
+  fail(UNPREPARED);
+}
 
 // What it runs may call it by its name.
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;

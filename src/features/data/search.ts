@@ -1,14 +1,17 @@
 /** Searching an agent's data by words and meaning, best first. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
+import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import type { SearchHit } from "../../search/search-options.ts";
-import { BUILT_IN_MODEL } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { retentionCutoff } from "../../state/configs.ts";
 import { countExpired } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { OperationInputs } from "../../workspace/contract.ts";
-import { answered, type Inquiry, knownAgent, type QueryContext } from "../../workspace/operation.ts";
+import { answered, type Inquiry, knownAgent, type QueryContext, Refusal } from "../../workspace/operation.ts";
+
+const NO_MODEL_YET =
+  "The search model is still being made, which takes about two minutes when governd first runs from source. Everything else works; search again then.";
 
 type SearchInput = OperationInputs["data.search"];
 type HitRow = [id: number, key: string, value: string, metadata: string, updatedAt: number];
@@ -25,10 +28,17 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput):
   // The index may hold entries that are past their retention and not yet swept; they find no row.
   const limit = input.limit + (await countExpired(reader, agent, cutoff));
   const { prefix, minSimilarity } = input;
-  const hits = await context.indexes.with(reader, context.workspaceId, agent, (index) =>
-    index.search(input.query, { limit, prefix, minSimilarity }),
-  );
+  const hits = await context.indexes
+    .with(reader, context.workspaceId, agent, (index) =>
+      index.search(input.query, { limit, prefix, minSimilarity }),
+    )
+    .catch(explainMissingModel);
   return { rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit }) };
+}
+
+function explainMissingModel(error: unknown): never {
+  if (error instanceof ModelNotBuilt) throw new Refusal("unavailable", NO_MODEL_YET);
+  throw error;
 }
 
 async function showHits(
