@@ -4,7 +4,7 @@ import { isWordlike } from "../text/wordlike.ts";
 const PLACEHOLDER_WORD =
   /example|placeholder|fake|change.?me|redacted|your[-_ .]|[-_ .]your|^your|yourkey|yourtoken|insert[-_ ]|dummy|sample|replace|notreal|undefined|lorem|ipsum|fill.?in|^my[-_](?:key|token|secret|pass)|(?:key|token|secret|password|value)[-_ ]?here|^(?:foo|bar|baz|qux|test|testing|tests|abc|abcd|none|null|nil|true|false|yes|no|string|password|passwd|secret|token|hidden|masked|empty|default|unknown|invalid|user|username|admin|root|guest)$/i;
 const REFERENCE =
-  /^(?:\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…|xxx/i;
+  /^(?:\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…/i;
 const REPEATED = /(.)\1{5,}/;
 /** Fewer different characters than this in a long body is somebody's filler. */
 const FEWEST_DISTINCT = 6;
@@ -25,9 +25,15 @@ export function looksInvented(token: string): boolean {
   return body.length < SHORTEST_LETTERS_ONLY || !isGibberish(body) || wordShare(body) > 0.5;
 }
 
+/** Letters to be written over; in a long value three of them in a row may be chance. */
+const FILLER = /x{3}|X{3}/;
+const LONG_FILLER = /x{6}|X{6}/;
+const LONG_VALUE = 40;
+
 /** Whether `value` stands for a secret that is elsewhere, or for none. */
 export function isPlaceholder(value: string): boolean {
   if (PLACEHOLDER_WORD.test(value) || REFERENCE.test(value)) return true;
+  if ((value.length < LONG_VALUE ? FILLER : LONG_FILLER).test(value)) return true;
   if (
     distinct(value) <= 2 ||
     (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)
@@ -77,7 +83,7 @@ export function looksRandom(value: string): boolean {
   const lower = count(value, /[a-z]/g);
   if (digits > 0 && upper + lower > 0) {
     // A name with a number behind it is no key: words, then digits.
-    return wordShare(value) <= 0.55 && !/^[A-Za-z]+[-_.]?\d{1,4}$/.test(value);
+    return wordShare(value) <= 0.55 && (wordShare(value) <= 0.3 || !/^[A-Za-z]+[-_.]?\d{1,4}$/.test(value));
   }
   if (digits > 0) return false;
   return wordShare(value) <= 0.4 && isGibberish(value);

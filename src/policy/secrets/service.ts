@@ -19,7 +19,7 @@ const SHORTEST_WITH_WORD = 12;
 const SHORTEST_TIED = 16;
 const SHORTEST_ALONE = 24;
 const NAME_PART =
-  /^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])|^[A-Za-z_-]{2,24}[:=]/i;
+  /^[A-Za-z_-]{2,24}[:=]|^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =

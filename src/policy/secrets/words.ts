@@ -138,7 +138,7 @@ export const KEY_WORDS: readonly string[] = [
   "pat",
   "seed",
   "mnemonic",
-  "provision device key",
+  "securestring", "provision device key",
   "provision device secret",
   "insert key",
   "ingest key",
@@ -259,7 +259,7 @@ export const SERVICES: readonly string[] = `
   tyntec typeform typetalk ubidots uclassify unifyid unplugg unsplash upcdatabase uplead uploadcare uptimerobot upwave urlscan userflow userstack vagrant vatlayer vault vbout vercel verifier verimail veriphone versioneye viewneo virustotal
   visualcrossing voiceflow voicegain voodoosms vouchery vpnapi vultr vyte walkscore wandb weatherbit weatherstack web3storage webex webflow webscraper webscraping weightsandbiases wepay whoxy
   wistia wit wiz worksnaps workstack worldcoinindex worldweather wrike xai yandex yelp youneedabudget yousign youtube zapier zendesk zenkit zenrows zenscrape zenserp zeplin zerobounce zerotier zipapi zipbooks zipcodeapi
-  zipcodebase zipkin float close apollo column daily flat groove humanity karma less maps front prospect protocols owm pyowm react streak kite ably zoho zonka zonkafeedback zulip lightspeed openstack cisco akamai cloudant jfrog godaddy namecheap gandi inwx namesilo dnspod luadns porkbun hover easydns dreamhost dyn netcup hostinger ionos exoscale leaseweb
+  zipcodebase zipkin ccloud cpdev gcp ipifi netcore groq anthropic django stackhawk dependencytrack unplu web3 cohere authress aws amazon pypi rubygems wireguard anyscale deepseek mistral replit huggingfacehub langchain langsmith vonage bandwidth sinch twillio auth0 workos clerk stytch descope float close apollo column daily flat groove humanity karma less maps front prospect protocols owm pyowm react streak kite ably zoho zonka zonkafeedback zulip lightspeed openstack cisco akamai cloudant jfrog godaddy namecheap gandi inwx namesilo dnspod luadns porkbun hover easydns dreamhost dyn netcup hostinger ionos exoscale leaseweb
 `
   .trim()
   .split(/\s+/);
