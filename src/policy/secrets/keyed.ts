@@ -24,8 +24,8 @@ const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
 /** What looking for a value costs, and what judging one costs. */
-const ASSIGNMENT_UNITS = 120;
-const VALUE_UNITS = 200;
+const ASSIGNMENT_UNITS = 200;
+const VALUE_UNITS = 300;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
