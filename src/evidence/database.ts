@@ -75,9 +75,8 @@ function whyNotWorkspace(connection: Connection): Refusal | null {
 
 async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
   const source = { path: wish.path, kind: "workspace" } as const;
-  if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS)) {
+  if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection))))
     return changedSchema(source);
-  }
   const scope = wish.agentId === undefined ? ({ scope: "workspace" } as const) : { agentId: wish.agentId };
   const found = await verifyWorkspace(connection, scope, wish);
   const isOther =

@@ -18,7 +18,7 @@ function definitions(connection: Connection): string[] {
     .sort();
 }
 
-/** True when the file's schema is what these migrations make, up to the file's own version. */
+/** True when the file's schema is what these migrations make. */
 export function hasSchemaOf(connection: Connection, migrations: readonly string[]): boolean {
   const fresh = openConnection(":memory:");
   try {
