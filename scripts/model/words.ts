@@ -16,7 +16,7 @@ const ENCODER_DIMENSIONS = 200;
  * together: whitened GloVe (what it occurs with) and the sentence encoder's (what it means as a
  * text of its own). Weighted by word frequency throughout; SIF weights and int8 in the end.
  */
-export async function buildWordVectors(gloveJson: string): Promise<Uint8Array> {
+export async function buildWordVectors(gloveJson: Buffer): Promise<Uint8Array> {
   const glove = readGlove(gloveJson);
   const allProbability = zipf(glove.words.length);
   const ranks = usableRanks(glove.words, WORDS);
