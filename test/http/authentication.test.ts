@@ -115,6 +115,7 @@ const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
   "data.search": { path: "/v1/data/search", body: { agent_id: "mine", query: "q" } },
   "data.delete": { path: "/v1/data?agent_id=mine&key=k" },
   "data.delete_prefix": { path: "/v1/data/prefix?agent_id=mine&prefix=p" },
+  "data.erase": { path: "/v1/data?agent_id=mine&key=k&erase=true" },
   "audit.query": { path: "/v1/audit?agent_id=mine" },
   "audit.read": { path: "/v1/audit/aud_1" },
   "audit.receipt": { path: "/v1/audit/aud_1/receipt" },
