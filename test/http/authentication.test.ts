@@ -166,7 +166,9 @@ describe("scopes", () => {
       const otherBody = body !== undefined && "agent_id" in body ? { ...body, agent_id: "other" } : body;
       // Checkpoints and events are found by the operation, which knows whose they are.
       if (other === path && otherBody === body) continue;
-      const { method } = routes.find((route) => route.operation === operation) as { method: string };
+      const { method } = routes.find(
+        (route) => route.operation === operation || route.variant?.operation === operation,
+      ) as { method: string };
       const answer = await server.send({
         path: other,
         method,
