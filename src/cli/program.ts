@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
+import { addErase } from "./erase.ts";
 import { addKeyCommands } from "./key.ts";
 import { addKeyInfo } from "./key-info.ts";
 import { addScan } from "./scan.ts";
@@ -60,6 +61,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
   addWorkspaceCommands(program, session);
   addKeyCommands(program, session);
   addKeyInfo(program, session);
+  addErase(program, session);
   program
     .command("version")
     .description("print the version")

@@ -4,6 +4,7 @@ import type { WorkspaceEvent, WorkspaceRecorder } from "../control/recorder.ts";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
 import { Failure } from "../failure.ts";
+import { isId } from "../ids.ts";
 import { verifierKey } from "../log/note.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
@@ -12,6 +13,7 @@ import type { Principal } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { answered } from "../workspace/operation.ts";
 import { WorkspaceWriter } from "../workspace/perform.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** What a recorder needs besides the directory. */
 export interface RecorderOptions {
@@ -69,6 +71,24 @@ export async function withWriter<T>(
   } finally {
     writer.close();
   }
+}
+
+/** Who the command line is in the log. */
+export function cliPrincipal(workspaceId: string): Principal {
+  return { actor: "cli", workspaceId, scope: "full", agents: null };
+}
+
+/** @throws {Failure} `not_found` when there is no such workspace. */
+export function requireWorkspace(directory: DataDirectory, workspaceId: string): void {
+  if (isId("ws", workspaceId) && existsSync(workspaceFile(directory, workspaceId))) return;
+  throw new Failure("not_found", "There is no such workspace. `governd workspace list` lists them.");
+}
+
+/** Seals, or says on the terminal why that cannot be done now. */
+export function sealOrSay(writer: WorkspaceWriter, terminal: Terminal): Promise<void> {
+  return sealNow(writer, (reason) => {
+    void terminal.err(`governd: recorded, but not sealed: ${reason}\n`);
+  });
 }
 
 /** What was recorded stays so, sealed or not: it is reported, and does not undo what was done. */

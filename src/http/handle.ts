@@ -62,9 +62,16 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
     }
   }
   const query = readQuery(route, routed.queryText);
-  const input = route.input({ params, query, body, headers: request.headers, principal });
+  const asked = { params, query, body, headers: request.headers, principal };
+  const other = route.variant?.input(asked) ?? null;
+  const name = other === null ? route.operation : (route.variant as { operation: OperationName }).operation;
+  if (other !== null) {
+    exchange.operation = name;
+    checkScope(principal, name);
+  }
+  const input = other ?? route.input(asked);
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
-  const reply = await deps.workspaces.perform({ name: route.operation, input, principal });
+  const reply = await deps.workspaces.perform({ name, input, principal });
   return respond(reply, request, exchange);
 }
 

@@ -69,6 +69,14 @@ export interface RouteDefinition<
   unfindable?: ProblemCode;
   docs: RouteDocs;
   input(request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>): OperationInputs[N];
+  /** Another operation that a request can turn out to ask for. */
+  variant?: {
+    operation: OperationName;
+    /** Its input; null when the request asks for the route's own operation. */
+    input(
+      request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>,
+    ): OperationInputs[OperationName] | null;
+  };
 }
 
 type StaticOr<T> = T extends TObject ? Static<T> : Record<never, never>;
@@ -87,6 +95,12 @@ export interface Route {
   unfindable: ProblemCode;
   docs: RouteDocs;
   input(request: RouteRequest<string, unknown, unknown>): OperationInputs[OperationName];
+  variant:
+    | {
+        operation: OperationName;
+        input(request: RouteRequest<string, unknown, unknown>): OperationInputs[OperationName] | null;
+      }
+    | undefined;
 }
 
 /** Compiles a route's schemas. */
@@ -111,6 +125,7 @@ export function route<
     docs: withUnfindable(definition.docs, definition.unfindable),
     // The pipeline hands over exactly what these validators made.
     input: definition.input as Route["input"],
+    variant: definition.variant as Route["variant"],
   };
 }
 

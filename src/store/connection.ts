@@ -77,6 +77,19 @@ export class Connection implements Transaction {
     return this.#statement(sql).run(bindable(parameters)).changes;
   }
 
+  /**
+   * Brings everything in the write-ahead log into the database and empties the log. False when readers
+   * still need it; nothing waits for them.
+   */
+  truncateLog(): boolean {
+    this.exec("PRAGMA busy_timeout = 0");
+    try {
+      return this.get<[number]>("PRAGMA wal_checkpoint(TRUNCATE)")?.[0] === 0;
+    } finally {
+      this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
+  }
+
   /** Runs statements without parameters and without a result: schema changes, transaction control. */
   exec(sql: string): void {
     this.#driver.exec(sql);
@@ -129,7 +142,7 @@ function openDriver(name: string): Driver {
 
 /**
  * Opens a database file. A writable one is created when absent and set to WAL with
- * `synchronous=FULL`: when COMMIT returns, the transaction is on disk.
+ * `synchronous=FULL`: when COMMIT returns, the transaction is on disk. What is deleted is overwritten.
  * @throws {CannotOpen} when the file cannot be opened; the driver's error when it is no database.
  */
 export function openConnection(path: string, options: OpenOptions = {}): Connection {
@@ -139,7 +152,8 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const connection = new Connection(driver);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    if (!readOnly)
+      connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     connection.exec(
       "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000",
     );

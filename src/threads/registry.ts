@@ -18,6 +18,7 @@ import {
 } from "../features/config/operations.ts";
 import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
+import { eraseData } from "../features/data/erase.ts";
 import { searchData } from "../features/data/search.ts";
 import type { JsonValue } from "../json.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -52,6 +53,7 @@ export const OPERATIONS: Operations = {
   "data.list": listData,
   "data.delete": deleteData,
   "data.delete_prefix": deletePrefix,
+  "data.erase": eraseData,
   "audit.read": readAuditEvent,
   "audit.receipt": giveReceipt,
   "audit.export": exportAudit,

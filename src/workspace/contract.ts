@@ -51,6 +51,7 @@ export interface OperationInputs {
   };
   "data.delete": { agentId: string; key: string };
   "data.delete_prefix": { agentId: string; prefix: string };
+  "data.erase": { agentId: string; key: string } | { agentId: string; prefix: string };
   "audit.query": {
     scope: AuditScope;
     operations?: readonly string[];

@@ -49,6 +49,8 @@ export interface Outcome {
   blockedBy?: string;
   /** What the operation changed about its agent. */
   change?: AgentChange;
+  /** What was deleted must be in no file any more: the write-ahead log is emptied after the commit. */
+  scrub?: true;
   answer: Answer;
 }
 

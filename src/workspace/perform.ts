@@ -71,6 +71,8 @@ export class WorkspaceWriter {
   readonly #sealer: WorkspaceSealer | null;
   readonly workspaceId: string;
   #head: Head;
+  /** Something was erased, and the write-ahead log may still hold it. */
+  #toScrub = false;
   #dataVersion = -1;
 
   constructor(connection: Connection, options: WriterOptions = {}) {
@@ -147,7 +149,17 @@ export class WorkspaceWriter {
     }
     this.#agents.trim();
     this.#fileSeals();
+    if (this.#toScrub) this.#scrub();
     return done;
+  }
+
+  /** While readers need the log it stays; later transactions try again, and closing empties it. */
+  #scrub(): void {
+    try {
+      this.#toScrub = !this.#connection.truncateLog();
+    } catch (error) {
+      this.#onFailure("emptying the write-ahead log", error);
+    }
   }
 
   /** The seals are on disk already; one that the file does not take now is brought there later. */
@@ -236,6 +248,7 @@ export class WorkspaceWriter {
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
     this.#agents.update({ ...appended.agent, ...outcome.change });
     this.#head = { seq: context.seq, hash: appended.hash };
+    if (outcome.scrub) this.#toScrub = true;
     return { answer: outcome.answer, auditId: context.auditId };
   }
 

@@ -115,6 +115,7 @@ const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
   "data.search": { path: "/v1/data/search", body: { agent_id: "mine", query: "q" } },
   "data.delete": { path: "/v1/data?agent_id=mine&key=k" },
   "data.delete_prefix": { path: "/v1/data/prefix?agent_id=mine&prefix=p" },
+  "data.erase": { path: "/v1/data?agent_id=mine&key=k&erase=true" },
   "audit.query": { path: "/v1/audit?agent_id=mine" },
   "audit.read": { path: "/v1/audit/aud_1" },
   "audit.receipt": { path: "/v1/audit/aud_1/receipt" },
@@ -165,7 +166,9 @@ describe("scopes", () => {
       const otherBody = body !== undefined && "agent_id" in body ? { ...body, agent_id: "other" } : body;
       // Checkpoints and events are found by the operation, which knows whose they are.
       if (other === path && otherBody === body) continue;
-      const { method } = routes.find((route) => route.operation === operation) as { method: string };
+      const { method } = routes.find(
+        (route) => route.operation === operation || route.variant?.operation === operation,
+      ) as { method: string };
       const answer = await server.send({
         path: other,
         method,

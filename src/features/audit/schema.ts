@@ -26,6 +26,7 @@ const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = 
   "data.search": true,
   "data.delete": true,
   "data.delete_prefix": true,
+  "data.erase": true,
   "audit.query": true,
   "audit.read": true,
   "audit.receipt": true,

@@ -2,15 +2,16 @@
 
 import { pageOf } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
-import { Deleted } from "../../http/shapes.ts";
 import {
   DEFAULT_SEARCH_LIMIT,
+  DeletedOrErased,
+  DeletePrefixQuery,
+  DeleteQuery,
   Entry,
   EntryList,
   EntryQuery,
   FullEntry,
   ListQuery,
-  PrefixQuery,
   SearchBody,
   SearchResult,
   WriteBody,
@@ -114,16 +115,23 @@ const search = route({
   },
 });
 
+const ERASE =
+  "With `erase=true` it is erased for good: from every checkpoint too, and the details of every audit event about it are destroyed; the events stand and still verify. That takes a key of scope `full`.";
+
 const deleteEntry = route({
   operation: "data.delete",
   method: "DELETE",
   path: "/v1/data",
-  query: EntryQuery,
+  query: DeleteQuery,
   input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+  variant: {
+    operation: "data.erase",
+    input: ({ query }) => (query.erase ? { agentId: query.agent_id, key: query.key } : null),
+  },
   docs: {
     summary: "Delete an entry",
-    description: "The entry is gone for reads at once. Checkpoints that hold it keep it.",
-    response: { description: "It is gone.", schema: Deleted },
+    description: `The entry is gone for reads at once. Checkpoints that hold it keep it. ${ERASE}`,
+    response: { description: "It is gone.", schema: DeletedOrErased },
     problems: ["entry_not_found"],
   },
 });
@@ -132,12 +140,16 @@ const deletePrefix = route({
   operation: "data.delete_prefix",
   method: "DELETE",
   path: "/v1/data/prefix",
-  query: PrefixQuery,
+  query: DeletePrefixQuery,
   input: ({ query }) => ({ agentId: query.agent_id, prefix: query.prefix }),
+  variant: {
+    operation: "data.erase",
+    input: ({ query }) => (query.erase ? { agentId: query.agent_id, prefix: query.prefix } : null),
+  },
   docs: {
     summary: "Delete entries by prefix",
-    description: "Every entry whose key begins with the prefix, all in one transaction.",
-    response: { description: "How many are gone; it may be 0.", schema: Deleted },
+    description: `Every entry whose key begins with the prefix, all in one transaction. ${ERASE}`,
+    response: { description: "How many are gone; it may be 0.", schema: DeletedOrErased },
   },
 });
 

@@ -58,7 +58,31 @@ export const SearchBody = t.Object(
   closed,
 );
 
-export const PrefixQuery = t.Object({ agent_id: AgentId, prefix: NonEmptyPrefix }, closed);
+const Erase = t.Optional(
+  t.Boolean({ default: false, description: "Whether to erase for good instead: true or false." }),
+);
+
+export const DeleteQuery = t.Object({ agent_id: AgentId, key: Key, erase: Erase }, closed);
+
+export const DeletePrefixQuery = t.Object(
+  { agent_id: AgentId, prefix: NonEmptyPrefix, erase: Erase },
+  closed,
+);
+
+/** The answer to a deletion, and to an erasure. */
+export const DeletedOrErased = component(
+  "DeletedOrErased",
+  t.Object(
+    {
+      deleted: t.Integer({ minimum: 0, description: "Entries that are gone." }),
+      erased_events: t.Optional(
+        t.Integer({ minimum: 0, description: "With erase=true: audit events whose details are destroyed." }),
+      ),
+      audit_id: AuditId,
+    },
+    closed,
+  ),
+);
 
 export const Finding = component(
   "Finding",

@@ -70,9 +70,10 @@ export async function openApiJson(routes: readonly Route[]): Promise<string> {
 
 function describe(route: Route): JsonObject {
   const { summary, description } = route.docs;
+  const variant = route.variant === undefined ? "" : ` or \`${route.variant.operation}\``;
   const recorded = isInspection(route.operation)
     ? "Not recorded: it is about the workspace's seals alone and says nothing of any agent."
-    : `Recorded as \`${route.operation}\`.`;
+    : `Recorded as \`${route.operation}\`${variant}.`;
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
   return {
     operationId: route.operation.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase()),
