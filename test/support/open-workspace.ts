@@ -8,14 +8,21 @@ import type { OperationInputs, OperationName, Principal } from "../../src/worksp
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { type Job, type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
 
-/** Makes a workspace's file in a directory; answers its id. */
-export async function makeWorkspace(directory: string, clock = systemClock): Promise<string> {
+/** Stands for a key that nobody has: what it would seal stays unsealed. */
+const NO_KEY = new Uint8Array(32);
+
+/** Makes a workspace's file in a directory, to be sealed by that key; answers its id. */
+export async function makeWorkspace(
+  directory: string,
+  clock = systemClock,
+  publicKey: Uint8Array = NO_KEY,
+): Promise<string> {
   const workspaceId = new IdSource(clock).next("ws");
   const genesis = {
     workspaceId,
     name: "test",
     actor: "cli",
-    sealKey: verifierKey(`test/${workspaceId}`, new Uint8Array(32)),
+    sealKey: verifierKey(`test/${workspaceId}`, publicKey),
   };
   await createWorkspaceFile(join(directory, `${workspaceId}.db`), genesis, clock);
   return workspaceId;
