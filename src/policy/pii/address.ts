@@ -59,6 +59,8 @@ export function streetAddress(weak: boolean): (text: string, start: number, end:
   return (text, start, end) => {
     if (!isUpper(text, start) || !hasDigit(text, start - BEFORE, start)) return null;
     const { before, after } = around(text, start, end);
+    // In the notice of every GNU licence.
+    if (/Software\s+Foundation/.test(before)) return null;
     const house = HOUSE_BEFORE.exec(before);
     if (
       !house ||

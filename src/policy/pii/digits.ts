@@ -53,8 +53,12 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   return telephone(text, start, length);
 }
 
+/** In a dump of bytes some look like a telephone number. */
+const HEX_PAIR_BEFORE = /(?:^|\s)[0-9a-f]{2} $/i;
+
 /** Three digits begin a North American number, a zero one of many other countries. */
 function telephone(text: string, start: number, length: number): Hit | null {
+  if (HEX_PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start))) return null;
   return length === 3 || (length <= 5 && text[start] === "0") ? nationalPhone(text, open(text, start)) : null;
 }
 

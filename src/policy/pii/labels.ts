@@ -499,7 +499,7 @@ export const LABELLED_FORMS: readonly LabelledForm[] = [
     max: 13,
     digits: 7,
     ambiguous: true,
-    words: ["cin", "id no", "id nr", "cni", "elector id", "identity"],
+    words: ["cin", "id no", "id nr", "cni", "elector id"],
     form: /^[A-Z]{0,2}\d{7,13}[A-Z]?$/,
   },
   {

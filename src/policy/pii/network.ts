@@ -7,6 +7,8 @@ const VERSION_BEFORE =
   /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
 const ADDRESS_BEFORE =
   /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
+/** How the object identifiers of certificates and directories begin (X.660). */
+const OBJECT_IDENTIFIER = /^(?:2\.5|1\.[23]|2\.16|2\.23)\./;
 /** Resolvers that everybody may name. */
 const WELL_KNOWN = new Set([
   "8.8.8.8",
@@ -32,6 +34,8 @@ export function ipv4(text: string, at: number): Hit | null {
     return null;
   const address = text.slice(at, end);
   if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
+  if (OBJECT_IDENTIFIER.test(address) && !ADDRESS_BEFORE.test(text.slice(Math.max(0, at - 24), at)))
+    return null;
   const before = text.slice(Math.max(0, at - 24), at);
   if (VERSION_BEFORE.test(before) && !ADDRESS_BEFORE.test(before) && !/:\/\/$/.test(before)) return null;
   return piiHit("ip_address", at, end);
@@ -96,6 +100,8 @@ export function macAddress(text: string, at: number): Hit | null {
   const end = MAC.lastIndex;
   const address = text.slice(at, end);
   if (NULL_MAC.test(address)) return null;
-  if (BROADCAST_MAC.test(address) && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;
+  // Three groups of four are other things, too.
+  const unclear = BROADCAST_MAC.test(address) || address.includes(".");
+  if (unclear && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;
   return piiHit("mac_address", at, end);
 }

@@ -31,9 +31,9 @@ function hasHeader(part: string): boolean {
 }
 
 const PEM_BEGIN = /-{3,5} ?BEGIN[ A-Z0-9_-]{0,40}PRIVATE[ _]KEY(?: BLOCK)? ?-{3,5}/iy;
-/** Enough of a body that it is a key and not a mention of the format. */
+/** Enough of a body that it is a key, or the end of the line: a mention of the format is quoted or in a sentence. */
 const PEM_BODY =
-  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\n|\\{1,4}n)\s{0,8}){0,4}[A-Za-z0-9+/=]{12}|(?:\s|["'+,]){0,16}(?:\n|\\{1,4}n)(?:\s|["'+,]){0,16}[A-Za-z0-9+/=]{4}/y;
+  /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\n|\\{1,4}n)\s{0,8}){0,4}[A-Za-z0-9+/=]{12}|(?:\s|["'+,]){0,16}(?:\n|\\{1,4}n)(?:\s|["'+,]){0,16}[A-Za-z0-9+/=]{4}|[ \t]*(?:\r?\n|$)/y;
 
 /** A private key in PEM (RFC 7468), OpenSSH or OpenPGP armour whose `-----BEGIN` starts at `at`. */
 export function privateKeyBlock(text: string, at: number): Hit | null {

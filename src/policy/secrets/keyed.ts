@@ -47,6 +47,8 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
   if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
   if (value === null) return compared(text, word, start, nameEnd);
   const secret = text.slice(value.start, value.end);
+  // "if you pass someOption": a verb.
+  if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
   spend(VALUE_UNITS + 5 * secret.length);
   if (word === "password" && isLogin(text, start, secret, value)) {
     return secretHit("connection_string", value.start, value.end);
@@ -82,6 +84,8 @@ function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
 
 function isPassword(value: string, { link, quoted }: Assigned): boolean {
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
+  // The next argument of a call.
+  if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
   if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
   if (/\s/.test(value)) {
     return quoted && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);

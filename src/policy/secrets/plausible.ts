@@ -9,7 +9,7 @@ const REPEATED = /(.)\1{5,}/;
 /** Fewer different characters than this in a long body is somebody's filler. */
 const FEWEST_DISTINCT = 6;
 /** Placeholders that count upwards are short; longer ones with a run in them occur in real keys. */
-const LONGEST_COUNTED_PLACEHOLDER = 20;
+const LONGEST_COUNTED_PLACEHOLDER = 16;
 
 /** A longer token is judged by its beginning. */
 const LONGEST_JUDGED = 128;
@@ -108,6 +108,10 @@ const NAME_PATH = /^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\[)[A-Za-z_$][\w$]*\]?)+$/;
 const CALL = /[A-Za-z_$][\w$]*\($|\(\)?$/;
 const PASSPHRASE = /^[a-z]{3,}(?:[-_. ][a-z]{3,}){2,}[-_. ]?\d{0,4}[!?.]?$/i;
 
+/** "user2", "pass_1", "v2": a name in a program that happens to have a number. */
+const NUMBERED_NAME =
+  /^(?:user|usr|pass|pwd|password|passwd|secret|token|key|var|arg|val|value|test|opt|option|param|field|name|str|string|data|item|foo|bar|v|p|x)_?v?\d{1,2}$/i;
+
 /** A word that a person chose: letters with a digit or a sign among them, or a passphrase. */
 export function looksLikePassword(value: string): boolean {
   if (value.length < 5 || PLAIN_NUMBER.test(value) || CALL.test(value)) return false;
@@ -116,8 +120,7 @@ export function looksLikePassword(value: string): boolean {
   const letters = /[A-Za-z]/.test(value);
   const digit = /\d/.test(value);
   const sign = /[!@#$%^&*+=?~|\\]/.test(value);
-  if (letters && (digit || sign))
-    return !/^[a-z_]+_?v?\d{1,2}$/i.test(value) || !isWordlike(value.replace(/[^a-z]/gi, ""));
+  if (letters && (digit || sign)) return !NUMBERED_NAME.test(value);
   return letters && value.length >= 6 && isGibberish(value);
 }
 

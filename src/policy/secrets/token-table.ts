@@ -25,7 +25,7 @@ export const TOKEN_ROWS: readonly TokenRow[] = [
   ["AWS Bedrock", "ABSK", "b{100,280}={0,2}"],
   ["AWS Bedrock", "bedrock-api-key-", "x{20,}"],
   ["AWS MWS", "amzn.mws.", "U"],
-  ["Google", "AIza", "w{35}"],
+  ["Google", "AIza", "w{35,39}"],
   ["Google", "GOCSPX-", "w{24,32}"],
   ["Google", "ya29.", "x{20,1024}"],
   ["Google", "1//0", "w{30,}"],
@@ -187,7 +187,7 @@ export const TOKEN_ROWS: readonly TokenRow[] = [
   // Models
   ["OpenAI", "sk-", "n{20}'T3BlbkFJ'n{20}"],
   ["OpenAI", "sk-", "n{48}"],
-  ["OpenAI", "sk-proj-", "w{40,200}"],
+  ["OpenAI", "sk-proj-", "w{20,200}"],
   ["OpenAI", "sk-svcacct-", "w{40,200}"],
   ["OpenAI", "sk-admin-", "w{40,200}"],
   ["OpenAI", "sk-None-", "w{40,200}"],

@@ -22,7 +22,7 @@ const SEGMENT = 4;
 
 /** Builds a view from segments: stretches copied unit by unit, and pieces that stand for something else. */
 export class ViewBuilder {
-  private readonly parts: string[] = [];
+  private text = "";
   private readonly segments: number[] = [];
   private length = 0;
 
@@ -39,7 +39,7 @@ export class ViewBuilder {
   private push(piece: string, start: number, end: number, aligned: number): void {
     let copied = aligned;
     const { segments } = this;
-    this.parts.push(piece);
+    this.text += piece;
     if (piece.length === end - start) {
       // Unit for unit, so it goes on with what stands before it.
       const last = segments.length - SEGMENT;
@@ -57,7 +57,7 @@ export class ViewBuilder {
   build(): View {
     const { segments, length } = this;
     return {
-      text: this.parts.join(""),
+      text: this.text,
       start: (at) => {
         if (length === 0) return 0;
         const [from = 0, start = 0, end = 0, copied = 0] = segmentAt(segments, at);
