@@ -145,10 +145,18 @@ export class Replay {
       return;
     }
     this.#follow(agent, key, state);
-    const before = state.present;
+    const { present } = state;
     // What is expired is gone already: what follows it under the same key is a new entry.
-    const goesOn = before !== null && before.timeMs >= timeline.cutoff(event.config_version, timeMs);
-    const created = goesOn ? before.created : event.seq;
+    const goesOn = present !== null && present.timeMs >= timeline.cutoff(event.config_version, timeMs);
+    const created = goesOn ? present.created : event.seq;
+    if (present !== null && state.past.length === 0 && !timeline.isSeenNow(present.from, event.seq)) {
+      // The usual case, made quick: nobody can ask for what is overwritten.
+      present.written = event.seq;
+      present.from = event.seq;
+      present.timeMs = timeMs;
+      present.created = created;
+      return;
+    }
     this.#end(agent, key, state, event.seq);
     this.#forget(agent, state);
     state.present = { written: event.seq, from: event.seq, timeMs, created };

@@ -214,6 +214,7 @@ describe("what is no evidence", () => {
     ["a data directory without workspaces", () => makeDirectory("data/workspaces", "data"), "not_evidence"],
     ["another database", () => database("other.db", "CREATE TABLE t (a)"), "not_evidence"],
     ["a control database", () => database("control.db", "CREATE TABLE api_keys (a)"), "not_evidence"],
+    ["a workspace that holds nothing at all", () => changed("wiped.db", wipe), "log_empty"],
     ["a newer schema", () => changed("newer.db", (c) => c.exec("PRAGMA user_version = 99")), "newer_schema"],
     [
       "a truncated database",
@@ -226,6 +227,12 @@ describe("what is no evidence", () => {
     const { exit_code, verdict, sources } = await verifyJson(make());
     expect([exit_code, verdict, sources[0].problems[0].code]).toEqual([2, "undetermined", code]);
   });
+
+  function wipe(connection: Connection): void {
+    for (const [table] of connection.all<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table'")) {
+      connection.exec(`DELETE FROM ${table}`);
+    }
+  }
 
   function makeDirectory(name: string, named = name): string {
     mkdirSync(join(directory, name), { recursive: true });
