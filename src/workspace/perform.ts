@@ -130,7 +130,7 @@ export class WorkspaceWriter {
   async seal(): Promise<void> {
     const sealer = this.#sealer;
     if (sealer === null) return;
-    await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1, this.#clock()));
+    await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1));
   }
 
   async #transact<T>(work: () => Promise<T>): Promise<T> {
@@ -175,7 +175,7 @@ export class WorkspaceWriter {
   async #sealBefore(seq: number): Promise<StoredSeal | null> {
     if (this.#sealer === null) return null;
     try {
-      return await this.#sealer.seal(this.#connection, seq, this.#clock());
+      return await this.#sealer.seal(this.#connection, seq);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       this.#onFailure("seal", error);
