@@ -54,8 +54,7 @@ CREATE TABLE seal_keys (
 CREATE TABLE seals (
   id       INTEGER PRIMARY KEY,
   size     INTEGER NOT NULL,  -- events that it covers: 0 to size - 1
-  note     TEXT    NOT NULL,  -- the signed note, verbatim, with the cosignatures of witnesses
-  made_at  INTEGER NOT NULL
+  note     TEXT    NOT NULL   -- the signed note, verbatim, with the cosignatures of witnesses
 ) STRICT;
 CREATE INDEX seals_by_size ON seals (size);
 

@@ -5,6 +5,7 @@ import { VERSION } from "../version.ts";
 import { addErase } from "./erase.ts";
 import { addKeyCommands } from "./key.ts";
 import { addKeyInfo } from "./key-info.ts";
+import { addRotateSealKey } from "./rotate-seal-key.ts";
 import { addScan } from "./scan.ts";
 import { addServe } from "./serve.ts";
 import { printFailure, printResult, processTerminal, type Terminal } from "./terminal.ts";
@@ -61,6 +62,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
   addWorkspaceCommands(program, session);
   addKeyCommands(program, session);
   addKeyInfo(program, session);
+  addRotateSealKey(program, session);
   addErase(program, session);
   program
     .command("version")

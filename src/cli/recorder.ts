@@ -9,6 +9,7 @@ import { verifierKey } from "../log/note.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
+import type { Connection } from "../store/connection.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { answered } from "../workspace/operation.ts";
@@ -49,7 +50,7 @@ export async function withWriter<T>(
   directory: DataDirectory,
   key: SealKeySource,
   workspaceId: string,
-  work: (writer: WorkspaceWriter) => Promise<T>,
+  work: (writer: WorkspaceWriter, connection: Connection) => Promise<T>,
 ): Promise<T> {
   const path = workspaceFile(directory, workspaceId);
   // Opening would make an empty database where there is none.
@@ -67,7 +68,7 @@ export async function withWriter<T>(
   const writer = new WorkspaceWriter(connection, { sealer });
   try {
     await sealer.load(connection);
-    return await work(writer);
+    return await work(writer, connection);
   } finally {
     writer.close();
   }

@@ -29,17 +29,34 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   for (const agent of agents) lines.push(...agentLines(agent));
   if (erasedDetails > 0)
     lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events stand`);
-  if (range !== null) lines.push(`  sealed: none; unsealed: ${range.first} to ${range.last}; anchored: none`);
-  if (range !== null && result.verdict === "verified") lines.push(`  ${UNSEALED}`);
+  if (range !== null) lines.push(...sealLines(report, range));
   lines.push(...problemLines(result));
   return lines;
+}
+
+/** Which events are sealed, which are not, and which are under a seal that the auditor brought. */
+function sealLines(
+  { sealed_through: sealed, anchored_through: anchored }: SourceResult["report"],
+  range: { first: number; last: number },
+): string[] {
+  const through = (seq: number | null) => (seq === null ? "none" : span(range.first, seq));
+  const from = sealed === null ? range.first : sealed + 1;
+  const rest = from > range.last ? "none" : span(from, range.last);
+  const line = `  sealed: ${through(sealed)}; unsealed: ${rest}; anchored: ${through(anchored)}`;
+  return sealed === null ? [line, `  ${UNSEALED}`] : [line];
+}
+
+function span(first: number, last: number): string {
+  return first === last ? `${first}` : `${first} to ${last}`;
 }
 
 /** The last line. */
 export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
   switch (verdict) {
     case "verified":
-      return "Verified, but unsealed: every hash, link and stored row agrees with the log.";
+      return results.every(({ report }) => report.sealed_through !== null)
+        ? "Verified: every hash, link, seal and stored row agrees with the log."
+        : "Verified, but unsealed: every hash, link and stored row agrees with the log.";
     case "tampered": {
       const bad = results.filter((result) => result.verdict === "tampered").length;
       return `TAMPERED: ${bad} of ${count(results.length, "piece")} of evidence ${bad === 1 ? "is" : "are"} not what was written.`;

@@ -7,6 +7,8 @@ import {
   type Verdict,
   verdictOf,
 } from "../evidence/report.ts";
+import { readTrust, type Trust } from "../evidence/trust.ts";
+import { sealedWorkspace } from "../log/seal.ts";
 import type { Session } from "./program.ts";
 import { Progress } from "./verify-progress.ts";
 import { expand, verifySources } from "./verify-sources.ts";
@@ -14,15 +16,15 @@ import { sourceLines, verdictLine } from "./verify-text.ts";
 
 interface VerifyOptions {
   publicKey?: string;
-  seal?: string;
+  seal?: string[];
   agent?: string;
   json?: boolean;
   quiet?: boolean;
 }
 
-const DESCRIPTION = `verify workspaces and exports, with no daemon and no network
+const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon and no network
 
-Checks every event, every link between events, and everything stored beside the log against the log.
+Checks every event, every link between events, every seal, and everything stored beside the log against it.
 Nothing is written: the evidence is the same afterwards, byte for byte.`;
 
 const EXIT_HELP = `
@@ -34,9 +36,9 @@ export function addVerify(program: Command, session: Session): void {
     .command("verify")
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
-    .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), data directories")
+    .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), receipts, data directories")
     .option("--public-key <key>", "the key that seals must be signed with: a file or the key itself")
-    .option("--seal <file>", "a seal that was kept elsewhere: the log must continue it")
+    .option("--seal <file...>", "seals that were kept elsewhere: the log must continue them")
     .option("--agent <id>", "only this agent")
     .option("--json", "print JSON")
     .option("--quiet", "print nothing but what is wrong")
@@ -46,19 +48,20 @@ export function addVerify(program: Command, session: Session): void {
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
   const { terminal } = session;
+  const trust = readTrust(options);
   const progress = new Progress(terminal, !options.quiet);
   const results: SourceResult[] = [];
   try {
     for (const path of paths) {
       const sources = await expand(path);
       if (!Array.isArray(sources)) results.push(sources);
-      else results.push(...(await verifySources(sources, options.agent, progress)));
+      else results.push(...(await verifySources(sources, { agentId: options.agent, trust }, progress)));
     }
   } finally {
     await progress.clear();
   }
   forgiveOtherPlaces(results);
-  askForSeals(results, options);
+  askForSeals(results, trust);
   const verdict = verdictOf(results);
   session.exitCode = EXIT_CODES[verdict];
   await terminal.out(options.json ? json(verdict, results) : text(verdict, results, options));
@@ -76,15 +79,14 @@ function forgiveOtherPlaces(results: SourceResult[]): void {
   }
 }
 
-/** Workspaces and exports of this version bring no seals, so what is asked of one cannot be shown. */
-function askForSeals(results: SourceResult[], { publicKey, seal }: VerifyOptions): void {
-  if (publicKey === undefined && seal === undefined) return;
-  const message =
-    seal === undefined
-      ? "there is no seal in it that the given key could have signed"
-      : "there is no seal in it that could be compared with the given one";
+/** A seal that was brought and is of no workspace here was asked for in vain. */
+function askForSeals(results: SourceResult[], { seals }: Trust): void {
+  const ids = new Set(results.map(({ report }) => report.workspace_id));
+  if (seals.length === 0 || seals.some((seal) => ids.has(sealedWorkspace(seal)))) return;
+  const message = "the given seal is of another workspace, so there is nothing to compare it with";
   const problem: ReportedProblem = { code: "seal_missing", seq: null, id: null, message };
   for (const result of results) {
+    if (result.report.problems.some(({ code }) => code === "seal_missing")) continue;
     result.report.problems.push(problem);
     result.problemCount += 1;
     if (result.verdict === "verified") result.verdict = "undetermined";

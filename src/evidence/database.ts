@@ -77,7 +77,9 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const source = { path: wish.path, kind: "workspace" } as const;
   if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection))))
     return changedSchema(source);
-  const scope = wish.agentId === undefined ? ({ scope: "workspace" } as const) : { agentId: wish.agentId };
+  // Seals are of the whole log, so who asks for one of them gets all of it verified.
+  const whole = wish.agentId === undefined || wish.publicKey != null || (wish.anchors?.length ?? 0) > 0;
+  const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
   const found = await verifyWorkspace(connection, scope, wish);
   const isOther =
     wish.workspaceId !== undefined && found.workspaceId !== null && found.workspaceId !== wish.workspaceId;
@@ -86,8 +88,10 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
 }
 
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
-  if (found.eventsChecked > 0) return [];
-  if (wish.agentId !== undefined) {
+  const { agentId } = wish;
+  const known = agentId === undefined || found.agents.some(({ agent_id }) => agent_id === agentId);
+  if (found.eventsChecked > 0 && known) return [];
+  if (!known) {
     return [{ code: "agent_unknown", message: "this workspace has no events of that agent" }];
   }
   return [{ code: "log_empty", message: "the log is empty, and without a seal nothing says what it held" }];

@@ -18,6 +18,7 @@ export const OBSTACLE_MEANINGS = {
   log_empty: "nothing is there that could be verified",
   agent_unknown: "the agent that was asked for is not in this evidence",
   seal_missing: "there is no seal that could be checked",
+  key_missing: "without the public key nothing can be established",
 } as const;
 
 export type ObstacleCode = keyof typeof OBSTACLE_MEANINGS;
@@ -27,7 +28,7 @@ export interface ReportedProblem extends Omit<Problem, "code"> {
   code: ProblemCode | ObstacleCode;
 }
 
-export type SourceKind = "workspace" | "export" | "directory" | "unknown";
+export type SourceKind = "workspace" | "export" | "receipt" | "directory" | "unknown";
 
 /** One agent's chain; `agent_id` null is the workspace's own. */
 export interface SourceAgent {
@@ -90,8 +91,13 @@ export function resultOf(
   found: VerificationReport,
   obstacles: readonly { code: ObstacleCode; message: string }[],
 ): SourceResult {
+  const open = (found.seals?.undetermined ?? []).map((message) => ({
+    code: "seal_missing" as const,
+    message,
+  }));
+  const inTheWay = [...obstacles, ...open];
   const reported: ReportedProblem[] = [
-    ...obstacles.map(({ code, message }) => ({ code, seq: null, id: null, message })),
+    ...inTheWay.map(({ code, message }) => ({ code, seq: null, id: null, message })),
     ...found.problems,
   ];
   const { chainStart, chainEnd } = found;
@@ -103,11 +109,12 @@ export function resultOf(
       agents: found.agents.map(({ agent_id, events, valid, first_invalid }) => ({
         ...{ agent_id, events, valid, first_invalid },
       })),
-      ...{ sealed_through: null, anchored_through: null },
+      sealed_through: found.seals?.sealedThrough ?? null,
+      anchored_through: found.seals?.anchoredThrough ?? null,
       problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
     },
-    verdict: found.valid ? (obstacles.length === 0 ? "verified" : "undetermined") : "tampered",
-    problemCount: found.problemCount + obstacles.length,
+    verdict: found.valid ? (inTheWay.length === 0 ? "verified" : "undetermined") : "tampered",
+    problemCount: found.problemCount + inTheWay.length,
     range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails: found.erasedDetails,
   };

@@ -2,19 +2,23 @@
  * The verification of one workspace file: every event of its log, and every row stored beside the log
  * against the events that account for it. Shared by the daemon and `governd verify`.
  *
- * What is found: any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints` and
- * `entries` (but `entries.id`, which says nothing), and any row that is added, taken away, exchanged
+ * What is found: any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`,
+ * `seals`, `seal_keys` and `entries` (but `entries.id` and `seals.id`, which say nothing), and any row that is added, taken away, exchanged
  * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
  * or written anew, together with everything stored beside it.
  */
 import { AUDIT_FORMAT } from "../log/event.ts";
+import { type Seal, sealedWorkspace } from "../log/seal.ts";
 import { LogVerifier, type VerificationReport } from "../log/verify.ts";
+import { readSealFile } from "../seals/seal-file.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts, type StoredCheck } from "./agents.ts";
 import { Census } from "./census.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
+import { KeyCheck, readKeys, SealFeed } from "./stored-seals.ts";
+import { TileCheck } from "./stored-tiles.ts";
 import { LogTally } from "./tally.ts";
 import { loadTimelines } from "./timelines.ts";
 
@@ -29,6 +33,12 @@ export interface WorkspaceVerificationOptions {
   onProgress?: (checked: number, total: number) => void | Promise<void>;
   /** How many keys are followed at once: with more, the log is read several times. Bounds the memory. */
   maxKeys?: number;
+  /** The key that seals are to be signed with, 32 raw bytes; null without one. */
+  publicKey?: Uint8Array | null;
+  /** Seals that were kept elsewhere: those of this workspace must be of this log. */
+  anchors?: readonly Seal[];
+  /** The workspace's file of seals. */
+  sealFile?: AsyncIterable<Uint8Array> | null;
 }
 
 /**
@@ -67,7 +77,19 @@ async function verifyEverything(
   const check = await prepare(reader, { scope: "workspace" }, options);
   const { verifier } = check;
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
-  await feed(verifier, log(), (head?.seq ?? -1) + 1, options);
+  const seals = sealsOf(reader, verifier, head, options);
+  const tiles = new TileCheck(reader, verifier);
+  await seals.upTo(0);
+  await feed(verifier, log(), (head?.seq ?? -1) + 1, {
+    ...options,
+    beforePage: async (page) => {
+      await seals.upTo((page.at(-1)?.seq ?? 0) + 1);
+      await tiles.add(page);
+    },
+  });
+  await seals.upTo();
+  await tiles.finish();
+  await check.keys.compare(reader, verifier);
   checkHead(verifier, head);
   const met = await checkAllAgents(check);
   await checkNothingLeft(reader, verifier, met);
@@ -99,28 +121,48 @@ async function verifyAgent(
 async function prepare(
   reader: Reader,
   scope: VerificationScope,
-  { maxKeys }: WorkspaceVerificationOptions,
-): Promise<StoredCheck> {
+  { maxKeys, publicKey = null }: WorkspaceVerificationOptions,
+): Promise<StoredCheck & { keys: KeyCheck }> {
   const tally = new LogTally();
   const census = new Census(await loadTimelines(reader, scope), maxKeys);
+  const keys = new KeyCheck();
+  const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
   const verifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "beginning",
+    ...("agentId" in scope ? {} : { seals: { trusted: publicKey, offered } }),
     onEvent: (event, details) => {
+      keys.add(event, details);
       tally.add(event, details);
       census.replay.add(event, details);
     },
   });
-  return { reader, verifier, tally, census };
+  return { reader, verifier, tally, census, keys };
 }
+
+/** The seals that the events are compared with. */
+function sealsOf(
+  reader: Reader,
+  verifier: LogVerifier,
+  head: Head | null,
+  { anchors = [], sealFile }: WorkspaceVerificationOptions,
+): SealFeed {
+  for (const anchor of anchors) if (sealedWorkspace(anchor) === head?.workspaceId) verifier.anchor(anchor);
+  return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile) : null);
+}
+
+type FeedOptions = Pick<WorkspaceVerificationOptions, "onProgress"> & {
+  beforePage?: (page: readonly FileEvent[]) => Promise<void>;
+};
 
 async function feed(
   verifier: LogVerifier,
   pages: AsyncGenerator<FileEvent[]>,
   total: number,
-  { onProgress }: WorkspaceVerificationOptions,
+  { onProgress, beforePage }: FeedOptions,
 ): Promise<void> {
   for await (const page of pages) {
+    await beforePage?.(page);
     verifier.add(page);
     for (const { typed, seq } of page) {
       if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");

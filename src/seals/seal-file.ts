@@ -37,6 +37,22 @@ export function parseSealFile(text: string): FiledSeal[] {
   return seals;
 }
 
+/**
+ * The seals of a file, read piece by piece; a cut-off record at the end is left out.
+ * @throws {NoteError} when a record is no seal
+ */
+export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<FiledSeal> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of pieces) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.length > LONG_TAIL_BYTES && !text.includes("\n\n")) throw new NoteError("not a file of seals");
+    const whole = wholeRecords(text);
+    yield* parseSealFile(whole);
+    text = text.slice(whole.length);
+  }
+}
+
 /** The last seal of the file; null when it has none. @throws {NoteError} for a foreign file */
 export function lastFiledSeal(path: string): FiledSeal | null {
   const parts = wholeRecords(readTail(path)).split("\n\n");

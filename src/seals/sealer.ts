@@ -66,7 +66,7 @@ export class WorkspaceSealer {
    * the seal over them, an earlier one if nothing was added since.
    * @throws {SealRefused} when the log must not or cannot be sealed; nothing is changed then
    */
-  async seal(tx: Transaction, size: number, nowMs: number): Promise<StoredSeal> {
+  async seal(tx: Transaction, size: number): Promise<StoredSeal> {
     const newest = await newestSeal(tx);
     if (newest !== null && newest.size === size) return newest;
     await storeTilesUpTo(tx, size);
@@ -75,7 +75,7 @@ export class WorkspaceSealer {
       const name = await this.#requireKey(tx);
       const signer = ed25519Signer(name, this.#options.keyring.current().privateKey);
       const note = makeSeal({ origin: name, size, root: await treeRoot(tx, size) }, [signer]);
-      const seal = await insertSeal(tx, { size, note, madeAtMs: nowMs });
+      const seal = await insertSeal(tx, { size, note });
       this.#made.push(seal);
       return seal;
     } catch (error) {

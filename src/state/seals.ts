@@ -42,15 +42,8 @@ export async function sealsAfter(reader: Reader, id: number): Promise<StoredSeal
 }
 
 /** Stores a new seal. */
-export async function insertSeal(
-  tx: Transaction,
-  seal: { size: number; note: string; madeAtMs: number },
-): Promise<StoredSeal> {
-  await tx.run("INSERT INTO seals (size, note, made_at) VALUES (?, ?, ?)", [
-    seal.size,
-    seal.note,
-    seal.madeAtMs,
-  ]);
+export async function insertSeal(tx: Transaction, seal: { size: number; note: string }): Promise<StoredSeal> {
+  await tx.run("INSERT INTO seals (size, note) VALUES (?, ?)", [seal.size, seal.note]);
   return (await newestSeal(tx)) as StoredSeal;
 }
 

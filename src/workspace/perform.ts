@@ -3,14 +3,17 @@
  * transaction, appends the event of each, and lets no reply out before the commit.
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
+import { sha256Hex } from "../log/hash.ts";
+import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
+import { ROTATE_SEAL_KEY } from "../log/seal-audit.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
-import type { StoredSeal } from "../state/seals.ts";
+import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
 import type { OperationProblem, Principal } from "./contract.ts";
-import { type Answer, type Context, type Outcome, Refusal } from "./operation.ts";
+import { type Answer, answered, type Context, type Outcome, Refusal } from "./operation.ts";
 
 /** One operation that waits for its turn. `run` is called once, inside the transaction. */
 export interface Job {
@@ -130,7 +133,25 @@ export class WorkspaceWriter {
   async seal(): Promise<void> {
     const sealer = this.#sealer;
     if (sealer === null) return;
-    await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1, this.#clock()));
+    await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1));
+  }
+
+  /**
+   * Announces the next sealing key: an event names it, the key at hand seals that event, and from then
+   * on the next one seals. All or nothing.
+   * @throws {SealRefused} and whatever the file throws
+   */
+  async rotateSealKey(principal: Principal, next: VerifierKey): Promise<void> {
+    const sealer = this.#sealer;
+    if (sealer === null) throw new Error("nothing seals this workspace");
+    const details = { origin: next.name, signing_key: sha256Hex(next.publicKey) };
+    const run = async () => answered(null, details, "{}");
+    await this.#transact(async () => {
+      const { auditId } = await this.#performOne({ operation: ROTATE_SEAL_KEY, principal, run });
+      if (auditId === null) throw new Error("the new key could not be announced");
+      await sealer.seal(this.#connection, this.#head.seq + 1);
+      await insertSealingKey(this.#connection, this.#head.seq, formatVerifierKey(next));
+    });
   }
 
   async #transact<T>(work: () => Promise<T>): Promise<T> {
@@ -175,7 +196,7 @@ export class WorkspaceWriter {
   async #sealBefore(seq: number): Promise<StoredSeal | null> {
     if (this.#sealer === null) return null;
     try {
-      return await this.#sealer.seal(this.#connection, seq, this.#clock());
+      return await this.#sealer.seal(this.#connection, seq);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       this.#onFailure("seal", error);

@@ -2,11 +2,18 @@ import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { consistencyProof, inclusionProof, verifyConsistency, verifyInclusion } from "../../src/log/proof.ts";
 import { storeTiles, TreeIncomplete, treeReader, treeRoot } from "../../src/state/tree.ts";
-import type { Connection } from "../../src/store/connection.ts";
-import { openWorkspaceFile } from "../../src/workspace/file.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { Driver } from "../evidence/sample-workspace.ts";
 import { mth } from "../log/tree.ts";
 import { temporaryDirectory } from "../temporary.ts";
+
+function emptyWorkspace(path: string): Connection {
+  const connection = openConnection(path);
+  migrate(connection, WORKSPACE_MIGRATIONS);
+  return connection;
+}
 
 const hashOf = (seq: number): Buffer => createHash("sha256").update(`event ${seq}`).digest();
 
@@ -32,7 +39,7 @@ const hex = (hash: Uint8Array): string => Buffer.from(hash).toString("hex");
 describe("the tree of a workspace", () => {
   test("has the root of RFC 6962 at every size, whatever the groups were", async () => {
     using directory = temporaryDirectory();
-    const connection = openWorkspaceFile(directory.join("w.db"));
+    const connection = emptyWorkspace(directory.join("w.db"));
     await grow(connection, 0, 700, 37);
     await grow(connection, 700, 1500, 512);
     const leaves = Array.from({ length: 1500 }, (_, seq) => hashOf(seq));
@@ -45,7 +52,7 @@ describe("the tree of a workspace", () => {
 
   test("stores a full tile's hash one level up, and reads a few rows for a proof of a large log", async () => {
     using directory = temporaryDirectory();
-    const connection = openWorkspaceFile(directory.join("w.db"));
+    const connection = emptyWorkspace(directory.join("w.db"));
     const size = 256 * 256 + 300;
     await grow(connection, 0, size, 4_096);
     const rows = connection.all<[number, number, number]>(

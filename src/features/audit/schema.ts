@@ -5,7 +5,13 @@ import { Count, closed, component, listOf, nullable, Time } from "../../http/sha
 import type { InspectionName, OperationName } from "../../workspace/contract.ts";
 
 /** What happens without a client that asks for it, or outside /v1. */
-const OTHER_OPERATIONS = ["data.expire", "workspace.create", "key.create", "key.revoke"] as const;
+const OTHER_OPERATIONS = [
+  "data.expire",
+  "workspace.create",
+  "key.create",
+  "key.revoke",
+  "seal.rotate_key",
+] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
 const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = {

@@ -14,12 +14,15 @@ const NOT_A_DOMAIN =
   /\.(?:js|mjs|cjs|ts|tsx|jsx|json|png|jpe?g|gif|svg|webp|css|scss|html?|md|py|go|rs|rb|java|kt|swift|sh|zip|gz|tgz|tar|lock|ya?ml|toml|txt|log|sql|db|exe|dll|so|service|socket|local|localhost|internal|localdomain|lan|invalid|test|example)$/i;
 const EXAMPLE_DOMAIN =
   /(?:^|\.)(?:example\.(?:com|net|org|edu)|domain\.(?:com|tld)|yourdomain\.com|yourcompany\.com|company\.com|email\.com|test\.com|acme\.com|foo\.com|bar\.com)$/i;
-/** A mailbox of a function or a manual, not of a person. */
-const ROLE =
-  /^(?:git|hg|svn|npm|root|admin|administrator|user|users?\d{0,2}|username|you|your[._-]?(?:name|email|mail)?|me|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|info|contact|support|help|hello|sales|security|webmaster|hostmaster|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
+/**
+ * What stands for a name that the reader is to put in. Whoever writes `user@` or `admin@` with an example
+ * domain may be trying a policy out, and expects it to hold.
+ */
+const PLACEHOLDER =
+  /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
 /** Function mailboxes belong to nobody wherever they are. */
 const FUNCTION =
-  /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$|^\d+\+.*$/i;
+  /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$/i;
 const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
 
 /** The address whose `@` is at `at`. */
@@ -41,7 +44,7 @@ export function email(text: string, at: number): Hit | null {
   const domain = text.slice(at + 1, end);
   if (/\.\.|^\./.test(local) || NOT_A_DOMAIN.test(domain) || isUserinfo(text, start, end)) return null;
   if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain)) return null;
-  if (EXAMPLE_DOMAIN.test(domain) && ROLE.test(local)) return null;
+  if (EXAMPLE_DOMAIN.test(domain) && PLACEHOLDER.test(local)) return null;
   // `name@1.2.3` is a package and its version; `func@plt` has no dot.
   return piiHit("email", start, end);
 }

@@ -1,0 +1,162 @@
+/** The evidence that every corruption starts from: a sealed data directory, its exports and receipts. */
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
+import { streamExport } from "../../src/features/audit/export.ts";
+import { verifierKey } from "../../src/log/note.ts";
+import { SealKeyring } from "../../src/seals/keyring.ts";
+import { WorkspaceSealer } from "../../src/seals/sealer.ts";
+import { newestSeal } from "../../src/state/seals.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { operationOf } from "../../src/threads/registry.ts";
+import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
+import { type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+
+export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
+export const OTHER_ID = "ws_01h455vb4pex5vsknk084sn02r";
+
+/** Where things are in a directory of evidence. */
+export interface Places {
+  root: string;
+  data: string;
+  database: string;
+  sealFile: string;
+  publicKey: string;
+  /** A seal that was taken in the middle of the log's life. */
+  earlySeal: string;
+  json: string;
+  ndjson: string;
+  /** An export of the other workspace. */
+  otherNdjson: string;
+  receipt: string;
+  otherDatabase: string;
+  otherSealFile: string;
+}
+
+export function placesIn(root: string): Places {
+  const data = join(root, "data");
+  return {
+    root,
+    data,
+    database: join(data, "workspaces", `${WORKSPACE_ID}.db`),
+    sealFile: join(data, "seals", `${WORKSPACE_ID}.log`),
+    publicKey: join(root, "seal.pub"),
+    earlySeal: join(root, "early.seal"),
+    json: join(root, "export.json"),
+    ndjson: join(root, "export.ndjson"),
+    otherNdjson: join(root, "other.ndjson"),
+    receipt: join(root, "receipt.txt"),
+    otherDatabase: join(root, "other", `${OTHER_ID}.db`),
+    otherSealFile: join(root, "other", `${OTHER_ID}.log`),
+  };
+}
+
+class Life {
+  readonly #principal: Principal;
+
+  constructor(
+    readonly connection: Connection,
+    readonly writer: WorkspaceWriter,
+  ) {
+    this.#principal = {
+      actor: "key_01h455vb4pex5vsknk084sn02q",
+      workspaceId: writer.workspaceId,
+      scope: "full",
+      agents: null,
+    };
+  }
+
+  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
+    const operation = operationOf(name, undefined);
+    const [settled] = await this.writer.perform([
+      { operation: name, principal: this.#principal, run: (tx, context) => operation(tx, context, input) },
+    ]);
+    return settled as Settled;
+  }
+
+  write(agentId: string, key: string, value: string): Promise<Settled> {
+    return this.perform("data.write", { agentId, key, value, metadata: { n: 1 } });
+  }
+
+  async export(format: "json" | "ndjson"): Promise<string> {
+    const scope = { scope: "workspace" } as const;
+    const { answer } = await this.perform("audit.export", { scope, format, window: {} });
+    if (answer.kind !== "stream" || answer.plan.kind !== "export") throw new Error("no export");
+    let text = "";
+    for await (const piece of streamExport(this.connection, answer.plan, this.writer.workspaceId))
+      text += piece;
+    return text;
+  }
+}
+
+async function openLife(database: string, sealFile: string, keyFile: string, id: string): Promise<Life> {
+  const keyring = new SealKeyring({ kind: "file", path: keyFile });
+  if (!existsSync(database)) {
+    const sealKey = verifierKey(`corpus.example/${id}`, keyring.current().publicBytes);
+    await createWorkspaceFile(database, { workspaceId: id, name: "corpus", actor: "cli", sealKey });
+  }
+  const connection = openWorkspaceFile(database);
+  const sealer = new WorkspaceSealer({ keyring, file: sealFile });
+  await sealer.load(connection);
+  return new Life(connection, new WorkspaceWriter(connection, { sealer }));
+}
+
+/** Makes the evidence. Two agents, overwritten and deleted entries, configs, a checkpoint, three seals. */
+export async function makeBase(root: string): Promise<Places> {
+  const places = placesIn(root);
+  for (const path of ["data/workspaces", "data/seals", "other"])
+    mkdirSync(join(root, path), { recursive: true });
+  const keyFile = join(root, "seal.key");
+  writeFileSync(keyFile, newSealKey());
+  writeFileSync(places.publicKey, publicPem(readSealKey({ kind: "file", path: keyFile })));
+  const life = await openLife(places.database, places.sealFile, keyFile, WORKSPACE_ID);
+  await life.perform("config.update", { agentId: "alpha", config: { policies: { block_pii: true } } });
+  await life.write("alpha", "a", "first");
+  const written = await life.write("alpha", "b", "second");
+  await life.write("beta", "a", "beta's");
+  await life.writer.seal();
+  const seal = await newestSeal(life.connection);
+  writeFileSync(places.earlySeal, seal?.note ?? "");
+  await life.perform("checkpoint.create", { agentId: "alpha", label: "c", metadata: {} });
+  await life.write("alpha", "a", "first, anew");
+  await life.write("alpha", "mail", "write to someone@example.com");
+  await life.perform("data.delete", { agentId: "alpha", key: "b" });
+  await life.perform("config.update", { agentId: "alpha", config: {} });
+  // Full tiles, so that they can be tampered with.
+  for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`);
+  await life.writer.seal();
+  writeFileSync(places.json, await life.export("json"));
+  writeFileSync(places.ndjson, await life.export("ndjson"));
+  const receipt = await life.perform("audit.receipt", { eventId: written.auditId ?? "" });
+  if (receipt.answer.kind === "text") writeFileSync(places.receipt, receipt.answer.body);
+  await life.writer.seal();
+  await life.write("alpha", "unsealed", "the last event");
+  closeLife(life);
+  const other = await openLife(places.otherDatabase, places.otherSealFile, keyFile, OTHER_ID);
+  for (let i = 0; i < 5; i++) await other.write("alpha", `k${i}`, "v");
+  await other.writer.seal();
+  writeFileSync(places.otherNdjson, await other.export("ndjson"));
+  closeLife(other);
+  rmSync(keyFile);
+  return places;
+}
+
+function closeLife({ connection, writer }: Life): void {
+  connection.truncateLog();
+  writer.close();
+}
+
+/** A directory of its own for one corruption. */
+export function copyBase(base: Places, root: string): Places {
+  cpSync(base.root, root, { recursive: true });
+  return placesIn(root);
+}
+
+/** Changes a database as somebody with a SQL tool would. */
+export function tamper(database: string, change: (connection: Connection) => void): void {
+  const connection = openConnection(database);
+  change(connection);
+  connection.truncateLog();
+  connection.close();
+}

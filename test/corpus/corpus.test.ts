@@ -1,0 +1,59 @@
+/** Every corruption of the corpus is found, and what was not touched is said to hold. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { run } from "../../src/cli/program.ts";
+import { temporaryDirectory } from "../temporary.ts";
+import { copyBase, makeBase, type Places } from "./base.ts";
+import { CORRUPTIONS } from "./corruptions.ts";
+
+const directory = temporaryDirectory();
+let base: Places;
+beforeAll(async () => {
+  base = await makeBase(directory.join("base"));
+}, 30_000);
+afterAll(() => directory[Symbol.dispose]());
+
+async function verify(words: string[]) {
+  let out = "";
+  const exit = await run(["verify", "--json", ...words], {
+    out: async (text) => {
+      out += text;
+    },
+    err: async () => {},
+    interactive: false,
+  });
+  return { exit, ...JSON.parse(out || "{}") };
+}
+
+describe("governd verify", () => {
+  for (const { name, apply, verify: words, exit, codes } of CORRUPTIONS) {
+    test(name, async () => {
+      const places = copyBase(base, join(directory.path, name));
+      await apply(places);
+      const found = await verify(words(places));
+      const named = found.sources.flatMap(({ problems }: { problems: { code: string }[] }) =>
+        problems.map(({ code }) => code),
+      );
+      expect([found.exit, found.exit_code], JSON.stringify(found.sources[0]?.problems)).toEqual([exit, exit]);
+      if (codes.length === 0) expect(named).toEqual([]);
+      else
+        expect(
+          named.some((code: string) => codes.includes(code)),
+          named.join(),
+        ).toBe(true);
+    });
+  }
+
+  test("says which events are sealed, unsealed and anchored", async () => {
+    const { sources } = await verify([
+      base.database,
+      "--public-key",
+      base.publicKey,
+      "--seal",
+      base.earlySeal,
+    ]);
+    const [{ events, sealed_through, anchored_through }] = sources;
+    expect(sealed_through).toBe(events - 2);
+    expect(anchored_through).toBe(4);
+  });
+});

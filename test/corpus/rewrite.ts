@@ -1,0 +1,48 @@
+/** How somebody without the key writes a log anew: every hash, link and head fits afterwards. */
+import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
+import { eventHash } from "../../src/log/hash.ts";
+import { storeTiles } from "../../src/state/tree.ts";
+import type { Connection } from "../../src/store/connection.ts";
+
+/** Changes the actor of one event and makes everything after it fit. */
+export async function rewriteLog(connection: Connection, from: number): Promise<void> {
+  const rows = connection.all<[number, string]>("SELECT seq, body FROM events ORDER BY seq");
+  const heads = new Map<string | null, string>();
+  for (const [seq, body] of rows) {
+    const event = parseEvent(body);
+    const change = seq === from ? { actor: "cli" } : {};
+    const canonical = canonicalEvent({
+      ...event,
+      ...change,
+      previous_hash: heads.get(event.agent_id) ?? event.previous_hash,
+    });
+    const hash = eventHash(canonical);
+    heads.set(event.agent_id, hash);
+    connection.run("UPDATE events SET body = ?, hash = ? WHERE seq = ?", [canonical, hash, seq]);
+  }
+  await refit(connection);
+}
+
+/** Cuts the end of the log off, with everything that would show it: heads, entries, tiles. */
+export async function cutTail(connection: Connection, size: number): Promise<void> {
+  connection.run("DELETE FROM events WHERE seq >= ?", [size]);
+  connection.run("DELETE FROM entries WHERE written_seq >= ?", [size]);
+  connection.run("DELETE FROM agents WHERE first_seq >= ?", [size]);
+  connection.run(
+    "UPDATE agents SET live_entries = (SELECT count(*) FROM entries WHERE agent = agents.first_seq AND live_to IS NULL)",
+  );
+  await refit(connection);
+}
+
+async function refit(connection: Connection): Promise<void> {
+  connection.run(
+    `UPDATE agents SET head_seq = (SELECT max(agent_seq) FROM events v WHERE v.agent_id IS agents.agent_id),
+       head_hash = (SELECT hash FROM events v WHERE v.agent_id IS agents.agent_id ORDER BY agent_seq DESC LIMIT 1)`,
+  );
+  connection.run(
+    "UPDATE head SET seq = (SELECT max(seq) FROM events), hash = (SELECT hash FROM events ORDER BY seq DESC LIMIT 1)",
+  );
+  connection.run("DELETE FROM tiles");
+  const size = connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
+  await storeTiles(connection, 0, size);
+}
