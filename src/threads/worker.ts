@@ -12,7 +12,7 @@ import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { DamagedWorkspace, type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
-import { sweepWorkspace } from "../workspace/sweep.ts";
+import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import {
   type FromWriter,
   type OperationMessage,
@@ -144,14 +144,21 @@ async function runGroup(workspaceId: string, group: readonly OperationMessage[])
       auditId: null,
     }));
   }
-  const settled = await open.writer.perform(group.map(toJob));
+  const jobs = group.map(jobsOf);
+  const all = await open.writer.perform(jobs.flat());
+  // What stands before an operation has no answer of its own.
+  let last = -1;
+  const settled = jobs.map((own) => all[(last += own.length)] as Settled);
   if (open.writer.unsealed) schedule.note(workspaceId, clock());
   return settled;
 }
 
-function toJob({ name, input, principal, found }: OperationMessage): Job {
+/** The operation itself, behind what has to happen before it. */
+function jobsOf({ name, input, principal, found, workspaceId }: OperationMessage): Job[] {
   const operation = operationOf(name, found);
-  return { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
+  const job: Job = { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
+  const before = expiryBefore(name, input, workspaceId);
+  return before === null ? [job] : [before, job];
 }
 
 async function sweep(workspaceIds: readonly string[]): Promise<void> {

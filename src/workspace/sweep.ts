@@ -1,13 +1,16 @@
 /** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
-
+import type { AgentState } from "../state/agents.ts";
+import { findCheckpoint } from "../state/checkpoints.ts";
 import { removeExpired } from "../state/entries.ts";
-import type { Reader } from "../store/transaction.ts";
-import type { Principal } from "./contract.ts";
-import { answered } from "./operation.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+import type { OperationInputs, OperationName, Principal } from "./contract.ts";
+import { answered, type Context } from "./operation.ts";
 import type { Job, WorkspaceWriter } from "./perform.ts";
 
 /** Versions removed in one transaction, so that a large sweep never holds up other operations. */
 const VERSIONS_AT_ONCE = 5_000;
+/** Before a configuration changes, all of it goes. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /** Agents whose configuration in force has a retention period. */
 export async function agentsWithRetention(reader: Reader): Promise<string[]> {
@@ -19,20 +22,65 @@ export async function agentsWithRetention(reader: Reader): Promise<string[]> {
   return rows.map(([agentId]) => agentId);
 }
 
-function sweepJob(workspaceId: string, agentId: string, onRemoved: (versions: number) => void): Job {
+type FindAgent = (tx: Transaction, context: Context) => Promise<AgentState | null>;
+
+/** Removes what is past one agent's retention, at most `limit` versions; records nothing if there is none. */
+function expiryJob(
+  workspaceId: string,
+  findAgent: FindAgent,
+  limit: number,
+  onRemoved?: (versions: number) => void,
+): Job {
   const principal: Principal = { actor: "system", workspaceId, scope: "full", agents: null };
   return {
     operation: "data.expire",
     principal,
     async run(tx, context) {
-      const agent = await context.agents.find(tx, agentId);
+      const agent = await findAgent(tx, context);
       if (agent === null) return null;
-      const { removed, live } = await removeExpired(tx, agent, context.nowMs, VERSIONS_AT_ONCE);
-      onRemoved(removed);
+      const { removed, live } = await removeExpired(tx, agent, context.nowMs, limit);
+      onRemoved?.(removed);
       if (removed === 0) return null;
       return answered(agent, { count: removed }, "{}", { change: { liveEntries: agent.liveEntries - live } });
     },
   };
+}
+
+/**
+ * What goes before an operation that may put another configuration into force: what is past its
+ * retention until then is gone, and a longer retention must not bring it back. Null for all others.
+ */
+export function expiryBefore(
+  name: OperationName,
+  input: OperationInputs[OperationName],
+  workspaceId: string,
+): Job | null {
+  switch (name) {
+    case "config.update":
+    case "config.rollback": {
+      const { agentId } = input as OperationInputs["config.update"];
+      return expiryJob(workspaceId, (tx, { agents }) => agents.find(tx, agentId), EVERYTHING);
+    }
+    case "checkpoint.restore": {
+      const { checkpointId } = input as OperationInputs["checkpoint.restore"];
+      return expiryJob(
+        workspaceId,
+        (tx, { agents }) => agentOfCheckpoint(tx, agents, checkpointId),
+        EVERYTHING,
+      );
+    }
+    default:
+      return null;
+  }
+}
+
+async function agentOfCheckpoint(
+  tx: Transaction,
+  agents: Context["agents"],
+  checkpointId: string,
+): Promise<AgentState | null> {
+  const checkpoint = await findCheckpoint(tx, checkpointId);
+  return checkpoint === undefined ? null : agents.findByFirstSeq(tx, checkpoint.agent);
 }
 
 /** Sweeps every agent of a workspace until nothing expired is left. */
@@ -40,7 +88,8 @@ export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): P
   for (const agentId of await agentsWithRetention(reader)) {
     for (let removed = VERSIONS_AT_ONCE; removed === VERSIONS_AT_ONCE; ) {
       removed = 0;
-      const job = sweepJob(writer.workspaceId, agentId, (versions) => {
+      const findAgent: FindAgent = (tx, { agents }) => agents.find(tx, agentId);
+      const job = expiryJob(writer.workspaceId, findAgent, VERSIONS_AT_ONCE, (versions) => {
         removed = versions;
       });
       await writer.perform([job]);

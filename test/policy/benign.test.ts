@@ -30,7 +30,7 @@ const BENIGN: readonly string[] = [
   "Range: bytes 139695-1616753/81191160",
   "[0.54538700, -0.63434100, -0.93701200]",
   "git clone git@github.com:acme/app.git",
-  "mail user@example.com for a demo",
+  "mail your-name@example.com for a demo",
   "noreply@github.com",
   "run 12 tests in 3 suites",
   "drive 5 km, then turn left",
