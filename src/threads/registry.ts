@@ -16,9 +16,9 @@ import {
   rollbackConfig,
   updateConfig,
 } from "../features/config/operations.ts";
+import { eraseData } from "../features/data/erase.ts";
 import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
-import { eraseData } from "../features/data/erase.ts";
 import { searchData } from "../features/data/search.ts";
 import type { JsonValue } from "../json.ts";
 import type { Reader } from "../store/transaction.ts";

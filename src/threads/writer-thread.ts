@@ -98,6 +98,11 @@ export class WriterThread {
     if (this.#state === "running") this.#post({ kind: "sweep", workspaceIds });
   }
 
+  /** Hands over a seal that has got cosignatures. */
+  cosigned(workspaceId: string, size: number, note: string): void {
+    if (this.#state === "running") this.#post({ kind: "cosigned", workspaceId, size, note });
+  }
+
   /** Lets everything taken so far finish, then closes files and thread. */
   async close(): Promise<void> {
     if (this.#state !== "running") return;
