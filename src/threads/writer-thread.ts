@@ -155,6 +155,9 @@ export class WriterThread {
       case "replies":
         this.#settle(message.replies);
         break;
+      case "sealed":
+        this.#events.onSealed?.(message.workspaceId, message.seal);
+        break;
       case "failure":
         this.#events.onFailure(message.failure);
         break;

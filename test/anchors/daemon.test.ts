@@ -22,4 +22,4 @@ test("every workspace's newest seal is anchored", async () => {
   const filed = parseSealFile(readFileSync(file, "utf8")).at(-1)?.seal.size;
   expect(parseSeal(readFileSync(taken, "utf8")).size).toBe(filed as number);
   await daemon[Symbol.asyncDispose]();
-});
+}, 20000);
