@@ -1,4 +1,5 @@
 /** What answers the requests: the workspaces on their threads, and the HTTP application before them. */
+import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
@@ -10,6 +11,7 @@ import { type Clock, RandomPool, systemClock } from "../ids.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/schema.ts";
 import { WorkspacePool } from "../threads/pool.ts";
+import { anchorLog, proveConsistency } from "./anchoring.ts";
 import type { Serve } from "./listener.ts";
 import type { Logger, LogLevel } from "./logger.ts";
 import { isWritable, Sweeper } from "./upkeep.ts";
@@ -35,7 +37,12 @@ export interface Service extends AsyncDisposable {
 export async function openService(parts: ServiceParts): Promise<Service> {
   const { settings, directory, control, clock, logger } = parts;
   await using stack = new AsyncDisposableStack();
-  const pool = stack.use(
+  const sinks = sinksOf(settings, {
+    proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
+    keep: ({ workspaceId, size, note }) => pool.cosigned(workspaceId, size, note),
+  });
+  const anchors = stack.use(new Anchors(sinks, anchorLog(logger)));
+  const pool: WorkspacePool = stack.use(
     new WorkspacePool({
       workspacesDir: directory.workspaces,
       // A thread cannot be given a function: it is told how far this clock is from the system's.
@@ -43,6 +50,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       searchMemoryBytes: SEARCH_MEMORY_BYTES,
       threads: settings.threads,
       sealing: sealingOptions(directory, settings),
+      onSealed: (workspaceId, { size, note }) => anchors.offer({ workspaceId, size, note }),
       onFailure: ({ where, name, frames }) =>
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") }),
     }),

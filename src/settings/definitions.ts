@@ -67,6 +67,19 @@ export const DEFINITIONS: readonly Definition[] = [
     () => null,
     "the key that signs seals: a file, or in the environment its PEM itself (default: in the data directory)",
   ),
+  define(
+    "anchor_command",
+    values.optionalPath,
+    () => null,
+    "a program that is run for each seal, with the seal on its standard input",
+  ),
+  define("anchor_url", values.httpsUrl, () => null, "an https address that each seal is posted to"),
+  define(
+    "witnesses",
+    values.witnesses,
+    () => [],
+    "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
+  ),
   define("rate_limit", values.integer, () => 0, "requests per second for each API key; 0 is no limit"),
   define("max_body", values.size, () => 2 * 1024 * 1024, "largest request body"),
   define(

@@ -4,6 +4,8 @@
  */
 import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
+import { parseWitness } from "../anchors/witness.ts";
+import { NoteError } from "../log/note.ts";
 import type { Address } from "./schema.ts";
 
 /** A value that is not what the setting takes; the message says what it takes, never the value. */
@@ -196,6 +198,33 @@ function list(expected: string, metavar: string, isItem: (item: string) => boole
     show: (value) => value,
   };
 }
+
+/** An https address; what follows the host may hold a secret and is not shown. */
+export const httpsUrl: Kind<string | null> = {
+  metavar: "url",
+  read(raw) {
+    const expected = "must be an https address, for example https://seals.example.org/take";
+    const value = text(raw, expected);
+    if (!URL.canParse(value) || new URL(value).protocol !== "https:") throw new Mistaken(expected);
+    return value;
+  },
+  show: (value) => (value === null ? "" : `${new URL(value).origin}/…`),
+};
+
+function isWitness(item: string): boolean {
+  try {
+    return parseWitness(item).url.startsWith("https://");
+  } catch (error) {
+    if (error instanceof NoteError) return false;
+    throw error;
+  }
+}
+
+export const witnesses = list(
+  'must be witnesses, each "name+hash+key https://address" (a cosigning key of type 0x04)',
+  "key url,…",
+  isWitness,
+);
 
 export const networks = list(
   "must be IP addresses or networks, for example 10.0.0.0/8 or 127.0.0.1",

@@ -38,6 +38,7 @@ export interface OperationMessage {
 export type ToWriter =
   | { kind: "operations"; operations: OperationMessage[] }
   | { kind: "sweep"; workspaceIds: string[] }
+  | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   | { kind: "close" };
 
 /** An unexpected failure, without any text that could hold a value. */

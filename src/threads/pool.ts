@@ -84,6 +84,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     }
   }
 
+  /** Keeps the cosignatures of a seal. */
+  cosigned(workspaceId: string, size: number, note: string): void {
+    this.#writers[this.#shard(workspaceId)]?.cosigned(workspaceId, size, note);
+  }
+
   /** Finishes what was taken, then closes every file and thread. */
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.close()));

@@ -118,6 +118,8 @@ async function handle(message: ToWriter): Promise<void> {
       return runOperations(message.operations);
     case "sweep":
       return sweep(message.workspaceIds);
+    case "cosigned":
+      return (await useWorkspace(message.workspaceId)).writer.addCosignatures(message.size, message.note);
     case "close":
       return shutDown();
   }

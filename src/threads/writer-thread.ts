@@ -98,6 +98,11 @@ export class WriterThread {
     if (this.#state === "running") this.#post({ kind: "sweep", workspaceIds });
   }
 
+  /** Hands over a seal that has got cosignatures. */
+  cosigned(workspaceId: string, size: number, note: string): void {
+    if (this.#state === "running") this.#post({ kind: "cosigned", workspaceId, size, note });
+  }
+
   /** Lets everything taken so far finish, then closes files and thread. */
   async close(): Promise<void> {
     if (this.#state !== "running") return;
@@ -149,6 +154,9 @@ export class WriterThread {
         break;
       case "replies":
         this.#settle(message.replies);
+        break;
+      case "sealed":
+        this.#events.onSealed?.(message.workspaceId, message.seal);
         break;
       case "failure":
         this.#events.onFailure(message.failure);

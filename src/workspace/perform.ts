@@ -6,6 +6,7 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../log/seal-audit.ts";
+import { keepCosignatures } from "../seals/cosignatures.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
 import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
@@ -134,6 +135,17 @@ export class WorkspaceWriter {
     const sealer = this.#sealer;
     if (sealer === null) return;
     await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1));
+  }
+
+  /** Keeps the cosignatures of witnesses with the seal that they are of. */
+  async addCosignatures(size: number, note: string): Promise<void> {
+    const kept = await this.#transact(() => keepCosignatures(this.#connection, size, note));
+    if (kept === null) return;
+    try {
+      this.#sealer?.fileAgain(kept);
+    } catch (error) {
+      this.#onFailure("file of seals", error);
+    }
   }
 
   /**

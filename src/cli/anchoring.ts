@@ -1,0 +1,38 @@
+/** What anchors need of the daemon: proofs from its workspaces, and its log. */
+import type { AnchorEvents } from "../anchors/queue.ts";
+import { AnchorFailed } from "../anchors/sink.ts";
+import type { WorkspaceClient } from "../workspace/contract.ts";
+import type { Logger } from "./logger.ts";
+
+/** Asks a workspace for a consistency proof. @throws {AnchorFailed} when it has none just now */
+export async function proveConsistency(
+  workspaces: WorkspaceClient,
+  workspaceId: string,
+  from: number,
+  to: number,
+): Promise<Uint8Array[]> {
+  const reply = await workspaces.perform({
+    name: "audit.consistency",
+    input: { from, to },
+    principal: { actor: "system", workspaceId, scope: "full", agents: null },
+  });
+  if (reply.kind !== "json") throw new AnchorFailed("the consistency proof could not be made");
+  const { proof } = JSON.parse(reply.body) as { proof: string[] };
+  return proof.map((hash) => Buffer.from(hash, "hex"));
+}
+
+/** The first failure is said at once, later ones of the same sink as their number doubles. */
+export function anchorLog(logger: Logger): AnchorEvents {
+  const describe = (lag: { waiting: number; sinceMs: number | null; dropped: number }) => ({
+    waiting: lag.waiting,
+    waiting_since: lag.sinceMs === null ? null : new Date(lag.sinceMs).toISOString(),
+    dropped: lag.dropped,
+  });
+  return {
+    onFailure(sink, reason, attempt, lag) {
+      if ((attempt & (attempt - 1)) !== 0) return;
+      logger.warn("a seal could not be anchored", { sink, reason, attempt, ...describe(lag) });
+    },
+    onRecovery: (sink, lag) => logger.info("seals are anchored again", { sink, ...describe(lag) }),
+  };
+}

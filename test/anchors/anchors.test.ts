@@ -1,0 +1,205 @@
+/** Seals on their way to other places: queue, command, webhook, witnesses. */
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { commandSink } from "../../src/anchors/command.ts";
+import { type AnchorLag, AnchorQueue } from "../../src/anchors/queue.ts";
+import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "../../src/anchors/sink.ts";
+import { webhookSink } from "../../src/anchors/webhook.ts";
+import { parseWitness, witnessSink } from "../../src/anchors/witness.ts";
+import { parseVerifierKey } from "../../src/log/note.ts";
+import { consistencyProof } from "../../src/log/proof.ts";
+import { parseSeal } from "../../src/log/seal.ts";
+import { checkCosignature } from "../../src/log/witness.ts";
+import { parseSealFile } from "../../src/seals/seal-file.ts";
+import { newestSeal } from "../../src/state/seals.ts";
+import { treeReader } from "../../src/state/tree.ts";
+import { sealedWorkspace, writeSome } from "../seals/support.ts";
+import { temporaryDirectory } from "../temporary.ts";
+import { TestWitness } from "./witness.ts";
+
+const seal = (size: number, workspaceId = "ws_a"): AnchoredSeal => ({ workspaceId, size, note: `${size}` });
+
+async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + 5_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error("it did not come to that");
+    await Bun.sleep(5);
+  }
+}
+
+/** A sink that fails as long as it is told to. */
+class Flaky implements AnchorSink {
+  readonly name = "flaky";
+  readonly delivered: AnchoredSeal[] = [];
+  failing = false;
+  async deliver(taken: AnchoredSeal): Promise<void> {
+    await Bun.sleep(1);
+    if (this.failing) throw new AnchorFailed("not now");
+    this.delivered.push(taken);
+  }
+}
+
+function queueOf(sink: AnchorSink) {
+  const failures: string[] = [];
+  const recoveries: AnchorLag[] = [];
+  const queue = new AnchorQueue(
+    sink,
+    {
+      onFailure: (_sink, reason) => void failures.push(reason),
+      onRecovery: (_sink, lag) => void recoveries.push(lag),
+    },
+    { retryMs: 1 },
+  );
+  return { queue, failures, recoveries };
+}
+
+describe("the queue", () => {
+  test("tries again until the sink takes it, the newest seal of each workspace alone", async () => {
+    const sink = new Flaky();
+    sink.failing = true;
+    const { queue, failures, recoveries } = queueOf(sink);
+    for (const one of [seal(1), seal(2), seal(5, "ws_b"), seal(3)]) queue.offer(one);
+    await until(() => failures.length >= 3);
+    expect(queue.lag).toMatchObject({ waiting: 2, delivered: 0 });
+    expect(queue.lag.sinceMs).toBeNumber();
+    sink.failing = false;
+    await until(() => queue.lag.waiting === 0);
+    expect(sink.delivered.map(({ size }) => size).sort()).toEqual([3, 5]);
+    expect(failures.every((reason) => reason === "not now")).toBe(true);
+    expect(recoveries).toHaveLength(1);
+    await queue[Symbol.asyncDispose]();
+  });
+
+  test("stops in time, whatever the sink does", async () => {
+    const hanging: AnchorSink = {
+      name: "hanging",
+      deliver: (_seal, signal) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(new Error("aborted"))),
+        ),
+    };
+    const { queue } = queueOf(hanging);
+    queue.offer(seal(1));
+    const begun = Date.now();
+    await queue[Symbol.asyncDispose]();
+    expect(Date.now() - begun).toBeLessThan(4_000);
+  });
+});
+
+describe("a command", () => {
+  test("gets the seal on its standard input, and nothing of the daemon's environment", async () => {
+    using directory = temporaryDirectory();
+    const program = directory.join("take-seal");
+    writeFileSync(program, `#!/bin/sh\ncat > ${directory.join("taken")}\nenv > ${directory.join("env")}\n`);
+    chmodSync(program, 0o700);
+    process.env.GOVERND_SEAL_KEY = "secret";
+    try {
+      await commandSink(program).deliver(
+        { workspaceId: "ws_a", size: 7, note: "the seal\n" },
+        AbortSignal.timeout(5_000),
+      );
+    } finally {
+      delete process.env.GOVERND_SEAL_KEY;
+    }
+    expect(readFileSync(directory.join("taken"), "utf8")).toBe("the seal\n");
+    const environment = readFileSync(directory.join("env"), "utf8");
+    expect(environment).toContain("GOVERND_WORKSPACE_ID=ws_a");
+    expect(environment).toContain("GOVERND_SEAL_SIZE=7");
+    expect(environment).not.toContain("secret");
+  });
+
+  test("that fails or is not there is a failed delivery", async () => {
+    const deliver = (program: string) => commandSink(program).deliver(seal(1), AbortSignal.timeout(5_000));
+    expect(deliver("/bin/false")).rejects.toThrow("exit code 1");
+    expect(deliver("/nowhere/at-all")).rejects.toThrow("cannot be started");
+  });
+});
+
+test("a webhook gets the seal; anything but 2xx is tried again", async () => {
+  const bodies: string[] = [];
+  const answers = [500, 302, 204];
+  using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      bodies.push(`${request.headers.get("idempotency-key")} ${await request.text()}`);
+      return new Response(null, { status: answers.shift() ?? 204, headers: { location: "/elsewhere" } });
+    },
+  });
+  const sink = webhookSink(`http://127.0.0.1:${server.port}/take?token=secret`);
+  expect(sink.name).not.toContain("secret");
+  const { queue, failures } = queueOf(sink);
+  queue.offer(seal(4));
+  await until(() => queue.lag.delivered === 1);
+  expect(bodies).toEqual(["ws_a-4 4", "ws_a-4 4", "ws_a-4 4"]);
+  expect(failures).toEqual(["the address answered 500", "the address answered 302"]);
+  await queue[Symbol.asyncDispose]();
+});
+
+describe("a witness", () => {
+  test("cosigns what continues, and the cosignature is kept with the seal and in its file", async () => {
+    using directory = temporaryDirectory();
+    await using witness = new TestWitness();
+    const made = await sealedWorkspace(directory);
+    const origin = `test.example/${made.workspaceId}`;
+    witness.trust(origin, made.publicKey);
+    const kept: Promise<void>[] = [];
+    const deps = {
+      proveConsistency: (_id: string, from: number, to: number) =>
+        consistencyProof(from, to, treeReader(made.connection)),
+      keep: ({ size, note }: AnchoredSeal) => void kept.push(made.writer.addCosignatures(size, note)),
+    };
+    const key = parseVerifierKey(witness.verifierKey);
+    const seals = async (sink: AnchorSink) => {
+      await writeSome(made, 3);
+      await made.writer.seal();
+      const stored = await newestSeal(made.connection);
+      if (stored === null) throw new Error("no seal");
+      await sink.deliver({ workspaceId: made.workspaceId, ...stored }, AbortSignal.timeout(5_000));
+      await Promise.all(kept);
+    };
+    const sink = witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}/`), deps);
+    await seals(sink);
+    await seals(sink);
+    // A daemon that starts anew does not know what the witness knows, and is told.
+    await seals(witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), deps));
+    expect(witness.statuses).toEqual([200, 200, 409, 200]);
+    expect(witness.state.get(origin)?.size).toBe(10);
+    const cosigned = parseSeal((await newestSeal(made.connection))?.note ?? "");
+    expect(cosigned.note.signatures).toHaveLength(2);
+    const [, line] = cosigned.note.signatures;
+    expect(checkCosignature(cosigned, line as never, key)).toBeGreaterThan(0n);
+    const filed = parseSealFile(readFileSync(made.sealFile, "utf8"));
+    expect(filed.map(({ seal: { size } }) => size)).toEqual([4, 4, 7, 7, 10, 10]);
+    expect(filed.at(-1)?.seal.note.signatures).toHaveLength(2);
+    expect(existsSync(made.sealFile)).toBe(true);
+    made.writer.close();
+  });
+
+  test("that refuses is a failed delivery, with what to do", async () => {
+    using directory = temporaryDirectory();
+    await using witness = new TestWitness();
+    const made = await sealedWorkspace(directory);
+    await made.writer.seal();
+    const stored = await newestSeal(made.connection);
+    const submit = (size: number) =>
+      witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), {
+        proveConsistency: async () => [],
+        keep: () => {},
+      }).deliver(
+        { workspaceId: made.workspaceId, size, note: stored?.note ?? "" },
+        AbortSignal.timeout(5_000),
+      );
+    expect(submit(1)).rejects.toThrow("does not know this workspace");
+    await until(() => witness.statuses.length === 1);
+    const origin = `test.example/${made.workspaceId}`;
+    witness.trust(origin, new Uint8Array(32).fill(1));
+    expect(submit(1)).rejects.toThrow("does not know the sealing key");
+    await until(() => witness.statuses.length === 2);
+    witness.trust(origin, made.publicKey);
+    witness.state.set(origin, { size: 99, root: "" });
+    expect(submit(1)).rejects.toThrow("cosigned 99 events");
+    await until(() => witness.statuses.length === 3);
+    made.writer.close();
+  });
+});

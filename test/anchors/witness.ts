@@ -1,0 +1,143 @@
+/**
+ * A witness, written from C2SP tlog-witness and tlog-cosignature with nothing of the daemon's but its
+ * hashing: it cosigns a checkpoint when that continues the one it cosigned before.
+ */
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+import { sha256 } from "../log/tree.ts";
+
+interface Log {
+  name: string;
+  publicKey: Uint8Array;
+}
+
+export class TestWitness implements AsyncDisposable {
+  readonly name = "witness.example/w1";
+  readonly #key: KeyObject;
+  readonly #raw: Buffer;
+  readonly #server: ReturnType<typeof Bun.serve>;
+  readonly #logs = new Map<string, Log>();
+  /** What it has cosigned, by origin. */
+  readonly state = new Map<string, { size: number; root: string }>();
+  readonly statuses: number[] = [];
+
+  constructor() {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    this.#key = privateKey;
+    this.#raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
+    this.#server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => this.#answer(request) });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.port}/prefix`;
+  }
+
+  #keyId(): Buffer {
+    return sha256(Buffer.from(`${this.name}\n`), Buffer.of(4), this.#raw).subarray(0, 4);
+  }
+
+  get verifierKey(): string {
+    return `${this.name}+${this.#keyId().toString("hex")}+${Buffer.concat([Buffer.of(4), this.#raw]).toString("base64")}`;
+  }
+
+  trust(origin: string, publicKey: Uint8Array): void {
+    this.#logs.set(origin, { name: origin, publicKey });
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const response = this.#addCheckpoint(new URL(request.url).pathname, await request.text());
+    this.statuses.push(response.status);
+    return response;
+  }
+
+  #addCheckpoint(path: string, body: string): Response {
+    if (path !== "/prefix/add-checkpoint") return new Response("", { status: 405 });
+    const at = body.indexOf("\n\n");
+    const [first = "", ...proof] = body.slice(0, at).split("\n");
+    const note = body.slice(at + 2);
+    const textEnd = note.indexOf("\n\n") + 1;
+    const text = note.slice(0, textEnd);
+    const [origin = "", sizeText = "", root = ""] = text.split("\n");
+    const [oldSize, size] = [Number(first.slice("old ".length)), Number(sizeText)];
+    const log = this.#logs.get(origin);
+    if (log === undefined) return new Response("unknown log", { status: 404 });
+    if (!this.#signedBy(log, text, note.slice(textEnd + 1))) return new Response("", { status: 403 });
+    if (oldSize > size) return new Response("", { status: 400 });
+    const known = this.state.get(origin) ?? { size: 0, root: "" };
+    if (oldSize !== known.size) {
+      return new Response(`${known.size}\n`, {
+        status: 409,
+        headers: { "content-type": "text/x.tlog.size" },
+      });
+    }
+    const hashes = proof.filter((line) => line !== "").map((line) => Buffer.from(line, "base64"));
+    const newRoot = Buffer.from(root, "base64");
+    const continues =
+      known.size === 0
+        ? hashes.length === 0
+        : consistent(known.size, size, Buffer.from(known.root, "base64"), newRoot, hashes);
+    if (!continues) return new Response("", { status: 422 });
+    this.state.set(origin, { size, root });
+    return new Response(this.#cosign(text));
+  }
+
+  #signedBy({ name, publicKey }: Log, text: string, signatures: string): boolean {
+    const id = sha256(Buffer.from(`${name}\n`), Buffer.of(1), publicKey).subarray(0, 4);
+    const key = createPublicKey({
+      key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url") },
+      format: "jwk",
+    });
+    return signatures.split("\n").some((line) => {
+      const [dash, who, encoded = ""] = line.split(" ");
+      const bytes = Buffer.from(encoded, "base64");
+      if (dash !== "—" || who !== name || !bytes.subarray(0, 4).equals(id)) return false;
+      return verify(null, Buffer.from(text), key, bytes.subarray(4));
+    });
+  }
+
+  #cosign(text: string): string {
+    const time = Buffer.alloc(8);
+    const seconds = BigInt(Math.floor(Date.now() / 1000));
+    time.writeBigUInt64BE(seconds);
+    const message = `cosignature/v1\ntime ${seconds}\n${text}`;
+    const signature = sign(null, Buffer.from(message), this.#key);
+    return `— ${this.name} ${Buffer.concat([this.#keyId(), time, signature]).toString("base64")}\n`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.stop(true);
+  }
+}
+
+/** RFC 6962, 2.1.2, the other way round: both roots from the proof, by the recursion of its definition. */
+function consistent(m: number, n: number, oldRoot: Buffer, newRoot: Buffer, proof: Buffer[]): boolean {
+  if (m === n) return proof.length === 0 && oldRoot.equals(newRoot);
+  const left = [...proof];
+  const roots = (from: number, size: number, whole: boolean): [Buffer, Buffer] => {
+    if (from === size) {
+      const hash = whole ? oldRoot : left.shift();
+      if (hash === undefined) throw new Error("too short");
+      return [hash, hash];
+    }
+    let half = 1;
+    while (half * 2 < size) half *= 2;
+    const node = (a: Buffer, b: Buffer) => sha256(Buffer.of(1), a, b);
+    if (from <= half) {
+      const [a, b] = roots(from, half, whole);
+      return [a, node(b, take())];
+    }
+    const [a, b] = roots(from - half, size - half, false);
+    const sibling = take();
+    return [node(sibling, a), node(sibling, b)];
+  };
+  const take = (): Buffer => {
+    const hash = left.shift();
+    if (hash === undefined) throw new Error("too short");
+    return hash;
+  };
+  try {
+    const [a, b] = roots(m, n, true);
+    return left.length === 0 && a.equals(oldRoot) && b.equals(newRoot);
+  } catch {
+    return false;
+  }
+}
