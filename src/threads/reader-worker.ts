@@ -12,7 +12,7 @@ import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { isInspection, type OperationProblem } from "../workspace/contract.ts";
 import { Refusal } from "../workspace/operation.ts";
-import { isStorageFailure } from "../workspace/perform.ts";
+import { isReadFailure } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
@@ -88,7 +88,7 @@ async function runQuery(query: Query): Promise<void> {
 
 function explain(error: unknown): [OperationProblem, string] {
   if (error instanceof Refusal) return [error.code, error.detail];
-  return isStorageFailure(error)
+  return isReadFailure(error)
     ? ["unavailable", "The workspace's file cannot be read; nothing was changed. The server's log names it."]
     : ["internal", "An unexpected failure; nothing was changed."];
 }

@@ -11,7 +11,8 @@ import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
-import { DamagedWorkspace, type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
+import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
+import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import {
   type FromWriter,
@@ -150,7 +151,10 @@ async function runGroup(workspaceId: string, group: readonly OperationMessage[])
   const all = await open.writer.perform(jobs.flat());
   // What stands before an operation has no answer of its own.
   let last = -1;
-  const settled = jobs.map((own) => all[(last += own.length)] as Settled);
+  const settled = jobs.map((own) => {
+    last += own.length;
+    return all[last] as Settled;
+  });
   if (open.writer.unsealed) schedule.note(workspaceId, clock());
   return settled;
 }

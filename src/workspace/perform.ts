@@ -15,6 +15,7 @@ import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
 import type { OperationProblem, Principal } from "./contract.ts";
 import { type Answer, answered, type Context, type Outcome, Refusal } from "./operation.ts";
+import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 
 /** One operation that waits for its turn. `run` is called once, inside the transaction. */
 export interface Job {
@@ -34,11 +35,6 @@ export interface Settled {
 interface Head {
   seq: number;
   hash: string;
-}
-
-/** Raised when the file's own state contradicts itself; the workspace must not be written then. */
-export class DamagedWorkspace extends Error {
-  override readonly name = "DamagedWorkspace";
 }
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */
@@ -320,16 +316,6 @@ export class WorkspaceWriter {
 }
 
 const NOTHING_HAPPENED: Settled = { answer: { kind: "json", status: 200, body: "{}" }, auditId: null };
-
-/** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
-export function isStorageFailure(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return (
-    error instanceof DamagedWorkspace ||
-    (typeof code === "string" &&
-      /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code))
-  );
-}
 
 function readHead(connection: Connection): Head & { workspaceId: string } {
   const row = connection.get<[string, number, string]>(
