@@ -14,6 +14,7 @@ import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
 import type { OperationProblem, Principal } from "./contract.ts";
+import { type Head, readHead } from "./head.ts";
 import { type Answer, answered, type Context, type Outcome, Refusal } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 
@@ -29,12 +30,6 @@ export interface Job {
 export interface Settled {
   answer: Answer;
   auditId: string | null;
-}
-
-/** The head of the log. */
-interface Head {
-  seq: number;
-  hash: string;
 }
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */
@@ -316,11 +311,3 @@ export class WorkspaceWriter {
 }
 
 const NOTHING_HAPPENED: Settled = { answer: { kind: "json", status: 200, body: "{}" }, auditId: null };
-
-function readHead(connection: Connection): Head & { workspaceId: string } {
-  const row = connection.get<[string, number, string]>(
-    "SELECT workspace_id, seq, hash FROM head WHERE one = 1",
-  );
-  if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
-  return { workspaceId: row[0], seq: row[1], hash: row[2] };
-}
