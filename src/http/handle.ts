@@ -133,6 +133,7 @@ function respond(reply: OperationReply, request: Request, exchange: Exchange): R
     if (reply.filename !== undefined) {
       headers["content-disposition"] = `attachment; filename="${reply.filename}"`;
     }
+    if (reply.kind === "stream" && reply.cursor !== undefined) headers["x-export-cursor"] = reply.cursor;
     return new Response(reply.body, { status: reply.kind === "text" ? 200 : reply.status, headers });
   }
   const retry = reply.retryAfterSeconds;

@@ -1,6 +1,7 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import { parseEvent } from "./event.ts";
 import { EXPORT_FORMAT, type ExportHeader, type ExportProof } from "./export-format.ts";
+import { cloudEvent, ocsfActivity } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
 import { inclusionProof, rangeProof } from "./proof.ts";
@@ -13,6 +14,8 @@ export interface ExportWriter {
   begin(): string;
   /** One event. */
   event(stored: StoredEvent): string;
+  /** In place of `begin` and the first events, when who reads has these already: the hash of the last. */
+  resume(count: number, head: string): void;
   /** What comes after the last event. @throws RangeError when events are missing or too many */
   end(): string;
 }
@@ -42,6 +45,8 @@ export const EXPORT_CONTENT_TYPES = {
   json: "application/json",
   ndjson: "application/x-ndjson",
   csv: "text/csv; charset=utf-8; header=present",
+  cloudevents: "application/x-ndjson",
+  ocsf: "application/x-ndjson",
 } as const;
 
 /** A writer for one export. `format` of the header is filled in. */
@@ -57,6 +62,10 @@ export function exportWriter(
       return new NdjsonWriter(header);
     case "csv":
       return new CsvWriter(header);
+    case "cloudevents":
+      return new ViewWriter(header, cloudEvent);
+    case "ocsf":
+      return new ViewWriter(header, ocsfActivity);
   }
 }
 
@@ -78,6 +87,11 @@ abstract class Counter {
     this.head = eventHash(text);
     this.#left -= 1;
     return { text, hash: this.head, first };
+  }
+
+  resume(count: number, head: string): void {
+    this.#left -= count;
+    this.head = head;
   }
 
   protected checkCount(): void {
@@ -116,6 +130,30 @@ class NdjsonWriter extends Counter implements ExportWriter {
   end(): string {
     this.checkCount();
     return `${JSON.stringify({ type: "trailer", event_count: this.header.event_count, head: this.head })}\n`;
+  }
+}
+
+/** A line for each event, and nothing else. */
+class ViewWriter extends Counter implements ExportWriter {
+  constructor(
+    header: ExportHeader,
+    readonly line: (stored: StoredEvent) => string,
+  ) {
+    super(header);
+  }
+
+  begin(): string {
+    return "";
+  }
+
+  event(stored: StoredEvent): string {
+    this.take(stored);
+    return this.line(stored);
+  }
+
+  end(): string {
+    this.checkCount();
+    return "";
   }
 }
 

@@ -24,7 +24,15 @@ export type IfMatch = "*" | readonly string[];
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 
 /** The formats of `POST /v1/audit/export`. */
-export type ExportFormat = "json" | "ndjson" | "csv";
+export type ExportFormat = "json" | "ndjson" | "csv" | "cloudevents" | "ocsf";
+
+/** An export that was interrupted, and how many of its events the client has. */
+export interface ExportResumption {
+  /** The export holds the events before this position. */
+  beforeSeq: number;
+  exportedAt: string;
+  received: number;
+}
 
 /** The input of every operation that a client can ask for, after validation. */
 export interface OperationInputs {
@@ -62,7 +70,12 @@ export interface OperationInputs {
   "audit.read": { eventId: string; proof: boolean };
   "audit.receipt": { eventId: string };
   "audit.verify": { scope: AuditScope };
-  "audit.export": { scope: AuditScope; format: ExportFormat; window: TimeWindow };
+  "audit.export": {
+    scope: AuditScope;
+    format: ExportFormat;
+    window: TimeWindow;
+    resume?: ExportResumption;
+  };
   "audit.seal": Record<never, never>;
   "audit.key": Record<never, never>;
   "audit.consistency": { from: number; to?: number };
@@ -162,6 +175,8 @@ export interface StreamReply {
   contentType: string;
   /** File name for `Content-Disposition: attachment`, when the body is a download. */
   filename?: string;
+  /** How an export that breaks off can be continued. */
+  cursor?: string;
   auditId: string;
   body: ReadableStream<Uint8Array>;
 }

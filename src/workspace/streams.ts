@@ -12,6 +12,10 @@ export type StreamPlan =
       /** The seal over all of them; null when the workspace could not be sealed. */
       seal: { size: number; note: string; verifierKey: string } | null;
       exportedAt: string;
+      /** Events that the client has already; 0 for an export from its beginning. */
+      received: number;
+      /** What the client sends to continue, before the number of events that it has. */
+      cursor: string;
     }
   | {
       kind: "checkpoint";

@@ -1,6 +1,7 @@
 /** Streams an export, page by page, as it was decided when its event was recorded. */
 import type { ExportProof } from "../../log/export-format.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
+import { eventHash } from "../../log/hash.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { type EventRange, positionOf, resolveRange, scanRange } from "../../state/events.ts";
 import { treeReader } from "../../state/tree.ts";
@@ -12,16 +13,29 @@ type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 /** Events read at once. */
 const EVENTS_AT_ONCE = 500;
 
+const EXTENSIONS = {
+  json: "json",
+  ndjson: "ndjson",
+  csv: "csv",
+  cloudevents: "cloudevents.ndjson",
+  ocsf: "ocsf.ndjson",
+} as const;
+
 /** How the answer is labelled. */
 export function exportHeaders(
   plan: ExportPlan,
   workspaceId: string,
-): { contentType: string; filename: string } {
+): { contentType: string; filename: string; cursor: string } {
   const subject = "agentId" in plan.scope ? plan.scope.agentId : workspaceId;
   const name = subject.replaceAll(/[^A-Za-z0-9._-]/g, "_");
   return {
-    contentType: EXPORT_CONTENT_TYPES[plan.format],
-    filename: `audit-${name}-${plan.exportedAt.slice(0, 10)}.${plan.format}`,
+    // The rest of a JSON text is no JSON text.
+    contentType:
+      plan.received > 0 && plan.format === "json"
+        ? "application/octet-stream"
+        : EXPORT_CONTENT_TYPES[plan.format],
+    filename: `audit-${name}-${plan.exportedAt.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
+    cursor: plan.cursor,
   };
 }
 
@@ -51,8 +65,12 @@ export async function* streamExport(
     seal: plan.seal?.note ?? null,
     public_key: plan.seal?.verifierKey ?? null,
   });
-  yield writer.begin();
-  for await (const page of pages(reader, range)) yield page.map((event) => writer.event(event)).join("");
+  const { received } = plan;
+  if (received > range.count) throw new RangeError("the export has not that many events");
+  if (received === 0) yield writer.begin();
+  else writer.resume(received, await hashOf(reader, range, range.first + received - 1));
+  for await (const page of pages(reader, { ...range, first: range.first + received }))
+    yield page.map((event) => writer.event(event)).join("");
   yield writer.end();
 }
 
@@ -65,6 +83,13 @@ async function proofOf(reader: Reader, range: EventRange, size: number): Promise
         last: await positionOf(reader, range.agentId, range.last),
       };
   return exportProof(range.everything ? null : range.agentId, run, size, treeReader(reader));
+}
+
+/** The hash of one event of a range, by its number there. */
+async function hashOf(reader: Reader, range: EventRange, number: number): Promise<string> {
+  const [event] = await scanRange(reader, range, number, number);
+  if (event === undefined) throw new Error("an event of the export is missing");
+  return eventHash(event.canonical);
 }
 
 async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {

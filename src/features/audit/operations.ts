@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { readAgent } from "../../state/agents.ts";
 import { listEvents } from "../../state/events.ts";
-import { sealingKey } from "../../state/seals.ts";
+import { sealingKey, sealOfSize } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AuditScope, OperationInputs } from "../../workspace/contract.ts";
 import {
@@ -15,6 +15,7 @@ import {
   type Operation,
   type QueryContext,
 } from "../../workspace/operation.ts";
+import { encodeExportCursor } from "./export-cursor.ts";
 import { type VerificationAnswer, verifyTrail } from "./verification.ts";
 
 const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
@@ -105,17 +106,31 @@ export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue>
   },
 };
 
-export const exportAudit: Operation<"audit.export"> = async (tx, context, { scope, format, window }) => {
+export const exportAudit: Operation<"audit.export"> = async (tx, context, input) => {
+  const { scope, format, window, resume } = input;
   const agent = await scopeAgent(tx, context, scope);
   if ("agentId" in scope && agent === null) {
     return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
   }
   const asked = agent === null ? askedScope(scope) : {};
-  const [seal, verifierKey] = [await context.seal(), await sealingKey(tx)];
+  const seal = resume === undefined ? await context.seal() : await sealOfSize(tx, resume.beforeSeq);
+  const verifierKey = await sealingKey(tx);
+  const { exportedAt, received, ...end } = resume ?? {
+    beforeSeq: context.seq,
+    exportedAt: context.timestamp,
+    received: 0,
+  };
+  // A cursor is no secret: it cannot reach beyond what was there when this was asked.
+  const beforeSeq = Math.min(end.beforeSeq, context.seq);
   return {
     agent,
     result: "ok",
-    details: { ...asked, ...askedFilters({ scope, window } as QueryInput), format },
+    details: {
+      ...asked,
+      ...askedFilters({ scope, window } as QueryInput),
+      format,
+      ...(received > 0 ? { received } : {}),
+    },
     answer: {
       kind: "stream",
       plan: {
@@ -123,10 +138,12 @@ export const exportAudit: Operation<"audit.export"> = async (tx, context, { scop
         scope,
         format,
         window,
-        beforeSeq: context.seq,
+        beforeSeq,
         seal:
           seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
-        exportedAt: context.timestamp,
+        exportedAt,
+        received,
+        cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
       },
     },
   };

@@ -4,7 +4,8 @@ import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { checkWorkspaceWide } from "../../http/scopes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
-import type { AuditScope, Principal, TimeWindow } from "../../workspace/contract.ts";
+import type { AuditScope, ExportResumption, Principal, TimeWindow } from "../../workspace/contract.ts";
+import { decodeExportCursor, type ExportFilters } from "./export-cursor.ts";
 import {
   AUDIT_OPERATIONS,
   AuditEvent,
@@ -171,20 +172,32 @@ const verify = route({
   },
 });
 
+function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
+  const resume = decodeExportCursor(asked, cursor);
+  if (resume !== null) return resume;
+  throw invalid(
+    'The "cursor" is not one of an export with these filters: send X-Export-Cursor of the answer that broke off, a full stop, and the number of whole events that you have.',
+    "cursor",
+  );
+}
+
 const exportTrail = route({
   operation: "audit.export",
   method: "POST",
   path: "/v1/audit/export",
   body: ExportBody,
-  input: ({ body, principal }) => ({
-    scope: scopeOf(body, principal),
-    format: body.format ?? "json",
-    window: windowOf(body),
-  }),
+  input: ({ body, principal }) => {
+    const asked = {
+      scope: scopeOf(body, principal),
+      format: body.format ?? "json",
+      window: windowOf(body),
+    };
+    return body.cursor === undefined ? asked : { ...asked, resume: resumptionOf(asked, body.cursor) };
+  },
   docs: {
     summary: "Export the audit trail",
     description:
-      "The export itself, streamed as an attachment. `governd verify` checks a json or ndjson export without the database.",
+      "The export itself, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (API Activity, OCSF 1.3.0) are views for other systems. An export that breaks off can be continued with `cursor`: what follows joins on to what was received.",
     response: {
       description: "The export.",
       schema: AuditExport,

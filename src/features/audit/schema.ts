@@ -46,7 +46,7 @@ export const AUDIT_OPERATIONS: readonly string[] = [...Object.keys(CLIENT_OPERAT
 /** Every result that an event can have. */
 export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
 
-export const EXPORT_FORMATS = ["json", "ndjson", "csv"] as const;
+export const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
 const Scope = t.Literal("workspace", {
   type: "string",
@@ -124,6 +124,13 @@ export const ExportBody = t.Object(
       ),
     ),
     ...window,
+    cursor: t.Optional(
+      t.String({
+        maxLength: 512,
+        description:
+          "To continue an export that broke off: its `X-Export-Cursor`, a full stop, and the number of whole events received. All else must be as it was sent.",
+      }),
+    ),
   },
   closed,
 );
