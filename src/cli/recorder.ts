@@ -30,10 +30,11 @@ export function workspaceRecorder(
   options: Partial<RecorderOptions> = {},
 ): WorkspaceRecorder {
   const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
-  const write = (workspaceId: string, work: (writer: WorkspaceWriter) => Promise<void>) =>
+  const write = <T>(workspaceId: string, work: (writer: WorkspaceWriter) => Promise<T>) =>
     withWriter(directory, key, workspaceId, async (writer) => {
-      await work(writer);
+      const done = await work(writer);
       await sealNow(writer, onUnsealed);
+      return done;
     });
   return {
     async create({ id, name, actor }) {
@@ -101,11 +102,14 @@ async function sealNow(writer: WorkspaceWriter, onUnsealed: (reason: string) => 
   }
 }
 
-async function append(writer: WorkspaceWriter, { operation, actor, details }: WorkspaceEvent): Promise<void> {
+async function append(
+  writer: WorkspaceWriter,
+  { operation, actor, details }: WorkspaceEvent,
+): Promise<string> {
   const principal: Principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
   const run = async () => answered(null, details, "{}");
   const [settled] = await writer.perform([{ operation, principal, run }]);
-  if (settled?.auditId) return;
+  if (settled?.auditId) return settled.auditId;
   throw new Failure(
     "busy",
     "The workspace could not be written just now, so nothing was changed. Is the disk full, or the daemon very busy? Try again.",

@@ -52,15 +52,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const params = checkParams(route, routed.params);
   const pathAgent = params.agent_id;
   if (pathAgent !== undefined) checkAgent(principal, pathAgent);
-  let body: unknown = EMPTY;
-  if (route.body !== null) {
-    const read = route.bodyOptional ? readOptionalBody : readBody;
-    try {
-      body = checkBody(route, request, await read(request, deps.maxBodyBytes));
-    } catch (error) {
-      throw error instanceof Problem ? error : unread(error);
-    }
-  }
+  const body = route.body === null ? EMPTY : await takeBody(route, request, deps.maxBodyBytes);
   const query = readQuery(route, routed.queryText);
   const asked = { params, query, body, headers: request.headers, principal };
   const other = route.variant?.input(asked) ?? null;
@@ -75,19 +67,32 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   return respond(reply, request, exchange);
 }
 
+/** What of a route says how a request for it is to look. */
+export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
+
+/** The body of a request, checked. @throws {Problem} */
+export async function takeBody(form: RequestForm, request: Request, maxBytes: number): Promise<unknown> {
+  const read = form.bodyOptional ? readOptionalBody : readBody;
+  try {
+    return checkBody(form, request, await read(request, maxBytes));
+  } catch (error) {
+    throw error instanceof Problem ? error : unread(error);
+  }
+}
+
 /** A body that cannot be read to its end is the client's doing: it hung up. Other errors are ours. */
 function unread(error: unknown): unknown {
   const hungUp = error instanceof Error && error.name === "AbortError";
   return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
 }
 
-function checkBody(route: Route, request: Request, bytes: Uint8Array): unknown {
-  const validator = route.body as NonNullable<Route["body"]>;
+function checkBody(route: RequestForm, request: Request, bytes: Uint8Array): unknown {
+  const validator = route.body as NonNullable<RequestForm["body"]>;
   if (bytes.length === 0 && route.bodyOptional) return validator.parse(EMPTY);
   return validator.parse(parseBody(bytes, request.headers), route.explain);
 }
 
-function readQuery(route: Route, text: string): unknown {
+export function readQuery(route: RequestForm, text: string): unknown {
   if (route.query !== null) return route.query.parseQuery(parseQuery(text));
   if (text === "") return EMPTY;
   const [name] = parseQuery(text).keys();
@@ -99,7 +104,10 @@ function readQuery(route: Route, text: string): unknown {
  * Path parameters that an operation may look for. What no identifier can look like is not found here,
  * so that it does not end up in the audit trail.
  */
-function checkParams(route: Route, params: Record<string, string | null>): Record<string, string> {
+export function checkParams(
+  route: RequestForm,
+  params: Record<string, string | null>,
+): Record<string, string> {
   for (const name in params) {
     const value = params[name];
     if (value == null || value.length > MAX_PARAM_LENGTH || hasControlCharacter(value)) {

@@ -1,4 +1,6 @@
 /** What every request passes, whatever its route: identification, admission, answer, log entry. */
+
+import type { AccountDeps } from "../account/action.ts";
 import type { Principal, WorkspaceClient } from "../workspace/contract.ts";
 import { type Authenticate, authenticateRequest } from "./authenticate.ts";
 import { Exchange, type RequestLogEntry } from "./exchange.ts";
@@ -13,6 +15,8 @@ import { requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
 export interface AppDeps {
   workspaces: WorkspaceClient;
   authenticate: Authenticate;
+  /** Accounts and their sessions; absent where there are none, and no routes for them. */
+  accounts?: AccountDeps;
   /** Whether the storage can be written and is migrated. */
   isReady(): boolean | Promise<boolean>;
   /** Told of every request once its answer is known, or of those whose status `logs` says yes to. */
@@ -73,7 +77,11 @@ export class Pipeline {
     try {
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
-        exchange.principal = authenticateRequest(headers, this.#deps.authenticate);
+        exchange.principal = authenticateRequest(
+          request,
+          this.#deps.authenticate,
+          this.#deps.accounts?.sessions,
+        );
         this.#rateLimit?.check(exchange.principal.actor, exchange.startedMs);
       }
       return undefined;

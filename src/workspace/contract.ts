@@ -100,6 +100,26 @@ export interface Principal {
   agents: readonly string[] | null;
 }
 
+/** What is recorded of a workspace itself on behalf of accounts, keys and members. */
+export const WORKSPACE_EVENTS = [
+  "key.create",
+  "key.revoke",
+  "key.rotate",
+  "member.invite",
+  "member.uninvite",
+  "member.join",
+  "member.change",
+  "member.remove",
+] as const;
+
+/** An event of the workspace itself (no agent), whose effect is in the control database. */
+export interface WorkspaceEvent {
+  operation: (typeof WORKSPACE_EVENTS)[number];
+  /** Who did it: `cli`, `usr_…` or `key_…`. */
+  actor: string;
+  details: JsonObject;
+}
+
 /** One operation on its way to the workspace that owns it. */
 export interface OperationRequest<N extends OperationName = OperationName> {
   name: N;

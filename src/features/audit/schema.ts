@@ -2,16 +2,10 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
-import type { InspectionName, OperationName } from "../../workspace/contract.ts";
+import { type InspectionName, type OperationName, WORKSPACE_EVENTS } from "../../workspace/contract.ts";
 
 /** What happens without a client that asks for it, or outside /v1. */
-const OTHER_OPERATIONS = [
-  "data.expire",
-  "workspace.create",
-  "key.create",
-  "key.revoke",
-  "seal.rotate_key",
-] as const;
+const OTHER_OPERATIONS = ["data.expire", "workspace.create", "seal.rotate_key", ...WORKSPACE_EVENTS] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
 const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = {
