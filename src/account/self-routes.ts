@@ -120,7 +120,10 @@ const sessions = action({
   run({ signedIn }, { parts }) {
     const { control, clock } = parts;
     const found = listSessions(control.connection, signedIn.accountId, clock());
-    return { body: listBody(found.map((session) => showSession(session, signedIn.session.id))) };
+    // What is known of this very session is newer than what is written.
+    const { session: current } = signedIn;
+    const newest = found.map((session) => (session.id === current.id ? current : session));
+    return { body: listBody(newest.map((session) => showSession(session, current.id))) };
   },
 });
 

@@ -2,7 +2,9 @@
  * Passwords as Argon2id (RFC 9106), with the parameters that OWASP names as the least: 19 MiB, two
  * passes, one lane. Hashing runs beside the main thread, a bounded number at once.
  */
+import type { RandomPool } from "../ids.ts";
 import { Refused } from "./refused.ts";
+import { makeSecret } from "./secret.ts";
 
 /** In characters (code points), after normalisation. */
 export const PASSWORD_MIN_CHARACTERS = 12;
@@ -28,7 +30,11 @@ export class Passwords {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
   /** The hash of nobody's password: an account that does not exist costs the time of one that does. */
-  readonly #nobody = Bun.password.hash(crypto.randomUUID(), OPTIONS);
+  readonly #nobody: Promise<string>;
+
+  constructor(random: RandomPool) {
+    this.#nobody = Bun.password.hash(makeSecret(random).text, OPTIONS);
+  }
 
   /** The text to store. @throws {Refused} `unavailable` when too many wait. */
   hash(password: string): Promise<string> {

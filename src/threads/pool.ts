@@ -15,6 +15,8 @@ import {
   type ProblemReply,
   type StreamReply,
   type WorkspaceClient,
+  type WorkspaceEvent,
+  type WorkspaceJournal,
 } from "../workspace/contract.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import type { ReplyMessage, ThreadOptions } from "./messages.ts";
@@ -43,7 +45,7 @@ export interface PoolLoad {
   readers: number;
 }
 
-export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
+export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[];
@@ -67,6 +69,16 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);
     return toReply(result.answer as Exclude<ReplyMessage["answer"], { kind: "stream" }>, null);
+  }
+
+  record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> {
+    return new Promise((resolve) => {
+      const writer = this.#writers[this.#shard(workspaceId)] as WriterThread;
+      const refused = writer.record(workspaceId, event, (reply) => {
+        resolve(typeof reply === "string" ? null : reply.auditId);
+      });
+      if (refused !== null) resolve(null);
+    });
   }
 
   get load(): PoolLoad {

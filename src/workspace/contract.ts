@@ -195,3 +195,9 @@ export type OperationReply = JsonReply | TextReply | ProblemReply | StreamReply;
 export interface WorkspaceClient {
   perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply>;
 }
+
+/** The workspace side as accounts, keys and members see it. */
+export interface WorkspaceJournal {
+  /** Appends to the workspace's own chain; answers the event's id, or null when it could not be written. */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<string | null>;
+}
