@@ -9,7 +9,7 @@ import type { JsonObject } from "../json.ts";
 
 /** What the routes of `/account` need of the rest of the program. */
 export interface AccountDeps {
-  sessions: { find(token: string): SignedIn | null };
+  sessions: { find(token: string, how?: { use: boolean }): SignedIn | null };
   parts: AccountParts;
   /** Bytes that a workspace occupies on disk. */
   storageBytes(workspaceId: string): Promise<number>;

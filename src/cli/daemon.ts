@@ -59,6 +59,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const certificate = (await source?.load()) ?? null;
   const listener = new Listener(service.serve, settings.listen, certificate);
   stack.defer(() => listener.close(DRAIN_MS));
+  stack.defer(() => service.endLive());
   const watch =
     source && certificate
       ? stack.use(

@@ -42,6 +42,8 @@ export interface ServiceParts {
 /** Opens ports that answer the API. Disposing of it finishes what is under way and closes the workspaces. */
 export interface Service extends AsyncDisposable {
   serve: Serve;
+  /** Ends the answers that would never end by themselves. */
+  endLive(): void;
 }
 
 export async function openService(parts: ServiceParts): Promise<Service> {
@@ -70,6 +72,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const deps = appDeps(parts, pool);
   const held = stack.move();
   return {
+    endLive: () => pool.endLive(),
     serve: (address, certificate) =>
       startServer(deps, {
         hostname: address.host,

@@ -52,8 +52,11 @@ export class SessionKeeper implements Disposable {
     ];
   }
 
-  /** Whose session this is, or null when it is unknown, ended or over. Using it keeps it from idling out. */
-  find(token: string): SignedIn | null {
+  /**
+   * Whose session this is, or null when it is unknown, ended or over. Using it keeps it from idling out,
+   * looking at it does not.
+   */
+  find(token: string, { use } = { use: true }): SignedIn | null {
     if (!isSecret(token)) return null;
     const { generation } = this.#control;
     if (generation.current !== this.#generation) {
@@ -69,6 +72,7 @@ export class SessionKeeper implements Disposable {
     const now = this.#clock();
     session.lastSeenAt = Math.max(session.lastSeenAt, this.#seen.get(session.id) ?? 0);
     if (now >= sessionEnd(session)) return null;
+    if (!use) return known;
     this.#seen.set(session.id, now);
     session.lastSeenAt = now;
     return known;

@@ -9,6 +9,7 @@ import { Elysia } from "elysia";
 import type { Action } from "../account/action.ts";
 import { handleAction } from "../account/handle.ts";
 import { accountActions } from "../account/routes.ts";
+import { agentRoutes } from "../features/agents/routes.ts";
 import { auditRoutes } from "../features/audit/routes.ts";
 import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
@@ -22,7 +23,13 @@ import type { Route } from "./route.ts";
 export type { AppDeps } from "./pipeline.ts";
 
 /** Every operation's route. */
-export const routes: readonly Route[] = [...configRoutes, ...checkpointRoutes, ...dataRoutes, ...auditRoutes];
+export const routes: readonly Route[] = [
+  ...agentRoutes,
+  ...configRoutes,
+  ...checkpointRoutes,
+  ...dataRoutes,
+  ...auditRoutes,
+];
 
 /** Every route of `/account`. */
 export const actions: readonly Action[] = accountActions;

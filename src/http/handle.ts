@@ -11,6 +11,7 @@ import { parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasControlCharacter } from "./fields.ts";
+import { watched } from "./live.ts";
 import { invalid, Problem, problemResponse } from "./problem.ts";
 import { parseQuery, shortName } from "./query.ts";
 import type { Route } from "./route.ts";
@@ -28,6 +29,7 @@ const EMPTY: JsonObject = {};
 export interface HandleDeps {
   workspaces: WorkspaceClient;
   maxBodyBytes: number;
+  monotonicMs(): number;
 }
 
 /** What the router found out about a request. */
@@ -39,6 +41,8 @@ export interface RoutedRequest {
   queryText: string;
   exchange: Exchange;
   principal: Principal;
+  /** Whether the credentials of this request still give this principal. */
+  isStillAllowed(): boolean;
 }
 
 /**
@@ -64,6 +68,11 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const input = other ?? route.input(asked);
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
   const reply = await deps.workspaces.perform({ name, input, principal });
+  if (reply.kind === "stream" && reply.live === true) {
+    const { isStillAllowed } = routed;
+    const body = watched(reply.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
+    return respond({ ...reply, body }, request, exchange);
+  }
   return respond(reply, request, exchange);
 }
 

@@ -2,7 +2,7 @@
 
 import type { AccountDeps } from "../account/action.ts";
 import type { Principal, WorkspaceClient } from "../workspace/contract.ts";
-import { type Authenticate, authenticateRequest } from "./authenticate.ts";
+import { type Authenticate, authenticateRequest, type Sessions } from "./authenticate.ts";
 import { Exchange, type RequestLogEntry } from "./exchange.ts";
 import { handle } from "./handle.ts";
 import { Problem, problemResponse } from "./problem.ts";
@@ -90,6 +90,21 @@ export class Pipeline {
     }
   }
 
+  #isStillAllowed({ method, headers }: Request, principal: Principal): boolean {
+    const { authenticate, accounts } = this.#deps;
+    try {
+      const now = authenticateRequest(
+        { method, headers },
+        authenticate,
+        accounts && passive(accounts.sessions),
+      );
+      return now.scope === principal.scope && now.actor === principal.actor;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  }
+
   #checkHttps(request: Request, headers: Headers): void {
     const { trustedProxies, peerOf } = this.#deps;
     if (trustedProxies !== undefined) requireHttps(trustedProxies, peerOf?.(request) ?? null, headers);
@@ -108,6 +123,7 @@ export class Pipeline {
           queryText: qi === -1 ? "" : routed.url.slice(qi + 1),
           exchange,
           principal: exchange.principal as Principal,
+          isStillAllowed: () => this.#isStillAllowed(routed.request, exchange.principal as Principal),
         },
         this.#deps,
       );
@@ -152,6 +168,11 @@ export class Pipeline {
     if (logs === undefined || logs(response.status)) log(exchange.logEntry(response.status, monotonicMs()));
     return response;
   }
+}
+
+/** Looking whether a session goes on is no use of it, which would keep it from ending. */
+function passive(sessions: AccountDeps["sessions"]): Sessions {
+  return { find: (token) => sessions.find(token, { use: false }) };
 }
 
 function isUnderApi(path: string): boolean {

@@ -49,6 +49,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
   readonly #options: PoolOptions;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[];
+  #ending = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -101,6 +102,12 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     this.#writers[this.#shard(workspaceId)]?.cosigned(workspaceId, size, note);
   }
 
+  /** Ends the answers that do not end by themselves, and begins no more: what else is under way can finish. */
+  endLive(): void {
+    this.#ending = true;
+    for (const reader of this.#readers) reader?.endTails();
+  }
+
   /** Finishes what was taken, then closes every file and thread. */
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.close()));
@@ -130,9 +137,12 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
   #openStream(workspaceId: string, plan: StreamPlan, auditId: string): OperationReply {
     const reader = this.#reader(workspaceId);
-    if (reader.streamsExhausted) return { ...rejection("overloaded"), auditId };
+    const live = plan.kind === "tail";
+    if (this.#ending && live) return { ...rejection("stopped"), auditId };
+    if (reader.isExhausted(workspaceId, live)) return { ...rejection("overloaded"), auditId };
     const body = reader.stream(workspaceId, plan);
     const common = { kind: "stream", status: 200, auditId, body } as const;
+    if (plan.kind === "tail") return { ...common, contentType: "text/event-stream", live: true };
     if (plan.kind === "checkpoint") return { ...common, contentType: "application/json" };
     return { ...common, ...exportHeaders(plan, workspaceId) } satisfies StreamReply;
   }

@@ -63,6 +63,12 @@ export interface OperationInputs {
   "audit.receipt": { eventId: string };
   "audit.verify": { scope: AuditScope };
   "audit.export": { scope: AuditScope; format: ExportFormat; window: TimeWindow };
+  "audit.stream": { scope: AuditScope; after?: string };
+  "audit.activity": { scope: AuditScope; window: TimeWindow; interval: "minute" | "hour" | "day" };
+  "agent.list": { prefix: string; page: Page };
+  "agent.read": { agentId: string };
+  "agent.suspend": { agentId: string; reason: string | null };
+  "agent.resume": { agentId: string; reason: string | null };
   "audit.seal": Record<never, never>;
   "audit.key": Record<never, never>;
   "audit.consistency": { from: number; to?: number };
@@ -71,7 +77,14 @@ export interface OperationInputs {
 /** The name of an operation that a client can ask for. */
 export type OperationName = keyof OperationInputs;
 
-const INQUIRY_NAMES = ["data.search", "audit.query", "audit.verify"] as const;
+const INQUIRY_NAMES = [
+  "data.search",
+  "audit.query",
+  "audit.verify",
+  "audit.activity",
+  "agent.list",
+  "agent.read",
+] as const;
 
 /** Operations that read first, on a reader thread, and are recorded with what was found. */
 export type InquiryName = (typeof INQUIRY_NAMES)[number];
@@ -129,7 +142,9 @@ export interface OperationRequest<N extends OperationName = OperationName> {
 
 /** Error codes that an operation itself can answer with; `http` turns them into problem documents. */
 export type OperationProblem =
+  | "invalid_request"
   | "forbidden"
+  | "agent_suspended"
   | "agent_not_found"
   | "config_not_found"
   | "version_not_found"
@@ -184,6 +199,8 @@ export interface StreamReply {
   filename?: string;
   auditId: string;
   body: ReadableStream<Uint8Array>;
+  /** It does not end by itself: whoever sends it on sees to it that it is still allowed. */
+  live?: true;
 }
 
 export type OperationReply = JsonReply | TextReply | ProblemReply | StreamReply;

@@ -32,6 +32,12 @@ const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = 
   "audit.receipt": true,
   "audit.verify": true,
   "audit.export": true,
+  "audit.stream": true,
+  "audit.activity": true,
+  "agent.list": true,
+  "agent.read": true,
+  "agent.suspend": true,
+  "agent.resume": true,
 };
 
 /** Every operation name that an event can have. */
@@ -101,6 +107,50 @@ export const ConsistencyQuery = t.Object(
     ),
   },
   closed,
+);
+
+export const StreamQuery = t.Object({ agent_id: OptionalAgentId, scope: t.Optional(Scope) }, closed);
+
+export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
+
+export const ActivityQuery = t.Object(
+  {
+    agent_id: OptionalAgentId,
+    scope: t.Optional(Scope),
+    interval: t.Optional(
+      t.Unsafe<(typeof ACTIVITY_INTERVALS)[number]>(
+        t.Union(
+          ACTIVITY_INTERVALS.map((interval) => t.Literal(interval)),
+          { default: "hour", description: `The length of an interval: ${ACTIVITY_INTERVALS.join(", ")}.` },
+        ),
+      ),
+    ),
+    ...window,
+  },
+  closed,
+);
+
+export const Activity = component(
+  "Activity",
+  t.Object(
+    {
+      interval: t.String({ enum: [...ACTIVITY_INTERVALS] }),
+      start_time: Time,
+      end_time: Time,
+      data: t.Array(
+        t.Object(
+          {
+            start_time: Time,
+            events: Count,
+            blocked: t.Integer({ minimum: 0, description: "Refused by a policy." }),
+            denied: t.Integer({ minimum: 0, description: "Refused since the agent was suspended." }),
+          },
+          closed,
+        ),
+      ),
+    },
+    { ...closed, description: "Every interval of the window, oldest first, in UTC." },
+  ),
 );
 
 export const VerifyBody = t.Object({ agent_id: OptionalAgentId, scope: t.Optional(Scope) }, closed);

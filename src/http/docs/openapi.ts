@@ -25,6 +25,7 @@ const DOCUMENTATION = {
   },
   servers: [{ url: "/" }],
   tags: [
+    { name: "Agents", description: "All agents at a glance, and the switch that suspends one." },
     { name: "Config", description: "Versioned configs. Their `policies` are enforced." },
     { name: "Checkpoints", description: "Snapshots of an agent's state." },
     { name: "Data", description: "Governed key-value data." },
@@ -65,6 +66,7 @@ const TAGS: Readonly<Record<string, string>> = {
   checkpoint: "Checkpoints",
   data: "Data",
   audit: "Audit",
+  agent: "Agents",
 };
 
 /** Makes the document's JSON text. Slow: call it once. */
