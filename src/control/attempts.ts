@@ -36,6 +36,8 @@ const SIGN_UP: Limit = { burst: 10, intervalMs: 10 * MINUTE_MS };
 
 /** Counts that are remembered at once; past it those that are over are forgotten, then the oldest. */
 const MAX_REMEMBERED = 50_000;
+/** Room that forgetting makes: going through all of them must stay rare. */
+const FORGOTTEN_AT_ONCE = 5_000;
 
 /** An attempt that may be made. */
 export interface Attempt {
@@ -129,7 +131,7 @@ export class Attempts {
   #forget(now: number): void {
     for (const [name, due] of this.#due) if (due <= now) this.#due.delete(name);
     for (const name of this.#due.keys()) {
-      if (this.#due.size < MAX_REMEMBERED) return;
+      if (this.#due.size < MAX_REMEMBERED - FORGOTTEN_AT_ONCE) return;
       this.#due.delete(name);
     }
   }
