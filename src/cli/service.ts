@@ -126,6 +126,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
       passwords: new Passwords(random),
       attempts: new Attempts(() => performance.now()),
       signup: settings.signup,
+      signingUp: new Set(),
     },
     storageBytes: (workspaceId) => storageBytes(workspaceFile(directory, workspaceId)),
   };

@@ -18,6 +18,8 @@ export interface AccountParts {
   passwords: Passwords;
   attempts: Attempts;
   signup: SignupMode;
+  /** Links and mail addresses of sign-ups that are under way: of two at once, one is refused early. */
+  signingUp: Set<string>;
 }
 
 /** Where a request came from. */

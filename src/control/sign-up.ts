@@ -56,6 +56,7 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
   // Counted as a try for as long as it has not succeeded, which bounds how fast addresses can be probed.
   const attempt = parts.attempts.link(origin.address);
   if (findAccountByEmail(control.connection, email) !== undefined) throw emailTaken();
+  using _ = claim(parts.signingUp, email, link);
   const account: AccountRecord = {
     id: ids.next("usr"),
     email,
@@ -72,6 +73,19 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
       : await foundWith(parts, account, link, wish.workspaceName, origin);
   attempt.succeeded();
   return signedUp;
+}
+
+/** Keeps others from beginning the same: they would make a workspace and then find that they may not. */
+function claim(signingUp: Set<string>, email: string, link: LinkRecord | null): Disposable {
+  if (signingUp.has(email)) throw emailTaken();
+  if (link !== null && signingUp.has(link.id)) throw linkNotFound();
+  const names = link === null ? [email] : [email, link.id];
+  for (const name of names) signingUp.add(name);
+  return {
+    [Symbol.dispose]() {
+      for (const name of names) signingUp.delete(name);
+    },
+  };
 }
 
 /** The link that a sign-up comes with; null where none is needed. */

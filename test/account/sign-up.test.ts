@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { Browser, freshEmail, PASSWORD, signUp, tokenOf } from "./browser.ts";
@@ -76,6 +78,19 @@ test("the link makes the first account, once, with a workspace and a key that wo
   expect([again.status, again.json.code]).toEqual([404, "link_not_found"]);
   expect((await browser.get("/account/status")).json.first_account).toBe(false);
   expect(await daemon.log()).not.toContain(first);
+});
+
+test("of many at once with one link one succeeds, and nothing is left of the others", async () => {
+  await using own = await TestDaemon.start();
+  const token = tokenOf(own.signUpUrl);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      new Browser(own).post("/account/sign-up", { email: freshEmail(), password: PASSWORD, token }),
+    ),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...new Array(7).fill(404)]);
+  const files = readdirSync(join(own.dataDir, "workspaces")).filter((name) => name.endsWith(".db"));
+  expect(files).toHaveLength(1);
 });
 
 test("afterwards no start prints a link", async () => {
