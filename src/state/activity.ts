@@ -8,6 +8,9 @@ import type { SqlValue } from "../store/values.ts";
 
 /** Refused operations that are looked at, at most. */
 const MAX_COUNTED = 1_000_000;
+/** Allowed writes are counted one by one, in windows of at most so many events of so many agents. */
+const MAX_SCANNED = 250_000;
+const MAX_AGENTS = 2_000;
 
 /** The length of an interval, and how much of a timestamp names one. */
 export const INTERVALS = {
@@ -30,6 +33,8 @@ export interface ActivityWindow {
 export interface IntervalActivity {
   startMs: number;
   events: number;
+  /** Writes that were allowed; null where there is too much to count. */
+  allowed: number | null;
   blocked: number;
   denied: number;
 }
@@ -39,20 +44,55 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
   const { ms, characters } = INTERVALS[window.interval];
   const refused = await countRefused(reader, window, characters);
   const end = await endOf(reader, window.agentId);
+  const { startMs: atStart, endMs: atEnd } = window;
+  const first = await firstAt(reader, window, { low: 0, high: end, atMs: atStart });
+  const last = await firstAt(reader, window, { low: first, high: end, atMs: atEnd });
+  const allowed = last - first > MAX_SCANNED ? null : await countAllowed(reader, window, characters);
   const activity: IntervalActivity[] = [];
-  let from = await firstAt(reader, window, { low: 0, high: end, atMs: window.startMs });
+  let from = first;
   for (let startMs = window.startMs; startMs < window.endMs; startMs += ms) {
     const to = await firstAt(reader, window, { low: from, high: end, atMs: startMs + ms });
     const name = new Date(startMs).toISOString().slice(0, characters);
     activity.push({
       startMs,
       events: to - from,
+      allowed: allowed === null ? null : (allowed.get(name) ?? 0),
       blocked: refused.get(`${name} blocked`) ?? 0,
       denied: refused.get(`${name} denied`) ?? 0,
     });
     from = to;
   }
   return activity;
+}
+
+/** Allowed writes by interval, agent by agent, each from an index alone; null when there are too many agents. */
+async function countAllowed(
+  reader: Reader,
+  window: ActivityWindow,
+  characters: number,
+): Promise<Map<string, number> | null> {
+  const agents =
+    window.agentId === null
+      ? await reader.all<[string]>(
+          `SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`,
+        )
+      : [[window.agentId] as [string]];
+  if (agents.length > MAX_AGENTS) return null;
+  const counts = new Map<string, number>();
+  for (const [agentId] of agents) {
+    const own = { ...window, agentId };
+    const end = await endOf(reader, agentId);
+    const from = await firstAt(reader, own, { low: 0, high: end, atMs: window.startMs });
+    if (from === end) continue;
+    const rows = await reader.all<[string, number]>(
+      `SELECT substr(timestamp, 1, ${characters}), count(*) FROM events
+       WHERE agent_id = ? AND agent_seq > ? AND operation = 'data.write' AND result = 'allowed' AND timestamp < ?
+       GROUP BY 1`,
+      [agentId, from, new Date(window.endMs).toISOString()],
+    );
+    for (const [name, count] of rows) counts.set(name, (counts.get(name) ?? 0) + count);
+  }
+  return counts;
 }
 
 /** How many events there are: of the workspace, or of an agent. */

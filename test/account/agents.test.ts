@@ -174,7 +174,7 @@ describe("the overview", () => {
     expect(all.json.data).toHaveLength(24);
     const sum = (member: string) =>
       all.json.data.reduce((total: number, one: Record<string, number>) => total + (one[member] ?? 0), 0);
-    expect([sum("events"), sum("blocked"), sum("denied")]).toEqual([events, 1, 1]);
+    expect([sum("events"), sum("allowed"), sum("blocked"), sum("denied")]).toEqual([events, 5, 1, 1]);
     const agent = await own.client.get("/v1/audit/activity", { agent_id: "a", interval: "minute" });
     expect(agent.json.data.reduce((total: number, one: { events: number }) => total + one.events, 0)).toBe(9);
     const window = { start_time: "2026-01-01T00:30:00Z", end_time: "2026-01-01T02:10:00Z" };

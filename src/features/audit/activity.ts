@@ -31,9 +31,10 @@ async function queryActivity(reader: Reader, { nowMs }: QueryContext, input: Inp
     interval,
     start_time: time(startMs),
     end_time: time(endMs),
-    data: data.map(({ startMs: at, events, blocked, denied }) => ({
+    data: data.map(({ startMs: at, events, allowed, blocked, denied }) => ({
       start_time: time(at),
       events,
+      allowed,
       blocked,
       denied,
     })),

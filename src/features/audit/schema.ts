@@ -142,6 +142,11 @@ export const Activity = component(
           {
             start_time: Time,
             events: Count,
+            allowed: t.Unsafe({
+              type: ["integer", "null"],
+              minimum: 0,
+              description: "Writes that were allowed; null when the window holds too much to count them.",
+            }),
             blocked: t.Integer({ minimum: 0, description: "Refused by a policy." }),
             denied: t.Integer({ minimum: 0, description: "Refused since the agent was suspended." }),
           },
