@@ -3,7 +3,7 @@
  * base32, 26 characters. Ids made by one source in one millisecond still sort in the order made.
  */
 
-export type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud";
+export type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv";
 
 /** Milliseconds since the Unix epoch. */
 export type Clock = () => number;

@@ -16,9 +16,14 @@ const DIGEST_BYTES = 9;
 export const MAX_CURSOR_LENGTH = 8192;
 
 /** The operations that answer one page of a list. */
-export type ListOperation = "config.list_versions" | "checkpoint.list" | "data.list" | "audit.query";
+export type ListOperation =
+  | "config.list_versions"
+  | "checkpoint.list"
+  | "data.list"
+  | "audit.query"
+  | "agent.list";
 
-/** Where the next page begins: after this key (data) or before this number (everything else). */
+/** Where the next page begins: after this key or agent (data, agents) or before this number (everything else). */
 export type CursorPosition = string | number;
 
 /**

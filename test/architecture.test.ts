@@ -45,8 +45,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   evidence: ["store", "log", "state", "policy", "workspace", "seals"],
   operations: ["seals", "workspace", "state", "log", "policy", "search", "store", "lists", "evidence"],
   routes: ["http", "workspace", "lists", "policy"],
-  http: ["workspace", "lists", "routes"],
   threads: ["seals", "operations", "workspace", "state", "store", "search", "log", "worker-entry"],
+  // What people need and programs do not: its routes are served by http beside those of the features.
+  account: ["control", "http"],
+  http: ["workspace", "lists", "routes", "account"],
   "worker-entry": [],
   // Erasing is an operation that the command line performs itself.
   cli: [
@@ -57,6 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "settings",
     "datadir",
     "control",
+    "account",
     "tls",
     "http",
     "threads",

@@ -9,7 +9,7 @@ import { settingFlags } from "./options.ts";
 import { workspaceRecorder } from "./recorder.ts";
 
 /** Who the audit log says it was. */
-const ACTOR = "cli";
+export const ACTOR = "cli";
 
 /**
  * Does something that changes the control database. The data directory must be there, unless `first` says

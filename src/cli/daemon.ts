@@ -4,14 +4,17 @@
  */
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
+import { startLink } from "../control/operator-links.ts";
+import { SessionKeeper } from "../control/session-keeper.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { prepareDataDirectory } from "../datadir/prepare.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
-import type { Address, Settings } from "../settings/schema.ts";
+import type { Settings } from "../settings/schema.ts";
 import { formatAddress } from "../settings/values.ts";
 import { certificateSource } from "../tls/source.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
+import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
 import { openService } from "./service.ts";
@@ -28,6 +31,8 @@ export interface Daemon extends AsyncDisposable {
   authorityFile: string | null;
   /** True while there is no workspace, so nobody could use it yet. */
   empty: boolean;
+  /** The page and the one-time token to make the first account with; null when there is an account. */
+  signUpUrl: string | null;
   /** Looks for another certificate now. */
   reload(): Promise<void>;
 }
@@ -43,19 +48,18 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   readSealKey(sealKeySource(directory, settings.seal_key));
   stack.use(lockDataDirectory(directory));
   const control = stack.use(ControlDatabase.open(directory));
-  const authenticator = stack.use(
-    new Authenticator(control, {
-      clock,
-      onError: (error) => logger.error("the control database could not be used", { reason: String(error) }),
-    }),
-  );
+  const onError = (error: unknown) =>
+    logger.error("the control database could not be used", { reason: String(error) });
+  const authenticator = stack.use(new Authenticator(control, { clock, onError }));
+  const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
   const service = stack.use(
-    await openService({ settings, directory, control, authenticator, clock, logger }),
+    await openService({ settings, directory, control, authenticator, sessions, clock, logger }),
   );
   const source = certificateSource(settings, directory, clock);
   const certificate = (await source?.load()) ?? null;
   const listener = new Listener(service.serve, settings.listen, certificate);
   stack.defer(() => listener.close(DRAIN_MS));
+  stack.defer(() => service.endLive());
   const watch =
     source && certificate
       ? stack.use(
@@ -68,18 +72,15 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     });
   }
   const empty = control.connection.get("SELECT 1 FROM workspaces LIMIT 1") === undefined;
+  const token = startLink(control, clock);
   const held = stack.move();
   return {
     url: `${certificate ? "https" : "http"}://${formatAddress(reachable(listener.address))}`,
+    signUpUrl: token && linkUrl(publicBase(settings, listener.address), "setup", token),
     dataDir: directory.root,
     authorityFile: source?.authorityFile ?? null,
     empty,
     reload: async () => watch?.look(),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
-}
-
-/** An address that means "all of this machine's" is nothing to connect to; this machine's own name is. */
-function reachable({ host, port }: Address): Address {
-  return { host: host === "0.0.0.0" || host === "::" ? "localhost" : host, port };
 }

@@ -10,6 +10,14 @@ import { addSettingOptions } from "./options.ts";
 import type { Session } from "./program.ts";
 import { columns, printResult } from "./terminal.ts";
 
+/** How long a rotated key still works unless asked otherwise. */
+const OVERLAP_MS = 24 * 3_600_000;
+
+interface RotateOptions {
+  overlap?: number;
+  json?: boolean;
+}
+
 interface CreateOptions {
   workspace: string;
   label?: string;
@@ -37,13 +45,20 @@ export function addKeyCommands(program: Command, session: Session): void {
     .requiredOption("--workspace <id>", "the workspace")
     .option("--json", "print JSON")
     .action((options: { workspace: string; json?: boolean }) => showKeys(session, options));
+  const rotate = key
+    .command("rotate")
+    .description("make a key in the place of another, which still works for a while")
+    .argument("<key-id>", "the old key's id (key_…), not the key")
+    .option("--overlap <time>", "how long the old key still works (default: 24h; 0s: no longer)", readOverlap)
+    .option("--json", "print JSON")
+    .action((keyId: string, options: RotateOptions) => rotateKey(session, keyId, options));
   const revoke = key
     .command("revoke")
     .description("end a key at once and for good")
     .argument("<key-id>", "the key's id (key_…), not the key")
     .option("--json", "print JSON")
     .action((keyId: string, options: { json?: boolean }) => revokeKey(session, keyId, options));
-  for (const command of [create, list, revoke]) addSettingOptions(command, ["data_dir"]);
+  for (const command of [create, list, rotate, revoke]) addSettingOptions(command, ["data_dir"]);
 }
 
 function collect(value: string, before: string[] = []): string[] {
@@ -53,6 +68,14 @@ function collect(value: string, before: string[] = []): string[] {
 function readExpiry(text: string): number {
   const ms = parseDuration(text);
   if (!ms) throw new InvalidArgumentError("It must be a time with its unit (s, m, h, d), for example 90d.");
+  return ms;
+}
+
+function readOverlap(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null || ms === undefined) {
+    throw new InvalidArgumentError("It must be a time with its unit (s, m, h, d), for example 24h.");
+  }
   return ms;
 }
 
@@ -108,6 +131,26 @@ async function showKeys(
       ? ["There are no keys."]
       : columns([["ID", "STATE", "SCOPE", "AGENTS", "LAST USED", "LABEL"], ...rows]);
   await printResult(terminal, options.json ?? false, { data: records.map(shown) }, lines);
+}
+
+async function rotateKey({ terminal }: Session, keyId: string, options: RotateOptions): Promise<void> {
+  const { apiKey, record, replaced } = await administer({ ...options }, (administration) =>
+    administration.rotateKey(keyId, options.overlap ?? OVERLAP_MS),
+  );
+  const value = {
+    key_id: record.id,
+    api_key: apiKey,
+    workspace_id: record.workspaceId,
+    expires_at: moment(record.expiresAt),
+    replaces: replaced.id,
+    replaced_expires_at: moment(replaced.expiresAt),
+  };
+  await printResult(terminal, options.json ?? false, value, [
+    `Key      ${record.id}`,
+    `API key  ${apiKey}`,
+    "",
+    `The key is shown only now. ${replaced.id} works until ${moment(replaced.expiresAt)}.`,
+  ]);
 }
 
 async function revokeKey({ terminal }: Session, keyId: string, options: { json?: boolean }): Promise<void> {

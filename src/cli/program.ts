@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
+import { addAccountCommands } from "./account.ts";
 import { addErase } from "./erase.ts";
 import { addKeyCommands } from "./key.ts";
 import { addKeyInfo } from "./key-info.ts";
@@ -64,6 +65,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
   addKeyInfo(program, session);
   addRotateSealKey(program, session);
   addErase(program, session);
+  addAccountCommands(program, session);
   program
     .command("version")
     .description("print the version")

@@ -10,11 +10,23 @@ import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Principal } from "../workspace/contract.ts";
+import type { Principal, WorkspaceJournal } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
-import { answered } from "../workspace/operation.ts";
 import { WorkspaceWriter } from "../workspace/perform.ts";
+import { recordingJob } from "../workspace/recording.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** The recorder of the daemon: the thread that owns a workspace appends to it, and seals it in its time. */
+export function poolRecorder(files: WorkspaceRecorder, journal: WorkspaceJournal): WorkspaceRecorder {
+  return {
+    create: (workspace) => files.create(workspace),
+    async record(workspaceId, event) {
+      const auditId = await journal.record(workspaceId, event);
+      if (auditId === null) throw notRecorded();
+      return auditId;
+    },
+  };
+}
 
 /** What a recorder needs besides the directory. */
 export interface RecorderOptions {
@@ -30,10 +42,11 @@ export function workspaceRecorder(
   options: Partial<RecorderOptions> = {},
 ): WorkspaceRecorder {
   const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
-  const write = (workspaceId: string, work: (writer: WorkspaceWriter) => Promise<void>) =>
+  const write = <T>(workspaceId: string, work: (writer: WorkspaceWriter) => Promise<T>) =>
     withWriter(directory, key, workspaceId, async (writer) => {
-      await work(writer);
+      const done = await work(writer);
       await sealNow(writer, onUnsealed);
+      return done;
     });
   return {
     async create({ id, name, actor }) {
@@ -101,13 +114,14 @@ async function sealNow(writer: WorkspaceWriter, onUnsealed: (reason: string) => 
   }
 }
 
-async function append(writer: WorkspaceWriter, { operation, actor, details }: WorkspaceEvent): Promise<void> {
-  const principal: Principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
-  const run = async () => answered(null, details, "{}");
-  const [settled] = await writer.perform([{ operation, principal, run }]);
-  if (settled?.auditId) return;
-  throw new Failure(
+async function append(writer: WorkspaceWriter, event: WorkspaceEvent): Promise<string> {
+  const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
+  if (settled?.auditId) return settled.auditId;
+  throw notRecorded();
+}
+
+const notRecorded = () =>
+  new Failure(
     "busy",
     "The workspace could not be written just now, so nothing was changed. Is the disk full, or the daemon very busy? Try again.",
   );
-}

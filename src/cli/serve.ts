@@ -99,13 +99,14 @@ class Signals {
 async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, format: "text" | "json") {
   const create = `${PROGRAM} workspace create --name NAME --data-dir ${shellWord(daemon.dataDir)}`;
   if (format === "json") {
-    const { url, authorityFile, dataDir, empty } = daemon;
+    const { url, authorityFile, dataDir, empty, signUpUrl } = daemon;
     const line = {
       message: "ready",
       version: VERSION,
       address: url,
       ca_file: authorityFile,
       data_dir: dataDir,
+      ...(signUpUrl === null ? {} : { sign_up_url: signUpUrl }),
     };
     await terminal.out(`${JSON.stringify(empty ? { ...line, next: create } : line)}\n`);
     return;
@@ -114,6 +115,10 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
   if (daemon.authorityFile)
     lines.push(`  trust      ${daemon.authorityFile}  (the certificate authority, for curl --cacert)`);
   if (settings.tls === "off") lines.push(`  proxies    ${settings.trusted_proxies.join(", ")}`);
+  if (daemon.signUpUrl !== null) {
+    lines.push("", "There is no account yet. Make the first one, with this link that works once:");
+    lines.push(`  ${daemon.signUpUrl}`);
+  }
   if (daemon.empty)
     lines.push("", "There is no workspace yet. Make one, with its first API key:", `  ${create}`);
   await terminal.out(`${lines.join("\n")}\n`);

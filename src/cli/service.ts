@@ -1,19 +1,28 @@
 /** What answers the requests: the workspaces on their threads, and the HTTP application before them. */
+
+import { stat } from "node:fs/promises";
+import type { AccountDeps } from "../account/action.ts";
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
+import { Attempts } from "../control/attempts.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
+import { Passwords } from "../control/passwords.ts";
+import type { SessionKeeper } from "../control/session-keeper.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
-import type { DataDirectory } from "../datadir/layout.ts";
+import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
+import { sealKeySource } from "../datadir/seal-key.ts";
+import { systemCode } from "../failure.ts";
 import type { AppDeps } from "../http/pipeline.ts";
 import { startServer } from "../http/server.ts";
 import { TrustedProxies } from "../http/trusted-proxy.ts";
-import { type Clock, RandomPool, systemClock } from "../ids.ts";
+import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/schema.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { anchorLog, proveConsistency } from "./anchoring.ts";
 import type { Serve } from "./listener.ts";
 import type { Logger, LogLevel } from "./logger.ts";
+import { poolRecorder, workspaceRecorder } from "./recorder.ts";
 import { isWritable, Sweeper } from "./upkeep.ts";
 
 /** What the search indexes of one reader thread may occupy. */
@@ -25,6 +34,7 @@ export interface ServiceParts {
   directory: DataDirectory;
   control: ControlDatabase;
   authenticator: Authenticator;
+  sessions: SessionKeeper;
   clock: Clock;
   logger: Logger;
 }
@@ -32,6 +42,8 @@ export interface ServiceParts {
 /** Opens ports that answer the API. Disposing of it finishes what is under way and closes the workspaces. */
 export interface Service extends AsyncDisposable {
   serve: Serve;
+  /** Ends the answers that would never end by themselves. */
+  endLive(): void;
 }
 
 export async function openService(parts: ServiceParts): Promise<Service> {
@@ -60,6 +72,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const deps = appDeps(parts, pool);
   const held = stack.move();
   return {
+    endLive: () => pool.endLive(),
     serve: (address, certificate) =>
       startServer(deps, {
         hostname: address.host,
@@ -76,6 +89,7 @@ function appDeps(parts: ServiceParts, pool: WorkspacePool): Omit<AppDeps, "peerO
   return {
     workspaces: pool,
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
+    accounts: accountDeps(parts, pool),
     isReady: () => isWritable(directory.root),
     logs: (status) => logger.writes(levelOf(status)),
     log: (entry) => logger[levelOf(entry.status)]("request", { ...entry }),
@@ -91,6 +105,43 @@ function appDeps(parts: ServiceParts, pool: WorkspacePool): Omit<AppDeps, "peerO
     requestsPerSecond: settings.rate_limit,
     ...(settings.tls === "off" ? { trustedProxies: new TrustedProxies(settings.trusted_proxies) } : {}),
   };
+}
+
+function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
+  const { settings, directory, control, sessions, clock, logger } = parts;
+  const random = new RandomPool();
+  const files = workspaceRecorder(directory, {
+    key: sealKeySource(directory, settings.seal_key),
+    hostnames: settings.hostnames,
+    onUnsealed: (reason) => logger.warn("a new workspace is not sealed yet", { reason }),
+  });
+  return {
+    sessions,
+    parts: {
+      control,
+      recorder: poolRecorder(files, pool),
+      clock,
+      ids: new IdSource(clock, random),
+      random,
+      passwords: new Passwords(random),
+      attempts: new Attempts(() => performance.now()),
+      signup: settings.signup,
+      signingUp: new Set(),
+    },
+    storageBytes: (workspaceId) => storageBytes(workspaceFile(directory, workspaceId)),
+  };
+}
+
+/** What a database occupies, with what is not yet written back into it. */
+async function storageBytes(path: string): Promise<number> {
+  const files = [path, `${path}-wal`, `${path}-shm`];
+  const sizes = await Promise.all(files.map((file) => stat(file).then(({ size }) => size, absent)));
+  return sizes.reduce((total, size) => total + size, 0);
+}
+
+function absent(error: unknown): number {
+  if (systemCode(error) === "ENOENT") return 0;
+  throw error;
 }
 
 /**

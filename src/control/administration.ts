@@ -5,9 +5,18 @@
  */
 import { Failure } from "../failure.ts";
 import type { Clock, IdSource, RandomPool } from "../ids.ts";
+import type { Connection } from "../store/connection.ts";
 import { apiKeyDigest, generateApiKey } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
-import { findKey, insertKey, type KeyRecord, type KeyScope, markRevoked } from "./keys.ts";
+import {
+  findKey,
+  insertKey,
+  type KeyRecord,
+  type KeyScope,
+  keyState,
+  markReplaced,
+  markRevoked,
+} from "./keys.ts";
 import type { WorkspaceRecorder } from "./recorder.ts";
 import { findWorkspace, insertWorkspace, nameProblem, type WorkspaceRecord } from "./workspaces.ts";
 
@@ -44,7 +53,12 @@ export interface KeyWish {
 export interface NewKey {
   apiKey: string;
   record: KeyRecord;
+  /** The event that recorded it. */
+  auditId: string;
 }
+
+/** A key before it is recorded. */
+type DraftKey = Omit<NewKey, "auditId">;
 
 export class Administration {
   readonly #options: AdministrationOptions;
@@ -53,8 +67,14 @@ export class Administration {
     this.#options = options;
   }
 
-  /** Makes a workspace and its first key, which has full scope. */
-  async createWorkspace(name: string): Promise<NewKey & { workspace: WorkspaceRecord }> {
+  /**
+   * Makes a workspace and its first key, which has full scope. `also` is done in the same transaction
+   * of the control database; what it throws leaves everything as it was.
+   */
+  async createWorkspace(
+    name: string,
+    also: (connection: Connection, workspace: WorkspaceRecord) => void = () => {},
+  ): Promise<NewKey & { workspace: WorkspaceRecord }> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
     const { control, recorder, clock, ids, actor } = this.#options;
@@ -67,12 +87,14 @@ export class Administration {
       expiresInMs: null,
     });
     await recorder.create({ id: workspace.id, name, actor });
-    await recorder.record(workspace.id, { operation: "key.create", actor, details: keyDetails(key.record) });
+    const details = keyDetails(key.record);
+    const auditId = await recorder.record(workspace.id, { operation: "key.create", actor, details });
     control.change((connection) => {
       insertWorkspace(connection, workspace);
       insertKey(connection, key.record, apiKeyDigest(key.apiKey));
+      also(connection, workspace);
     });
-    return { ...key, workspace };
+    return { ...key, auditId, workspace };
   }
 
   /** Makes a key. */
@@ -83,34 +105,58 @@ export class Administration {
       throw new Failure("not_found", "There is no such workspace: governd workspace list shows all of them.");
     }
     const key = this.#newKey(wish);
-    await recorder.record(wish.workspaceId, {
-      operation: "key.create",
-      actor,
-      details: keyDetails(key.record),
-    });
+    const details = keyDetails(key.record);
+    const auditId = await recorder.record(wish.workspaceId, { operation: "key.create", actor, details });
     control.change((connection) => insertKey(connection, key.record, apiKeyDigest(key.apiKey)));
-    return key;
+    return { ...key, auditId };
+  }
+
+  /**
+   * Makes a key of the same label, scope, agents and lifetime, which takes another's place; the other
+   * one still works for `overlapMs`, so that its users can change over.
+   */
+  async rotateKey(keyId: string, overlapMs: number): Promise<NewKey & { replaced: KeyRecord }> {
+    const { control, recorder, clock, actor } = this.#options;
+    const old = findKey(control.connection, keyId);
+    if (!old) throw noSuchKey();
+    const now = clock();
+    if (keyState(old, now) !== "in_force") throw keyEnded();
+    const { workspaceId, label, scope, agents } = old;
+    const expiresInMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
+    const key = this.#newKey({ workspaceId, label, scope, agents, expiresInMs });
+    const endsAt = Math.min(now + overlapMs, old.expiresAt ?? Number.POSITIVE_INFINITY);
+    const auditId = await recorder.record(workspaceId, {
+      operation: "key.rotate",
+      actor,
+      details: {
+        ...keyDetails(key.record),
+        replaces: old.id,
+        replaced_expires_at: new Date(endsAt).toISOString(),
+      },
+    });
+    control.change((connection) => {
+      // Revoked in the meantime: then nothing takes its place.
+      if (!markReplaced(connection, old.id, key.record.id, endsAt)) throw keyEnded();
+      insertKey(connection, key.record, apiKeyDigest(key.apiKey));
+    });
+    return { ...key, auditId, replaced: { ...old, expiresAt: endsAt, replacedBy: key.record.id } };
   }
 
   /** Ends a key at once and for good. Revoking it again changes nothing. */
-  async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number }> {
+  async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number; auditId: string | null }> {
     const { control, recorder, clock, actor } = this.#options;
     const key = findKey(control.connection, keyId);
-    if (!key) {
-      throw new Failure(
-        "not_found",
-        "There is no such key: governd key list --workspace W shows a workspace's keys.",
-      );
-    }
-    if (key.revokedAt !== null) return { ...key, revokedAt: key.revokedAt };
-    await recorder.record(key.workspaceId, { operation: "key.revoke", actor, details: { key_id: key.id } });
+    if (!key) throw noSuchKey();
+    if (key.revokedAt !== null) return { ...key, revokedAt: key.revokedAt, auditId: null };
+    const details = { key_id: key.id };
+    const auditId = await recorder.record(key.workspaceId, { operation: "key.revoke", actor, details });
     const revokedAt = clock();
     control.change((connection) => markRevoked(connection, key.id, revokedAt, actor));
     // Of two that revoke one key at the same time, the first one's moment stands.
-    return { ...key, revokedAt: findKey(control.connection, key.id)?.revokedAt ?? revokedAt };
+    return { ...key, revokedAt: findKey(control.connection, key.id)?.revokedAt ?? revokedAt, auditId };
   }
 
-  #newKey(wish: KeyWish): NewKey {
+  #newKey(wish: KeyWish): DraftKey {
     const { clock, ids, random, actor } = this.#options;
     const createdAt = clock();
     const expiresAt = wish.expiresInMs === null ? null : createdAt + wish.expiresInMs;
@@ -128,6 +174,7 @@ export class Administration {
       expiresAt,
       lastUsedAt: null,
       revokedAt: null,
+      replacedBy: null,
     };
     return { apiKey: generateApiKey(random), record };
   }
@@ -146,6 +193,12 @@ function refuseBadWish({ label, agents, expiresInMs }: KeyWish): void {
     throw new Failure("usage", "A key must expire in the future: for example 90d.");
   }
 }
+
+const noSuchKey = () =>
+  new Failure("not_found", "There is no such key: governd key list --workspace W shows a workspace's keys.");
+
+const keyEnded = () =>
+  new Failure("usage", "The key is revoked or expired already: make a new one instead of rotating it.");
 
 /** What the audit event says of a key: everything but the key. */
 function keyDetails(record: KeyRecord) {

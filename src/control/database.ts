@@ -1,6 +1,7 @@
 /** `control.db`: opened by the daemon and by every command beside it. */
 import { existsSync } from "node:fs";
 import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
+import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
@@ -8,7 +9,7 @@ import { type Connection, openConnection } from "../store/connection.ts";
 import { migrate, NewerDatabase } from "../store/migrate.ts";
 import { Generation } from "./generation.ts";
 
-const MIGRATIONS: readonly string[] = [foundation];
+const MIGRATIONS: readonly string[] = [foundation, accounts];
 
 /** The control database with the counter that tells others of its changes. */
 export class ControlDatabase implements Disposable {

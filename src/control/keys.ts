@@ -19,10 +19,12 @@ export interface KeyRecord {
   expiresAt: number | null;
   lastUsedAt: number | null;
   revokedAt: number | null;
+  /** The key that took its place, when it was rotated. */
+  replacedBy: string | null;
 }
 
 const COLUMNS =
-  "id, workspace_id, label, scope, agents, created_at, created_by, expires_at, last_used_at, revoked_at";
+  "id, workspace_id, label, scope, agents, created_at, created_by, expires_at, last_used_at, revoked_at, replaced_by";
 
 type KeyRow = readonly [
   id: string,
@@ -35,10 +37,12 @@ type KeyRow = readonly [
   expiresAt: number | null,
   lastUsedAt: number | null,
   revokedAt: number | null,
+  replacedBy: string | null,
 ];
 
 function fromRow(row: KeyRow): KeyRecord {
-  const [id, workspaceId, label, scope, agents, createdAt, createdBy, expiresAt, lastUsedAt, revokedAt] = row;
+  const [id, workspaceId, label, scope, agents, createdAt, createdBy, expiresAt, ...rest] = row;
+  const [lastUsedAt, revokedAt, replacedBy] = rest;
   return {
     id,
     workspaceId,
@@ -50,6 +54,7 @@ function fromRow(row: KeyRow): KeyRecord {
     expiresAt,
     lastUsedAt,
     revokedAt,
+    replacedBy,
   };
 }
 
@@ -106,4 +111,23 @@ export function markUsed(connection: Connection, id: string, at: number): void {
     "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
     [at, id, at],
   );
+}
+
+/** Notes that another key takes the place of one, which ends at `expiresAt`; false when it is revoked. */
+export function markReplaced(connection: Connection, id: string, by: string, expiresAt: number): boolean {
+  const sql = "UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ? AND revoked_at IS NULL";
+  return connection.run(sql, [by, expiresAt, id]) === 1;
+}
+
+/** How many keys of a workspace can be used. */
+export function countKeysInForce(connection: Connection, workspaceId: string, now: number): number {
+  const sql =
+    "SELECT count(*) FROM api_keys WHERE workspace_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)";
+  return connection.get<[number]>(sql, [workspaceId, now])?.[0] ?? 0;
+}
+
+/** Whether a key can be used, and if not, why. */
+export function keyState(key: KeyRecord, now: number): "in_force" | "expired" | "revoked" {
+  if (key.revokedAt !== null) return "revoked";
+  return key.expiresAt !== null && key.expiresAt <= now ? "expired" : "in_force";
 }

@@ -1,13 +1,7 @@
 /** What the control side asks of a workspace's audit log. */
-import type { JsonObject } from "../json.ts";
+import type { WorkspaceEvent } from "../workspace/contract.ts";
 
-/** An event of the workspace itself (no agent). */
-export interface WorkspaceEvent {
-  operation: "key.create" | "key.revoke";
-  /** Who did it: `cli`, `usr_…` or `key_…`. */
-  actor: string;
-  details: JsonObject;
-}
+export type { WorkspaceEvent } from "../workspace/contract.ts";
 
 /**
  * Appends to a workspace's own chain. Each call returns when the event is on disk; a workspace that a
@@ -16,5 +10,6 @@ export interface WorkspaceEvent {
 export interface WorkspaceRecorder {
   /** Makes the workspace's file with its genesis event, `workspace.create`. */
   create(workspace: { id: string; name: string; actor: string }): Promise<void>;
-  record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
+  /** Answers the event's id. @throws {Failure} `busy` when it could not be recorded. */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<string>;
 }

@@ -6,6 +6,10 @@
  * strip unknown members, convert types and repeat the input in their answers.
  */
 import { Elysia } from "elysia";
+import type { Action } from "../account/action.ts";
+import { handleAction } from "../account/handle.ts";
+import { accountActions } from "../account/routes.ts";
+import { agentRoutes } from "../features/agents/routes.ts";
 import { auditRoutes } from "../features/audit/routes.ts";
 import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
@@ -19,7 +23,16 @@ import type { Route } from "./route.ts";
 export type { AppDeps } from "./pipeline.ts";
 
 /** Every operation's route. */
-export const routes: readonly Route[] = [...configRoutes, ...checkpointRoutes, ...dataRoutes, ...auditRoutes];
+export const routes: readonly Route[] = [
+  ...agentRoutes,
+  ...configRoutes,
+  ...checkpointRoutes,
+  ...dataRoutes,
+  ...auditRoutes,
+];
+
+/** Every route of `/account`. */
+export const actions: readonly Action[] = accountActions;
 
 /** Elysia's context as its general handler makes it; its public types show only a part. */
 type Context = Routed & { path: string };
@@ -32,7 +45,7 @@ type Context = Routed & { path: string };
  * and name no more, and the hook on requests returns no call, which would make it asynchronous.
  */
 export function createApp(deps: AppDeps) {
-  const pages = publicPages(routes, () => deps.isReady());
+  const pages = publicPages(routes, actions, () => deps.isReady());
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
   // Elysia applies hooks only to what is added after them, so these come first. Strict paths: with a
   // slash at its end a path is another one.
@@ -51,8 +64,12 @@ export function createApp(deps: AppDeps) {
   for (const route of routes) {
     app.route(route.method, route.path, operation(pipeline, route) as never, UNPARSED);
   }
+  const served = deps.accounts === undefined ? [] : actions;
+  for (const action of served) {
+    app.route(action.method, action.path, accountAction(pipeline, action, deps) as never, UNPARSED);
+  }
   for (const page of pages) app.get(page.path, publicPage(pipeline, page) as never, UNPARSED);
-  const known = [...routes, ...pages.map(({ path }) => ({ method: "GET", path }))];
+  const known = [...routes, ...served, ...pages.map(({ path }) => ({ method: "GET", path }))];
   for (const [path, allow] of allowedMethods(known)) {
     app.all(path, otherMethods(pipeline, path, allow) as never, UNPARSED);
   }
@@ -65,6 +82,17 @@ const UNPARSED = { parse: "none" } as const;
 function operation(pipeline: Pipeline, route: Route) {
   return ({ request, url, qi, params, exchange }: Context) =>
     pipeline.operate(route, { request, url, qi, params, exchange });
+}
+
+function accountAction(pipeline: Pipeline, action: Action, deps: AppDeps) {
+  return ({ request, url, qi, params, exchange }: Context) =>
+    pipeline.serve(action.path, exchange, () =>
+      handleAction(
+        action,
+        { request, queryText: qi === -1 ? "" : url.slice(qi + 1), params: params ?? {}, exchange },
+        deps,
+      ),
+    );
 }
 
 function publicPage(pipeline: Pipeline, page: PublicPage) {

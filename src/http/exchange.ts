@@ -23,6 +23,8 @@ export class Exchange {
   readonly method: string;
   readonly startedMs: number;
   principal: Principal | null = null;
+  /** Who is signed in, where there is no workspace to be a principal of. */
+  accountId: string | null = null;
   route: string | null = null;
   operation: string | null = null;
   auditId: string | null = null;
@@ -55,7 +57,7 @@ export class Exchange {
       status,
       durationMs: nowMs - this.startedMs,
       workspaceId: this.principal?.workspaceId ?? null,
-      actor: this.principal?.actor ?? null,
+      actor: this.principal?.actor ?? this.accountId,
       operation: this.operation,
       auditId: this.auditId,
       problem: this.problem,

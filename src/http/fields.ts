@@ -38,8 +38,11 @@ export function hasControlCharacter(text: string): boolean {
   return CONTROL_CHARACTER.test(text);
 }
 
+/** Most characters (code points) of a name of a person or a workspace. */
+export const MAX_NAME_LENGTH = 256;
+
 /** A field with a rule of its own. `schema` describes it in the API's documentation. */
-function field<T>(
+export function field<T>(
   name: string,
   schema: SchemaOptions & { description: string },
   check: (value: unknown) => boolean,
@@ -56,7 +59,7 @@ function hasCodePoints(value: unknown, least: number, most: number): value is st
   return value.length <= 2 * most && [...value].length <= most;
 }
 
-function plainText(least: number, most: number) {
+export function plainText(least: number, most: number) {
   return (value: unknown) => hasCodePoints(value, least, most) && !hasControlCharacter(value);
 }
 

@@ -11,6 +11,7 @@ import { parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasControlCharacter } from "./fields.ts";
+import { watched } from "./live.ts";
 import { invalid, Problem, problemResponse } from "./problem.ts";
 import { parseQuery, shortName } from "./query.ts";
 import type { Route } from "./route.ts";
@@ -28,6 +29,7 @@ const EMPTY: JsonObject = {};
 export interface HandleDeps {
   workspaces: WorkspaceClient;
   maxBodyBytes: number;
+  monotonicMs(): number;
 }
 
 /** What the router found out about a request. */
@@ -39,6 +41,8 @@ export interface RoutedRequest {
   queryText: string;
   exchange: Exchange;
   principal: Principal;
+  /** Whether the credentials of this request still give this principal. */
+  isStillAllowed(): boolean;
 }
 
 /**
@@ -52,15 +56,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const params = checkParams(route, routed.params);
   const pathAgent = params.agent_id;
   if (pathAgent !== undefined) checkAgent(principal, pathAgent);
-  let body: unknown = EMPTY;
-  if (route.body !== null) {
-    const read = route.bodyOptional ? readOptionalBody : readBody;
-    try {
-      body = checkBody(route, request, await read(request, deps.maxBodyBytes));
-    } catch (error) {
-      throw error instanceof Problem ? error : unread(error);
-    }
-  }
+  const body = route.body === null ? EMPTY : await takeBody(route, request, deps.maxBodyBytes);
   const query = readQuery(route, routed.queryText);
   const asked = { params, query, body, headers: request.headers, principal };
   const other = route.variant?.input(asked) ?? null;
@@ -72,7 +68,25 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const input = other ?? route.input(asked);
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
   const reply = await deps.workspaces.perform({ name, input, principal });
+  if (reply.kind === "stream" && reply.live === true) {
+    const { isStillAllowed } = routed;
+    const body = watched(reply.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
+    return respond({ ...reply, body }, request, exchange);
+  }
   return respond(reply, request, exchange);
+}
+
+/** What of a route says how a request for it is to look. */
+export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
+
+/** The body of a request, checked. @throws {Problem} */
+export async function takeBody(form: RequestForm, request: Request, maxBytes: number): Promise<unknown> {
+  const read = form.bodyOptional ? readOptionalBody : readBody;
+  try {
+    return checkBody(form, request, await read(request, maxBytes));
+  } catch (error) {
+    throw error instanceof Problem ? error : unread(error);
+  }
 }
 
 /** A body that cannot be read to its end is the client's doing: it hung up. Other errors are ours. */
@@ -81,13 +95,13 @@ function unread(error: unknown): unknown {
   return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
 }
 
-function checkBody(route: Route, request: Request, bytes: Uint8Array): unknown {
-  const validator = route.body as NonNullable<Route["body"]>;
+function checkBody(route: RequestForm, request: Request, bytes: Uint8Array): unknown {
+  const validator = route.body as NonNullable<RequestForm["body"]>;
   if (bytes.length === 0 && route.bodyOptional) return validator.parse(EMPTY);
   return validator.parse(parseBody(bytes, request.headers), route.explain);
 }
 
-function readQuery(route: Route, text: string): unknown {
+export function readQuery(route: RequestForm, text: string): unknown {
   if (route.query !== null) return route.query.parseQuery(parseQuery(text));
   if (text === "") return EMPTY;
   const [name] = parseQuery(text).keys();
@@ -99,7 +113,10 @@ function readQuery(route: Route, text: string): unknown {
  * Path parameters that an operation may look for. What no identifier can look like is not found here,
  * so that it does not end up in the audit trail.
  */
-function checkParams(route: Route, params: Record<string, string | null>): Record<string, string> {
+export function checkParams(
+  route: RequestForm,
+  params: Record<string, string | null>,
+): Record<string, string> {
   for (const name in params) {
     const value = params[name];
     if (value == null || value.length > MAX_PARAM_LENGTH || hasControlCharacter(value)) {

@@ -35,8 +35,8 @@ export function pageOf<N extends ListOperation>(
   return { limit, offset: 0, after };
 }
 
-/** Data is ordered by key, everything else by number. A cursor can be forged: what is no key goes no further. */
+/** Data is ordered by key, agents by id, everything else by number. A cursor can be forged: what is no key goes no further. */
 function isPositionOf(name: ListOperation, position: CursorPosition): boolean {
-  if (name !== "data.list") return typeof position === "number";
+  if (name !== "data.list" && name !== "agent.list") return typeof position === "number";
   return typeof position === "string" && position.isWellFormed() && !hasControlCharacter(position);
 }

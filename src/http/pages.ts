@@ -1,4 +1,5 @@
 /** What is served besides operations, without a key: probes and the API's documentation. */
+import type { Action } from "../account/action.ts";
 import { DOCS_FILES, type DocsFile, OPENAPI_PATH } from "./docs/page.ts";
 import type { Exchange } from "./exchange.ts";
 import { Problem } from "./problem.ts";
@@ -15,6 +16,7 @@ export interface PublicPage {
 /** Every public page. `isReady` says whether the storage can be written and is migrated. */
 export function publicPages(
   routes: readonly Route[],
+  actions: readonly Action[],
   isReady: () => boolean | Promise<boolean>,
 ): PublicPage[] {
   let document: Promise<string> | undefined;
@@ -24,7 +26,7 @@ export function publicPages(
     {
       path: OPENAPI_PATH,
       answer: async (exchange) => {
-        document ??= makeDocument(routes);
+        document ??= makeDocument(routes, actions);
         return json(exchange, await document);
       },
     },
@@ -36,9 +38,9 @@ export function publicPages(
 }
 
 /** Made, and what makes it loaded, when it is first asked for: starting costs nothing. */
-async function makeDocument(routes: readonly Route[]): Promise<string> {
+async function makeDocument(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
   const { openApiJson } = await import("./docs/openapi.ts");
-  return openApiJson(routes);
+  return openApiJson(routes, actions);
 }
 
 function readiness(exchange: Exchange, ready: boolean): Response {

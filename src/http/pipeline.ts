@@ -1,6 +1,8 @@
 /** What every request passes, whatever its route: identification, admission, answer, log entry. */
+
+import type { AccountDeps } from "../account/action.ts";
 import type { Principal, WorkspaceClient } from "../workspace/contract.ts";
-import { type Authenticate, authenticateRequest } from "./authenticate.ts";
+import { type Authenticate, authenticateRequest, type Sessions } from "./authenticate.ts";
 import { Exchange, type RequestLogEntry } from "./exchange.ts";
 import { handle } from "./handle.ts";
 import { Problem, problemResponse } from "./problem.ts";
@@ -13,6 +15,8 @@ import { requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
 export interface AppDeps {
   workspaces: WorkspaceClient;
   authenticate: Authenticate;
+  /** Accounts and their sessions; absent where there are none, and no routes for them. */
+  accounts?: AccountDeps;
   /** Whether the storage can be written and is migrated. */
   isReady(): boolean | Promise<boolean>;
   /** Told of every request once its answer is known, or of those whose status `logs` says yes to. */
@@ -73,12 +77,31 @@ export class Pipeline {
     try {
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
-        exchange.principal = authenticateRequest(headers, this.#deps.authenticate);
+        exchange.principal = authenticateRequest(
+          request,
+          this.#deps.authenticate,
+          this.#deps.accounts?.sessions,
+        );
         this.#rateLimit?.check(exchange.principal.actor, exchange.startedMs);
       }
       return undefined;
     } catch (error) {
       return this.fail(exchange, error);
+    }
+  }
+
+  #isStillAllowed({ method, headers }: Request, principal: Principal): boolean {
+    const { authenticate, accounts } = this.#deps;
+    try {
+      const now = authenticateRequest(
+        { method, headers },
+        authenticate,
+        accounts && passive(accounts.sessions),
+      );
+      return now.scope === principal.scope && now.actor === principal.actor;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
     }
   }
 
@@ -100,6 +123,7 @@ export class Pipeline {
           queryText: qi === -1 ? "" : routed.url.slice(qi + 1),
           exchange,
           principal: exchange.principal as Principal,
+          isStillAllowed: () => this.#isStillAllowed(routed.request, exchange.principal as Principal),
         },
         this.#deps,
       );
@@ -144,6 +168,11 @@ export class Pipeline {
     if (logs === undefined || logs(response.status)) log(exchange.logEntry(response.status, monotonicMs()));
     return response;
   }
+}
+
+/** Looking whether a session goes on is no use of it, which would keep it from ending. */
+function passive(sessions: AccountDeps["sessions"]): Sessions {
+  return { find: (token) => sessions.find(token, { use: false }) };
 }
 
 function isUnderApi(path: string): boolean {

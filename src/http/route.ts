@@ -8,7 +8,7 @@ import { type Explain, Validator } from "./validate.ts";
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
 
 /** The names of the `:parameters` of a path. */
-type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+export type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamsOf<`/${Rest}`>
   : P extends `${string}:${infer Name}`
     ? Name

@@ -37,6 +37,10 @@ const AUDITOR: readonly OperationName[] = [
   "audit.consistency",
   "audit.verify",
   "audit.export",
+  "audit.stream",
+  "audit.activity",
+  "agent.list",
+  "agent.read",
 ];
 
 const ALLOWED: Record<Exclude<Scope, "full">, ReadonlySet<OperationName>> = {

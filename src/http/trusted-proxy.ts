@@ -53,3 +53,19 @@ export function requireHttps(proxies: TrustedProxies, peer: string | null, heade
     "Send the request over HTTPS. This daemon is reached through a TLS proxy, which must be among its trusted_proxies and send X-Forwarded-Proto: https.",
   );
 }
+
+/**
+ * Where a request comes from: its peer, or behind trusted proxies the last address of
+ * `X-Forwarded-For` that is none of theirs, which is the one that a client cannot make up.
+ */
+export function clientAddress(
+  proxies: TrustedProxies | undefined,
+  peer: string | null,
+  headers: Headers,
+): string {
+  const direct = peer ?? "unknown";
+  if (proxies === undefined) return direct;
+  const named = (headers.get("x-forwarded-for") ?? "").split(",").map((address) => address.trim());
+  const last = named.findLast((address) => familyOf(address) !== null && !proxies.includes(address));
+  return last ?? direct;
+}

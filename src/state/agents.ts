@@ -6,6 +6,7 @@
  */
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { type EnforcedPolicies, loadConfigInForce, NO_POLICIES } from "./configs.ts";
+import { findSuspension } from "./suspension.ts";
 
 export interface AgentState {
   /** Position of the agent's first event: its name in the file. */
@@ -22,11 +23,13 @@ export interface AgentState {
   readonly policies: EnforcedPolicies;
   /** The highest position that a checkpoint of this agent sees; -1 without checkpoints. */
   readonly newestCheckpoint: number;
+  /** Its data and checkpoint operations are refused. */
+  readonly suspended: boolean;
 }
 
 /** What an operation may change about its agent; the chain head is not its business. */
 export type AgentChange = Partial<
-  Pick<AgentState, "liveEntries" | "configVersion" | "policies" | "newestCheckpoint">
+  Pick<AgentState, "liveEntries" | "configVersion" | "policies" | "newestCheckpoint" | "suspended">
 >;
 
 /** Previous hash of an agent's first event. */
@@ -56,6 +59,7 @@ async function loadAgent(reader: Reader, agentId: string | null): Promise<AgentS
     configVersion: config?.version ?? null,
     policies: config?.policies ?? NO_POLICIES,
     newestCheckpoint: newest?.[0] ?? -1,
+    suspended: (await findSuspension(reader, agentId)) !== null,
   };
 }
 
@@ -98,6 +102,7 @@ export class AgentDirectory {
       configVersion: null,
       policies: NO_POLICIES,
       newestCheckpoint: -1,
+      suspended: false,
     };
   }
 

@@ -241,7 +241,11 @@ export function endPrefix(
 }
 
 /** Present entries last written before `cutoffMs`, which no sweep has removed yet. */
-export async function countExpired(reader: Reader, agent: AgentState, cutoffMs: number): Promise<number> {
+export async function countExpired(
+  reader: Reader,
+  agent: Pick<AgentState, "firstSeq">,
+  cutoffMs: number,
+): Promise<number> {
   if (cutoffMs < 0) return 0;
   const row = await reader.get<[number]>(
     "SELECT count(*) FROM entries WHERE agent = ? AND updated_at < ? AND live_to IS NULL",

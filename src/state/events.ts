@@ -46,6 +46,18 @@ export async function readEvent(reader: Reader, id: string): Promise<FoundEvent 
   return { stored, json: presentEventJson(stored), seq: row[4], agentId: row[5] };
 }
 
+/** Where an event stands: in the log, and in which chain. */
+export async function findPosition(
+  reader: Reader,
+  id: string,
+): Promise<{ seq: number; agentId: string | null; agentSeq: number } | undefined> {
+  const row = await reader.get<[number, string | null, number]>(
+    "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?",
+    [id],
+  );
+  return row && { seq: row[0], agentId: row[1], agentSeq: row[2] };
+}
+
 /** Events of one chain as the API shows them, newest first. Filters are answered by the index alone. */
 export async function listEvents(
   reader: Reader,

@@ -7,7 +7,7 @@ import type { JsonValue } from "../json.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
 import type { StoredSeal } from "../state/seals.ts";
-import type { OperationInputs, OperationName, Principal } from "../workspace/contract.ts";
+import type { OperationInputs, OperationName, Principal, WorkspaceEvent } from "../workspace/contract.ts";
 import type { Answer } from "../workspace/operation.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 
@@ -34,9 +34,16 @@ export interface OperationMessage {
   found?: JsonValue;
 }
 
+/** An event of the workspace itself on its way to the thread that appends it. */
+export interface EventMessage {
+  id: number;
+  workspaceId: string;
+  event: WorkspaceEvent;
+}
+
 /** To a workspace thread. */
 export type ToWriter =
-  | { kind: "operations"; operations: OperationMessage[] }
+  | { kind: "operations"; operations: (OperationMessage | EventMessage)[] }
   | { kind: "sweep"; workspaceIds: string[] }
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   | { kind: "close" };

@@ -15,6 +15,8 @@ import {
   type ProblemReply,
   type StreamReply,
   type WorkspaceClient,
+  type WorkspaceEvent,
+  type WorkspaceJournal,
 } from "../workspace/contract.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import type { ReplyMessage, ThreadOptions } from "./messages.ts";
@@ -43,10 +45,11 @@ export interface PoolLoad {
   readers: number;
 }
 
-export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
+export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[];
+  #ending = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -69,6 +72,16 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return toReply(result.answer as Exclude<ReplyMessage["answer"], { kind: "stream" }>, null);
   }
 
+  record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> {
+    return new Promise((resolve) => {
+      const writer = this.#writers[this.#shard(workspaceId)] as WriterThread;
+      const refused = writer.record(workspaceId, event, (reply) => {
+        resolve(typeof reply === "string" ? null : reply.auditId);
+      });
+      if (refused !== null) resolve(null);
+    });
+  }
+
   get load(): PoolLoad {
     const sum = (depths: number[]) => depths.reduce((total, depth) => total + depth, 0);
     return {
@@ -87,6 +100,12 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Keeps the cosignatures of a seal. */
   cosigned(workspaceId: string, size: number, note: string): void {
     this.#writers[this.#shard(workspaceId)]?.cosigned(workspaceId, size, note);
+  }
+
+  /** Ends the answers that do not end by themselves, and begins no more: what else is under way can finish. */
+  endLive(): void {
+    this.#ending = true;
+    for (const reader of this.#readers) reader?.endTails();
   }
 
   /** Finishes what was taken, then closes every file and thread. */
@@ -118,9 +137,12 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   #openStream(workspaceId: string, plan: StreamPlan, auditId: string): OperationReply {
     const reader = this.#reader(workspaceId);
-    if (reader.streamsExhausted) return { ...rejection("overloaded"), auditId };
+    const live = plan.kind === "tail";
+    if (this.#ending && live) return { ...rejection("stopped"), auditId };
+    if (reader.isExhausted(workspaceId, live)) return { ...rejection("overloaded"), auditId };
     const body = reader.stream(workspaceId, plan);
     const common = { kind: "stream", status: 200, auditId, body } as const;
+    if (plan.kind === "tail") return { ...common, contentType: "text/event-stream", live: true };
     if (plan.kind === "checkpoint") return { ...common, contentType: "application/json" };
     return { ...common, ...exportHeaders(plan, workspaceId) } satisfies StreamReply;
   }

@@ -10,6 +10,9 @@ import type { Rejection, ThreadEvents } from "./writer-thread.ts";
 /** Queries that may wait for one thread, and streams that may be open on it. */
 const MAX_QUERIES = 512;
 const MAX_STREAMS = 64;
+/** Live streams that may be open on one thread, and of one workspace. */
+const MAX_TAILS = 128;
+const MAX_TAILS_OF_WORKSPACE = 32;
 
 /** What a query came to. */
 export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
@@ -26,6 +29,8 @@ export class ReaderThread {
   #nextId = 1;
   readonly #queries = new Map<number, (result: QueryResult) => void>();
   readonly #streams = new Map<number, StreamSink>();
+  /** The workspaces of the streams that do not end by themselves. */
+  readonly #tails = new Map<number, string>();
   #state: "running" | "closing" | "closed" = "running";
   #closed: () => void = () => {};
 
@@ -60,14 +65,26 @@ export class ReaderThread {
     });
   }
 
-  /** True when no more streams may be opened just now. */
-  get streamsExhausted(): boolean {
-    return this.#state !== "running" || !this.#worker.alive || this.#streams.size >= MAX_STREAMS;
+  /** True when no more streams may be opened just now: live ones, or of the others. */
+  isExhausted(workspaceId: string, live: boolean): boolean {
+    if (this.#state !== "running" || !this.#worker.alive) return true;
+    if (!live) return this.#streams.size - this.#tails.size >= MAX_STREAMS;
+    const own = [...this.#tails.values()].filter((id) => id === workspaceId).length;
+    return this.#tails.size >= MAX_TAILS || own >= MAX_TAILS_OF_WORKSPACE;
+  }
+
+  /** Ends the streams that do not end by themselves. */
+  endTails(): void {
+    for (const id of [...this.#tails.keys()]) {
+      this.#post({ kind: "cancel", id });
+      this.#finish(id)?.end();
+    }
   }
 
   /** The bytes of a plan, read as the consumer asks for them. */
   stream(workspaceId: string, plan: StreamPlan): ReadableStream<Uint8Array> {
     const id = this.#nextId++;
+    if (plan.kind === "tail") this.#tails.set(id, workspaceId);
     let wake: () => void = () => {};
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -96,7 +113,7 @@ export class ReaderThread {
         });
       },
       cancel: () => {
-        this.#streams.delete(id);
+        this.#finish(id);
         this.#post({ kind: "cancel", id });
         wake();
       },
@@ -160,6 +177,7 @@ export class ReaderThread {
   #finish(id: number): StreamSink | undefined {
     const sink = this.#streams.get(id);
     this.#streams.delete(id);
+    this.#tails.delete(id);
     return sink;
   }
 

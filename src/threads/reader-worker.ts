@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { streamExport } from "../features/audit/export.ts";
+import { streamTail } from "../features/audit/live.ts";
 import { streamCheckpoint } from "../features/checkpoints/state.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
@@ -40,6 +41,8 @@ const indexes = new SearchIndexes(searchMemoryBytes);
 
 interface OpenStream {
   pieces: AsyncGenerator<string>;
+  /** Each piece is sent at once. */
+  live: boolean;
   connection: Connection;
 }
 const streams = new Map<number, OpenStream>();
@@ -108,7 +111,11 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
 function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
   try {
     const connection = openReader(workspaceId);
-    streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), connection });
+    streams.set(id, {
+      pieces: piecesOf(connection, workspaceId, plan),
+      live: plan.kind === "tail",
+      connection,
+    });
   } catch (error) {
     // Whoever waits for the stream must learn that nothing will come.
     post({ kind: "broken", id });
@@ -122,6 +129,8 @@ function piecesOf(connection: Connection, workspaceId: string, plan: StreamPlan)
       return streamExport(connection, plan, workspaceId);
     case "checkpoint":
       return streamCheckpoint(connection, plan);
+    case "tail":
+      return streamTail(connection, plan);
   }
 }
 
@@ -139,9 +148,14 @@ async function pull(id: number): Promise<void> {
         return;
       }
       text += piece.value;
+      if (stream.live) break;
     }
+    // Cancelled while it waited.
+    if (!streams.has(id)) return;
     sendChunk(id, text);
   } catch (error) {
+    // Cancelled while it waited: its connection is closed.
+    if (!streams.has(id)) return;
     closeStream(id);
     post({ kind: "broken", id });
     post({ kind: "failure", failure: reportFailure("a stream", error) });

@@ -1,5 +1,10 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
+
+import { isStoppable, refusingSuspended } from "../features/agents/guard.ts";
+import { listAgents, readAgentOverview, resumeAgent, suspendAgent } from "../features/agents/operations.ts";
+import { countActivityOver } from "../features/audit/activity.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/inspections.ts";
+import { streamAudit } from "../features/audit/live.ts";
 import { exportAudit, queryAudit, verifyAudit } from "../features/audit/operations.ts";
 import { giveReceipt, readAuditEvent } from "../features/audit/proofs.ts";
 import {
@@ -57,12 +62,18 @@ export const OPERATIONS: Operations = {
   "audit.read": readAuditEvent,
   "audit.receipt": giveReceipt,
   "audit.export": exportAudit,
+  "audit.stream": streamAudit,
+  "agent.suspend": suspendAgent,
+  "agent.resume": resumeAgent,
 };
 
 export const INQUIRIES = {
   "data.search": searchData,
   "audit.query": queryAudit,
   "audit.verify": verifyAudit,
+  "audit.activity": countActivityOver,
+  "agent.list": listAgents,
+  "agent.read": readAgentOverview,
 } as unknown as Inquiries;
 
 /** What reads and is not recorded. */
@@ -85,6 +96,11 @@ export function inspect(
 
 /** An operation with the types of its input worn off: the name was checked when it was called. */
 export function operationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
+  const operation = plainOperationOf(name, found);
+  return isStoppable(name) ? refusingSuspended(operation) : operation;
+}
+
+function plainOperationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
   if (isInspection(name)) throw new Error("an inspection is not recorded");
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;

@@ -12,9 +12,11 @@ import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
+import { recordingJob } from "../workspace/recording.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import {
+  type EventMessage,
   type FromWriter,
   type OperationMessage,
   type ReplyMessage,
@@ -126,17 +128,17 @@ async function handle(message: ToWriter): Promise<void> {
   }
 }
 
-async function runOperations(operations: readonly OperationMessage[]): Promise<void> {
+type Message = OperationMessage | EventMessage;
+
+async function runOperations(operations: readonly Message[]): Promise<void> {
   for (const [workspaceId, group] of Map.groupBy(operations, (operation) => operation.workspaceId)) {
     const settled = await runGroup(workspaceId, group);
-    const replies = settled.map(
-      (one, i): ReplyMessage => ({ id: (group[i] as OperationMessage).id, ...one }),
-    );
+    const replies = settled.map((one, i): ReplyMessage => ({ id: (group[i] as Message).id, ...one }));
     post({ kind: "replies", replies });
   }
 }
 
-async function runGroup(workspaceId: string, group: readonly OperationMessage[]): Promise<Settled[]> {
+async function runGroup(workspaceId: string, group: readonly Message[]): Promise<Settled[]> {
   let open: Open;
   try {
     open = await useWorkspace(workspaceId);
@@ -160,7 +162,9 @@ async function runGroup(workspaceId: string, group: readonly OperationMessage[])
 }
 
 /** The operation itself, behind what has to happen before it. */
-function jobsOf({ name, input, principal, found, workspaceId }: OperationMessage): Job[] {
+function jobsOf(message: Message): Job[] {
+  if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
+  const { name, input, principal, found, workspaceId } = message;
   const operation = operationOf(name, found);
   const job: Job = { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
   const before = expiryBefore(name, input, workspaceId);

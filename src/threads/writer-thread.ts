@@ -4,8 +4,9 @@
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
-import type { OperationRequest } from "../workspace/contract.ts";
+import type { OperationRequest, WorkspaceEvent } from "../workspace/contract.ts";
 import type {
+  EventMessage,
   FailureReport,
   FromWriter,
   OperationMessage,
@@ -80,13 +81,21 @@ export class WriterThread {
    * why it was not taken; `settle` is not called then.
    */
   submit(request: OperationRequest, found: JsonValue | undefined, settle: Settle): Rejection | null {
+    const { name, input, principal } = request;
+    const message = { workspaceId: principal.workspaceId, name, input, principal };
+    return this.#take(found === undefined ? message : { ...message, found }, settle);
+  }
+
+  /** Hands over an event of a workspace itself, in the way of {@link submit}. */
+  record(workspaceId: string, event: WorkspaceEvent, settle: Settle): Rejection | null {
+    return this.#take({ workspaceId, event }, settle);
+  }
+
+  #take(message: Omit<OperationMessage, "id"> | Omit<EventMessage, "id">, settle: Settle): Rejection | null {
     if (this.#state !== "running") return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
-    const { name, input, principal } = request;
-    const message: OperationMessage = { id, workspaceId: principal.workspaceId, name, input, principal };
-    if (found !== undefined) message.found = found;
-    const text = JSON.stringify(message);
+    const text = JSON.stringify({ id, ...message });
     this.#waitingCharacters += text.length;
     this.#waiting.push({ id, text, settle });
     this.#scheduleFlush();

@@ -76,6 +76,12 @@ export interface OperationInputs {
     window: TimeWindow;
     resume?: ExportResumption;
   };
+  "audit.stream": { scope: AuditScope; after?: string };
+  "audit.activity": { scope: AuditScope; window: TimeWindow; interval: "minute" | "hour" | "day" };
+  "agent.list": { prefix: string; page: Page };
+  "agent.read": { agentId: string };
+  "agent.suspend": { agentId: string; reason: string | null };
+  "agent.resume": { agentId: string; reason: string | null };
   "audit.seal": Record<never, never>;
   "audit.key": Record<never, never>;
   "audit.consistency": { from: number; to?: number };
@@ -84,7 +90,14 @@ export interface OperationInputs {
 /** The name of an operation that a client can ask for. */
 export type OperationName = keyof OperationInputs;
 
-const INQUIRY_NAMES = ["data.search", "audit.query", "audit.verify"] as const;
+const INQUIRY_NAMES = [
+  "data.search",
+  "audit.query",
+  "audit.verify",
+  "audit.activity",
+  "agent.list",
+  "agent.read",
+] as const;
 
 /** Operations that read first, on a reader thread, and are recorded with what was found. */
 export type InquiryName = (typeof INQUIRY_NAMES)[number];
@@ -113,6 +126,26 @@ export interface Principal {
   agents: readonly string[] | null;
 }
 
+/** What is recorded of a workspace itself on behalf of accounts, keys and members. */
+export const WORKSPACE_EVENTS = [
+  "key.create",
+  "key.revoke",
+  "key.rotate",
+  "member.invite",
+  "member.uninvite",
+  "member.join",
+  "member.change",
+  "member.remove",
+] as const;
+
+/** An event of the workspace itself (no agent), whose effect is in the control database. */
+export interface WorkspaceEvent {
+  operation: (typeof WORKSPACE_EVENTS)[number];
+  /** Who did it: `cli`, `usr_…` or `key_…`. */
+  actor: string;
+  details: JsonObject;
+}
+
 /** One operation on its way to the workspace that owns it. */
 export interface OperationRequest<N extends OperationName = OperationName> {
   name: N;
@@ -122,7 +155,9 @@ export interface OperationRequest<N extends OperationName = OperationName> {
 
 /** Error codes that an operation itself can answer with; `http` turns them into problem documents. */
 export type OperationProblem =
+  | "invalid_request"
   | "forbidden"
+  | "agent_suspended"
   | "agent_not_found"
   | "config_not_found"
   | "version_not_found"
@@ -179,6 +214,8 @@ export interface StreamReply {
   cursor?: string;
   auditId: string;
   body: ReadableStream<Uint8Array>;
+  /** It does not end by itself: whoever sends it on sees to it that it is still allowed. */
+  live?: true;
 }
 
 export type OperationReply = JsonReply | TextReply | ProblemReply | StreamReply;
@@ -189,4 +226,10 @@ export type OperationReply = JsonReply | TextReply | ProblemReply | StreamReply;
  */
 export interface WorkspaceClient {
   perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply>;
+}
+
+/** The workspace side as accounts, keys and members see it. */
+export interface WorkspaceJournal {
+  /** Appends to the workspace's own chain; answers the event's id, or null when it could not be written. */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<string | null>;
 }

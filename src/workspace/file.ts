@@ -2,6 +2,7 @@
 import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
+import agents from "../../sql/workspace/002-agents.sql" with { type: "text" };
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
@@ -13,7 +14,7 @@ import { migrate } from "../store/migrate.ts";
 import { appendEvent } from "./append.ts";
 
 /** In order; a released one never changes. */
-export const WORKSPACE_MIGRATIONS: readonly string[] = [firstSchema];
+export const WORKSPACE_MIGRATIONS: readonly string[] = [firstSchema, agents];
 
 /** What the genesis event binds. */
 export interface Genesis {

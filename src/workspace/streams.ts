@@ -18,6 +18,14 @@ export type StreamPlan =
       cursor: string;
     }
   | {
+      /** New events as they come. */
+      kind: "tail";
+      /** Null for everything in the workspace. */
+      agentId: string | null;
+      /** The last position that is not sent: `agent_seq` of an agent, else `seq`. */
+      after: number;
+    }
+  | {
       kind: "checkpoint";
       checkpointId: string;
       /** The members of the answer before `state`, as JSON text without the closing brace. */

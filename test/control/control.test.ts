@@ -30,6 +30,7 @@ const recorder: WorkspaceRecorder = {
   async record(_, event) {
     if (refuseRecords) throw new Failure("busy", "not now");
     recorded.push(event);
+    return "aud_01h455vb4pex5vsknk084sn02q";
   },
 };
 

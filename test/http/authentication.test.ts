@@ -116,7 +116,13 @@ const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
   "data.delete": { path: "/v1/data?agent_id=mine&key=k" },
   "data.delete_prefix": { path: "/v1/data/prefix?agent_id=mine&prefix=p" },
   "data.erase": { path: "/v1/data?agent_id=mine&key=k&erase=true" },
+  "agent.list": { path: "/v1/agents" },
+  "agent.read": { path: "/v1/agents/mine" },
+  "agent.suspend": { path: "/v1/agents/mine/suspend", body: { reason: "r" } },
+  "agent.resume": { path: "/v1/agents/mine/resume", body: {} },
   "audit.query": { path: "/v1/audit?agent_id=mine" },
+  "audit.stream": { path: "/v1/audit/stream?agent_id=mine" },
+  "audit.activity": { path: "/v1/audit/activity?agent_id=mine" },
   "audit.read": { path: "/v1/audit/aud_1" },
   "audit.receipt": { path: "/v1/audit/aud_1/receipt" },
   "audit.seal": { path: "/v1/audit/seal" },
@@ -130,11 +136,13 @@ const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "c
 
 const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
-  "limited-key": () => true,
+  "limited-key": (operation) => operation !== "agent.list",
   "agent-key": (operation) =>
     operation.startsWith("data.") || operation.startsWith("checkpoint.") || CONFIG_READS.includes(operation),
   "auditor-key": (operation) =>
-    operation.startsWith("audit.") || operation === "checkpoint.list" || CONFIG_READS.includes(operation),
+    operation.startsWith("audit.") ||
+    ["checkpoint.list", "agent.list", "agent.read"].includes(operation) ||
+    CONFIG_READS.includes(operation),
 };
 
 describe("scopes", () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { routes } from "../../src/http/app.ts";
+import { actions, routes } from "../../src/http/app.ts";
 import { assertMatchesOpenApi, document } from "./support/openapi.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";
 
@@ -36,6 +36,20 @@ test("every operation is documented with words, examples, errors and the key", (
     }
     const inPath = operation.parameters.filter((parameter: { in: string }) => parameter.in === "path");
     expect(inPath.length).toBe((route.path.match(/:/g) ?? []).length);
+  }
+});
+
+test("every route of accounts is documented with words, examples and errors", () => {
+  for (const action of actions) {
+    const path = action.path.replace(/:([a-z_]+)/g, "{$1}");
+    // biome-ignore lint/suspicious/noExplicitAny: the document has every form
+    const operation = document.paths[path]?.[action.method.toLowerCase()] as any;
+    expect(operation?.summary, `${action.method} ${path}`).toBeString();
+    expect(operation.responses[401] !== undefined || action.isPublic).toBe(true);
+    for (const status of [400, 403, 429, 500, 503]) expect(operation.responses[status]).toBeDefined();
+    if (action.body !== null) expect(action.body.parse(action.docs.requestExample ?? {})).toBeDefined();
+    const inPath = operation.parameters.filter((parameter: { in: string }) => parameter.in === "path");
+    expect(inPath.length).toBe((path.match(/\{/g) ?? []).length);
   }
 });
 

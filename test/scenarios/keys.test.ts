@@ -56,6 +56,8 @@ function requestTo(route: { method: string; path: string; operation: string }, a
     "data.delete": { ...about, key: "k" },
     "data.delete_prefix": { ...about, prefix: "zzz" },
     "audit.query": about,
+    "audit.stream": about,
+    "audit.activity": about,
     "audit.consistency": { from: "0" },
   };
   const body = bodies[route.operation];
@@ -70,7 +72,14 @@ function requestTo(route: { method: string; path: string; operation: string }, a
 /** Sends, and answers the code of the problem, or the status; tells whether the trail grew. */
 async function outcome(client: Client, sent: Parameters<Client["send"]>[0]) {
   const before = workspace.view.head;
-  const { status, json } = await client.send(sent);
+  const response = await client.open(sent);
+  // A live stream does not end by itself: its status is enough.
+  const isLive = response.headers.get("content-type") === "text/event-stream";
+  if (isLive) await response.body?.cancel();
+  const { status } = response;
+  const text = isLive ? "" : await response.text();
+  const isJson = /^application\/(problem\+)?json/.test(response.headers.get("content-type") ?? "");
+  const json = isJson && text !== "" ? JSON.parse(text) : null;
   return { status, code: json?.code, recorded: workspace.view.head - before };
 }
 
@@ -81,7 +90,8 @@ const ORDERED = [...routes].sort(
 const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] as const);
 
 const AGENT_SCOPE = /^(data\.|checkpoint\.|config\.(read|list_versions|read_version)$)/;
-const AUDITOR_SCOPE = /^(audit\.|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
+const AUDITOR_SCOPE =
+  /^(audit\.|agent\.(list|read)$|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
 
 test("every operation has one route", () => {
   expect(new Set(routes.map(({ operation }) => operation)).size).toBe(routes.length);
@@ -132,6 +142,8 @@ describe.each(BY_NAME)("%s", (_name, route) => {
 
   test("whoever may, is answered and recorded", async () => {
     const allowed = (["agent", "auditor", "limited", "full"] as const).filter((name) => {
+      // The list is of all agents.
+      if (name === "limited" && route.operation === "agent.list") return false;
       if (name === "agent") return AGENT_SCOPE.test(route.operation);
       return name !== "auditor" || AUDITOR_SCOPE.test(route.operation);
     });

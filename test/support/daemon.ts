@@ -51,6 +51,18 @@ export class TestDaemon implements AsyncDisposable {
     return this.#daemon.url;
   }
 
+  /** The page and the one-time token that the start printed; null when there was an account. */
+  get signUpUrl(): string | null {
+    return this.#daemon.signUpUrl;
+  }
+
+  /** A look into the file of a workspace that was made over HTTP. */
+  viewOf(workspaceId: string): WorkspaceView {
+    const view = new WorkspaceView(join(this.dataDir, "workspaces", `${workspaceId}.db`));
+    this.#views.push(view);
+    return view;
+  }
+
   get dataDir(): string {
     return this.#daemon.dataDir;
   }

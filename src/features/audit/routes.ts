@@ -1,4 +1,5 @@
 /** The HTTP face of the audit trail. */
+import { Type as t } from "@sinclair/typebox";
 import { pageOf } from "../../http/page.ts";
 import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
@@ -7,6 +8,8 @@ import { parseTimestamp } from "../../http/timestamp.ts";
 import type { AuditScope, ExportResumption, Principal, TimeWindow } from "../../workspace/contract.ts";
 import { decodeExportCursor, type ExportFilters } from "./export-cursor.ts";
 import {
+  Activity,
+  ActivityQuery,
   AUDIT_OPERATIONS,
   AuditEvent,
   AuditEventList,
@@ -19,6 +22,7 @@ import {
   Receipt,
   Seal,
   SealingKey,
+  StreamQuery,
   Verification,
   VerifyBody,
 } from "./schema.ts";
@@ -208,4 +212,69 @@ const exportTrail = route({
   },
 });
 
-export const auditRoutes = [query, seal, key, consistency, read, receipt, verify, exportTrail];
+const EVENT_ID = /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** Where a live stream goes on, when its client says so. */
+function resumption(headers: Headers): { after?: string } {
+  const after = headers.get("last-event-id");
+  if (after === null || after === "") return {};
+  if (EVENT_ID.test(after)) return { after };
+  throw invalid(
+    "Last-Event-ID is no event's id. Send the last id that the stream sent, or none.",
+    "Last-Event-ID",
+  );
+}
+
+const stream = route({
+  operation: "audit.stream",
+  method: "GET",
+  path: "/v1/audit/stream",
+  query: StreamQuery,
+  input: ({ query: asked, headers, principal }) => ({
+    scope: scopeOf(asked, principal),
+    ...resumption(headers),
+  }),
+  docs: {
+    summary: "Follow the audit trail live",
+    description:
+      "Server-sent events, within a second of their commit: an agent's, or with `scope=workspace` everything. Each message's `id` is the event's; send the last one as `Last-Event-ID` to go on behind it without a gap. A comment line comes at least every 15 seconds. It ends with the key or session, and when the client does not read for 30 seconds.",
+    response: {
+      description: "The events, one message each, as `GET /v1/audit/{id}` shows them.",
+      schema: t.String(),
+      mediaType: "text/event-stream",
+    },
+    problems: ["audit_event_not_found"],
+    headers: { "Last-Event-ID": "The last event that was received, to go on behind it." },
+  },
+});
+
+const activity = route({
+  operation: "audit.activity",
+  method: "GET",
+  path: "/v1/audit/activity",
+  query: ActivityQuery,
+  input: ({ query: asked, principal }) => ({
+    scope: scopeOf(asked, principal),
+    window: windowOf(asked),
+    interval: asked.interval ?? "hour",
+  }),
+  docs: {
+    summary: "Count events over time",
+    description:
+      "How many events there were in each interval, and how many were refused: of an agent, or with `scope=workspace` of everything. `start_time` (24 intervals ago) and `end_time` (now) are widened to whole intervals in UTC, at most 750 of them.",
+    response: { description: "The counts.", schema: Activity },
+  },
+});
+
+export const auditRoutes = [
+  stream,
+  activity,
+  query,
+  seal,
+  key,
+  consistency,
+  read,
+  receipt,
+  verify,
+  exportTrail,
+];

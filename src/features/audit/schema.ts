@@ -2,16 +2,10 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
-import type { InspectionName, OperationName } from "../../workspace/contract.ts";
+import { type InspectionName, type OperationName, WORKSPACE_EVENTS } from "../../workspace/contract.ts";
 
 /** What happens without a client that asks for it, or outside /v1. */
-const OTHER_OPERATIONS = [
-  "data.expire",
-  "workspace.create",
-  "key.create",
-  "key.revoke",
-  "seal.rotate_key",
-] as const;
+const OTHER_OPERATIONS = ["data.expire", "workspace.create", "seal.rotate_key", ...WORKSPACE_EVENTS] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
 const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = {
@@ -38,6 +32,12 @@ const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = 
   "audit.receipt": true,
   "audit.verify": true,
   "audit.export": true,
+  "audit.stream": true,
+  "audit.activity": true,
+  "agent.list": true,
+  "agent.read": true,
+  "agent.suspend": true,
+  "agent.resume": true,
 };
 
 /** Every operation name that an event can have. */
@@ -107,6 +107,55 @@ export const ConsistencyQuery = t.Object(
     ),
   },
   closed,
+);
+
+export const StreamQuery = t.Object({ agent_id: OptionalAgentId, scope: t.Optional(Scope) }, closed);
+
+export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
+
+export const ActivityQuery = t.Object(
+  {
+    agent_id: OptionalAgentId,
+    scope: t.Optional(Scope),
+    interval: t.Optional(
+      t.Unsafe<(typeof ACTIVITY_INTERVALS)[number]>(
+        t.Union(
+          ACTIVITY_INTERVALS.map((interval) => t.Literal(interval)),
+          { default: "hour", description: `The length of an interval: ${ACTIVITY_INTERVALS.join(", ")}.` },
+        ),
+      ),
+    ),
+    ...window,
+  },
+  closed,
+);
+
+export const Activity = component(
+  "Activity",
+  t.Object(
+    {
+      interval: t.String({ enum: [...ACTIVITY_INTERVALS] }),
+      start_time: Time,
+      end_time: Time,
+      data: t.Array(
+        t.Object(
+          {
+            start_time: Time,
+            events: Count,
+            allowed: t.Unsafe({
+              type: ["integer", "null"],
+              minimum: 0,
+              description: "Writes that were allowed; null when the window holds too much to count them.",
+            }),
+            blocked: t.Integer({ minimum: 0, description: "Refused by a policy." }),
+            denied: t.Integer({ minimum: 0, description: "Refused since the agent was suspended." }),
+          },
+          closed,
+        ),
+      ),
+    },
+    { ...closed, description: "Every interval of the window, oldest first, in UTC." },
+  ),
 );
 
 export const VerifyBody = t.Object({ agent_id: OptionalAgentId, scope: t.Optional(Scope) }, closed);

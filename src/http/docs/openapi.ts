@@ -2,13 +2,15 @@
 import { swagger } from "@elysiajs/swagger";
 import type { TObject } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Action } from "../../account/action.ts";
 import type { JsonObject } from "../../json.ts";
 import { isInspection } from "../../workspace/contract.ts";
 import type { Route } from "../route.ts";
 import { scopesOf } from "../scopes.ts";
+import { SESSION_COOKIE } from "../session-cookie.ts";
 import { componentSchemas } from "../shapes.ts";
 import { OPENAPI_PATH } from "./page.ts";
-import { problemResponses, responsesOf } from "./responses.ts";
+import { actionResponses, problemResponses, responsesOf } from "./responses.ts";
 
 const DOCUMENTATION = {
   // JSON Schema 2020-12, which is what the schemas are.
@@ -23,13 +25,17 @@ const DOCUMENTATION = {
   },
   servers: [{ url: "/" }],
   tags: [
+    { name: "Agents", description: "All agents at a glance, and the switch that suspends one." },
     { name: "Config", description: "Versioned configs. Their `policies` are enforced." },
     { name: "Checkpoints", description: "Snapshots of an agent's state." },
     { name: "Data", description: "Governed key-value data." },
     { name: "Audit", description: "The hash-chained trail of every operation." },
+    { name: "Account", description: "Signing up and in, sessions, passwords, second factors. For people." },
+    { name: "Workspaces", description: "One's workspaces, their members, and invitations. For people." },
+    { name: "Keys", description: "API keys of a workspace. For people." },
     { name: "Service", description: "Probes. They need no key." },
   ],
-  security: [{ ApiKey: [] }],
+  security: [{ ApiKey: [] }, { Session: [], Workspace: [] }],
 };
 
 const API_KEY = {
@@ -40,27 +46,49 @@ const API_KEY = {
     "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
 };
 
+const SESSION = {
+  type: "apiKey",
+  in: "cookie",
+  name: SESSION_COOKIE,
+  description:
+    "A person's session. Requests other than GET need an Origin of this very server, which a browser sends by itself.",
+};
+
+const WORKSPACE = {
+  type: "apiKey",
+  in: "header",
+  name: "X-Workspace-Id",
+  description: "With a session: which of one's workspaces is meant. No secret.",
+};
+
 const TAGS: Readonly<Record<string, string>> = {
   config: "Config",
   checkpoint: "Checkpoints",
   data: "Data",
   audit: "Audit",
+  agent: "Agents",
 };
 
 /** Makes the document's JSON text. Slow: call it once. */
-export async function openApiJson(routes: readonly Route[]): Promise<string> {
+export async function openApiJson(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
   // This application never listens: it holds the documented routes for the plugin to read.
   const documented = new Elysia().use(
     swagger({
       specPath: OPENAPI_PATH,
       documentation: {
         ...DOCUMENTATION,
-        components: { schemas: componentSchemas(), securitySchemes: { ApiKey: API_KEY } },
+        components: {
+          schemas: componentSchemas(),
+          securitySchemes: { ApiKey: API_KEY, Session: SESSION, Workspace: WORKSPACE },
+        },
       } as never,
     }),
   );
   for (const route of routes) {
     documented.route(route.method, route.path, () => "", { detail: describe(route) as never });
+  }
+  for (const action of actions) {
+    documented.route(action.method, action.path, () => "", { detail: describeAction(action) as never });
   }
   for (const [path, detail] of Object.entries(PROBES))
     documented.get(path, () => "", { detail: detail as never });
@@ -76,7 +104,7 @@ function describe(route: Route): JsonObject {
     : `Recorded as \`${route.operation}\`${variant}.`;
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
   return {
-    operationId: route.operation.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase()),
+    operationId: camelCase(route.operation),
     tags: [TAGS[route.operation.split(".")[0] as string] as string],
     summary,
     description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
@@ -86,6 +114,23 @@ function describe(route: Route): JsonObject {
   };
 }
 
+function describeAction(action: Action): JsonObject {
+  const { tag, summary, description } = action.docs;
+  return {
+    operationId: camelCase(`account.${action.name}`),
+    tags: [tag],
+    summary,
+    description,
+    security: action.isPublic ? [] : [{ Session: [] }],
+    parameters: pathParameters(action.path),
+    ...requestBodyOf(action),
+    responses: actionResponses(action),
+  };
+}
+
+const camelCase = (name: string): string =>
+  name.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase());
+
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   agent_id: {
     description: "The agent's id.",
@@ -94,15 +139,23 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   },
   version: { description: "A config version.", schema: { type: "string" }, example: "v3" },
   id: { description: "The identifier.", schema: { type: "string" } },
+  workspace_id: { description: "A workspace of yours.", schema: { type: "string" } },
+  account_id: { description: "A member's account.", schema: { type: "string" } },
+  invitation_id: { description: "An invitation.", schema: { type: "string" } },
+  key_id: { description: "A key's id, not the key.", schema: { type: "string" } },
 };
 
-function parametersOf(route: Route): JsonObject[] {
-  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => ({
+function pathParameters(path: string): JsonObject[] {
+  return [...path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
     ...PATH_PARAMETERS[name],
   }));
+}
+
+function parametersOf(route: Route): JsonObject[] {
+  const inPath = pathParameters(route.path);
   const inHeader = Object.entries(route.docs.headers ?? {}).map(([name, description]) => ({
     name,
     in: "header",
@@ -123,7 +176,7 @@ function queryParameters(schema: TObject | null): JsonObject[] {
   }));
 }
 
-function requestBodyOf(route: Route): JsonObject {
+function requestBodyOf(route: Pick<Route, "bodySchema" | "bodyOptional" | "docs"> | Action): JsonObject {
   if (route.bodySchema === null) return {};
   const example = route.docs.requestExample;
   return {

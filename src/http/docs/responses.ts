@@ -1,6 +1,7 @@
 /** How the documentation describes answers: the good one of each route, and every error. */
 
 import { type TSchema, Type as t } from "@sinclair/typebox";
+import type { Action } from "../../account/action.ts";
 import type { JsonObject } from "../../json.ts";
 import { isInspection } from "../../workspace/contract.ts";
 import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../problem.ts";
@@ -88,6 +89,38 @@ export function responsesOf(route: Route): JsonObject {
       ? {}
       : { 304: { description: "The entity tag still holds.", headers: { ...HEADERS, ...ETAG_HEADER } } };
   return { [status]: good, ...notModified, ...problemResponses(problemsOf(route)) };
+}
+
+/** What any request under `/account` can be answered with. */
+const ALWAYS_OF_ACTIONS: readonly ProblemCode[] = [
+  "invalid_request",
+  "forbidden",
+  "https_required",
+  "rate_limited",
+  "internal",
+  "unavailable",
+];
+
+/** The `responses` of the documentation of a route of `/account`. */
+export function actionResponses({ docs, body, isPublic }: Action): JsonObject {
+  const problems: ProblemCode[] = [
+    ...(docs.problems ?? []),
+    ...ALWAYS_OF_ACTIONS,
+    ...(isPublic ? [] : (["unauthenticated"] as const)),
+    ...(body === null ? [] : WITH_BODY),
+  ];
+  const { response } = docs;
+  const good: JsonObject =
+    response === undefined
+      ? { 204: { description: "Done.", headers: HEADERS } }
+      : {
+          [docs.status ?? 200]: {
+            description: response.description,
+            headers: HEADERS,
+            content: { "application/json": mediaType(response.schema, undefined) },
+          },
+        };
+  return { ...good, ...problemResponses(problems) };
 }
 
 function problemsOf(route: Route): ProblemCode[] {

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { routes } from "../../../src/http/app.ts";
+import { actions, routes } from "../../../src/http/app.ts";
 import { openApiJson } from "../../../src/http/docs/openapi.ts";
 
 interface Document {
@@ -13,7 +13,7 @@ interface ResponseDoc {
   content?: Record<string, { schema: object }>;
 }
 
-export const document = JSON.parse(await openApiJson(routes)) as Document;
+export const document = JSON.parse(await openApiJson(routes, actions)) as Document;
 
 const DOCUMENT_ID = "urn:governd:openapi";
 const ajv = new Ajv2020({ strict: false, allErrors: true });

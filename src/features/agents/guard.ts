@@ -1,0 +1,37 @@
+/** The data and the checkpoints of a suspended agent are out of everybody's reach. */
+import type { AgentState } from "../../state/agents.ts";
+import { findCheckpoint } from "../../state/checkpoints.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { OperationInputs, OperationName } from "../../workspace/contract.ts";
+import { type Context, knownAgent, type Operation, requireAgentAllowed } from "../../workspace/operation.ts";
+
+const SUSPENDED =
+  "The agent is suspended: its data and checkpoints are out of reach. An operator ends that with POST /v1/agents/{agent_id}/resume.";
+
+type Input = OperationInputs[OperationName];
+
+/** The operations that a suspension stops. */
+export const isStoppable = (name: OperationName): boolean =>
+  name.startsWith("data.") || name.startsWith("checkpoint.");
+
+/** The operation for agents that are not suspended; for others a refusal, which is recorded. */
+export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
+  return async (tx, context, input) => {
+    const agent = await subjectOf(tx, context, input);
+    if (agent === null || !agent.suspended) return operation(tx, context, input);
+    requireAgentAllowed(context.principal, agent.agentId);
+    return {
+      agent,
+      result: "denied",
+      details: "checkpointId" in input ? { checkpoint_id: input.checkpointId } : {},
+      answer: { kind: "problem", code: "agent_suspended", detail: SUSPENDED },
+    };
+  };
+}
+
+async function subjectOf(tx: Reader, context: Context, input: Input): Promise<AgentState | null> {
+  if ("agentId" in input) return knownAgent(tx, context, input.agentId);
+  if (!("checkpointId" in input)) return null;
+  const checkpoint = await findCheckpoint(tx, input.checkpointId);
+  return checkpoint === undefined ? null : context.agents.findByFirstSeq(tx, checkpoint.agent);
+}

@@ -1,0 +1,74 @@
+/** The HTTP face of agents as such. */
+import { pageOf } from "../../http/page.ts";
+import { route } from "../../http/route.ts";
+import { checkWorkspaceWide } from "../../http/scopes.ts";
+import { AgentList, AgentShape, AgentsQuery, SwitchBody } from "./schema.ts";
+
+const list = route({
+  operation: "agent.list",
+  method: "GET",
+  path: "/v1/agents",
+  query: AgentsQuery,
+  input: ({ query, principal }) => {
+    checkWorkspaceWide(principal);
+    const filters = { prefix: query.prefix ?? "" };
+    return { ...filters, page: pageOf("agent.list", filters, query) };
+  },
+  docs: {
+    summary: "List agents",
+    description:
+      "Every agent that ever began, by id: what it holds, what it did, which policies are in force.",
+    response: { description: "One page of agents.", schema: AgentList },
+  },
+});
+
+const read = route({
+  operation: "agent.read",
+  method: "GET",
+  path: "/v1/agents/:agent_id",
+  unfindable: "agent_not_found",
+  input: ({ params }) => ({ agentId: params.agent_id }),
+  docs: {
+    summary: "Read one agent",
+    description: "One agent as the list shows it.",
+    response: { description: "The agent.", schema: AgentShape },
+    problems: ["agent_not_found"],
+  },
+});
+
+const suspend = route({
+  operation: "agent.suspend",
+  method: "POST",
+  path: "/v1/agents/:agent_id/suspend",
+  body: SwitchBody,
+  bodyOptional: true,
+  unfindable: "agent_not_found",
+  input: ({ params, body }) => ({ agentId: params.agent_id, reason: body.reason ?? null }),
+  docs: {
+    summary: "Suspend an agent",
+    description:
+      "From now on its data and checkpoint operations answer everybody 403 `agent_suspended`, and are recorded as `denied`. Its config and its trail can still be read and changed.",
+    response: { description: "The agent.", schema: AgentShape },
+    problems: ["agent_not_found"],
+    requestExample: { reason: "It writes card numbers." },
+  },
+});
+
+const resume = route({
+  operation: "agent.resume",
+  method: "POST",
+  path: "/v1/agents/:agent_id/resume",
+  body: SwitchBody,
+  bodyOptional: true,
+  unfindable: "agent_not_found",
+  input: ({ params, body }) => ({ agentId: params.agent_id, reason: body.reason ?? null }),
+  docs: {
+    summary: "Resume an agent",
+    description: "Ends a suspension.",
+    response: { description: "The agent.", schema: AgentShape },
+    problems: ["agent_not_found"],
+    requestExample: { reason: "Fixed in release 4.2." },
+  },
+});
+
+export const agentRoutes = [list, read, suspend, resume];

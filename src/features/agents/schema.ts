@@ -1,0 +1,32 @@
+/** The shapes of agents, in the words of the API. */
+import { Type as t } from "@sinclair/typebox";
+import { AgentId, Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
+import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+
+export const AgentsQuery = t.Object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS }, closed);
+
+export const SwitchBody = t.Object({ reason: t.Optional(Label) }, closed);
+
+export const AgentShape = component(
+  "Agent",
+  t.Object(
+    {
+      agent_id: AgentId,
+      state: t.String({ enum: ["active", "suspended"] }),
+      entries: Count,
+      checkpoints: Count,
+      events: t.Integer({ minimum: 1, description: "The length of its chain." }),
+      config_version: nullable(t.String({ pattern: "^v[1-9][0-9]*$" })),
+      policies: t.Object({}, { additionalProperties: true, description: "Those in force." }),
+      first_activity_at: Time,
+      last_activity_at: Time,
+      blocked_24h: t.Integer({ minimum: 0, description: "Blocked by a policy in the last 24 hours." }),
+      suspended_at: nullable(Time),
+      suspended_by: nullable(t.String()),
+      suspended_reason: nullable(t.String()),
+    },
+    closed,
+  ),
+);
+
+export const AgentList = component("AgentList", listOf(AgentShape));

@@ -1,0 +1,90 @@
+/** Following the trail live: the operation that begins it, and the messages on a reader thread. */
+import { presentEventJson } from "../../log/present.ts";
+import type { StoredEvent } from "../../log/rows.ts";
+import { findPosition, scanChain, scanLog } from "../../state/events.ts";
+import type { Reader } from "../../store/transaction.ts";
+import {
+  answered,
+  knownAgent,
+  notFound,
+  type Operation,
+  requireAgentAllowed,
+} from "../../workspace/operation.ts";
+import type { StreamPlan } from "../../workspace/streams.ts";
+
+type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
+
+/** How often a stream looks for what is new; an event is sent so much after its commit at the latest. */
+const LOOK_EVERY_MS = 250;
+/** The longest silence: intermediaries close connections that say nothing. */
+const HEARTBEAT_MS = 15_000;
+/** What a client waits before it connects again, ms. */
+const RETRY_MS = 2_000;
+/** Events read at once. */
+const EVENTS_AT_ONCE = 100;
+
+const NO_EVENT =
+  "There is no such event in this trail to go on behind. Leave Last-Event-ID out to follow from now on.";
+
+export const streamAudit: Operation<"audit.stream"> = async (tx, context, { scope, after }) => {
+  const agentId = "agentId" in scope ? scope.agentId : null;
+  const agent = agentId === null ? null : await knownAgent(tx, context, agentId);
+  const asked = agentId === null ? { scope: "workspace" } : agent === null ? { agent_id: agentId } : {};
+  const resumed = after === undefined ? {} : { after };
+  // Its own event comes before the first that is sent; resumed, nothing is left out.
+  let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
+  if (after !== undefined) {
+    const found = await findPosition(tx, after);
+    if (found === undefined || (agentId !== null && found.agentId !== agentId)) {
+      return notFound(agent, null, "audit_event_not_found", NO_EVENT, { ...asked, ...resumed });
+    }
+    requireAgentAllowed(context.principal, found.agentId);
+    position = agentId === null ? found.seq : found.agentSeq;
+  }
+  return {
+    ...answered(agent, { ...asked, ...resumed }, ""),
+    answer: { kind: "stream", plan: { kind: "tail", agentId, after: position } },
+  };
+};
+
+/** The messages of a live stream, each piece to be sent at once. It never ends. */
+export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerator<string> {
+  yield `retry: ${RETRY_MS}\n\n`;
+  let { after } = plan;
+  let version = -1;
+  let silentMs = 0;
+  for (;;) {
+    // Read before the events are: a commit in between shows as yet another version.
+    const [found] = (await reader.get<[number]>("PRAGMA data_version")) ?? [0];
+    if (found !== version) {
+      version = found;
+      for (;;) {
+        const page = await nextEvents(reader, plan.agentId, after);
+        if (page.length === 0) break;
+        silentMs = 0;
+        after += page.length;
+        yield page.map(message).join("");
+        if (page.length < EVENTS_AT_ONCE) break;
+      }
+    } else if (silentMs >= HEARTBEAT_MS) {
+      silentMs = 0;
+      yield ": still here\n\n";
+    }
+    await Bun.sleep(LOOK_EVERY_MS);
+    silentMs += LOOK_EVERY_MS;
+  }
+}
+
+/** Positions have no gaps, neither in the log nor in a chain. */
+function nextEvents(reader: Reader, agentId: string | null, after: number): Promise<StoredEvent[]> {
+  const range = { beforeSeq: Number.MAX_SAFE_INTEGER, limit: EVENTS_AT_ONCE };
+  return agentId === null
+    ? scanLog(reader, { ...range, fromSeq: after + 1 })
+    : scanChain(reader, { ...range, agentId, fromAgentSeq: after + 1 });
+}
+
+/** One event as a message (WHATWG HTML section 9.2). Its JSON is one line. */
+function message(stored: StoredEvent): string {
+  const json = presentEventJson(stored);
+  return `id: ${JSON.parse(json).id}\nevent: audit\ndata: ${json}\n\n`;
+}

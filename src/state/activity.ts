@@ -1,0 +1,148 @@
+/**
+ * How many events there were in each interval of time, without counting them: positions have no gaps, so
+ * the number between two moments is the difference of the positions at these moments, each found by
+ * halving. Where the clock once stepped back, an interval's border is one of those that it could be.
+ */
+import type { Reader } from "../store/transaction.ts";
+import type { SqlValue } from "../store/values.ts";
+
+/** Refused operations that are looked at, at most. */
+const MAX_COUNTED = 1_000_000;
+/** Allowed writes are counted one by one, in windows of at most so many events of so many agents. */
+const MAX_SCANNED = 250_000;
+const MAX_AGENTS = 2_000;
+
+/** The length of an interval, and how much of a timestamp names one. */
+export const INTERVALS = {
+  minute: { ms: 60_000, characters: "2026-01-31T08:00".length },
+  hour: { ms: 3_600_000, characters: "2026-01-31T08".length },
+  day: { ms: 86_400_000, characters: "2026-01-31".length },
+} as const;
+
+export type Interval = keyof typeof INTERVALS;
+
+export interface ActivityWindow {
+  /** Null for the whole workspace. */
+  agentId: string | null;
+  interval: Interval;
+  /** Both at the start of an interval. */
+  startMs: number;
+  endMs: number;
+}
+
+export interface IntervalActivity {
+  startMs: number;
+  events: number;
+  /** Writes that were allowed; null where there is too much to count. */
+  allowed: number | null;
+  blocked: number;
+  denied: number;
+}
+
+/** Every interval of a window, oldest first. */
+export async function countActivity(reader: Reader, window: ActivityWindow): Promise<IntervalActivity[]> {
+  const { ms, characters } = INTERVALS[window.interval];
+  const refused = await countRefused(reader, window, characters);
+  const end = await endOf(reader, window.agentId);
+  const { startMs: atStart, endMs: atEnd } = window;
+  const first = await firstAt(reader, window, { low: 0, high: end, atMs: atStart });
+  const last = await firstAt(reader, window, { low: first, high: end, atMs: atEnd });
+  const allowed = last - first > MAX_SCANNED ? null : await countAllowed(reader, window, characters);
+  const activity: IntervalActivity[] = [];
+  let from = first;
+  for (let startMs = window.startMs; startMs < window.endMs; startMs += ms) {
+    const to = await firstAt(reader, window, { low: from, high: end, atMs: startMs + ms });
+    const name = new Date(startMs).toISOString().slice(0, characters);
+    activity.push({
+      startMs,
+      events: to - from,
+      allowed: allowed === null ? null : (allowed.get(name) ?? 0),
+      blocked: refused.get(`${name} blocked`) ?? 0,
+      denied: refused.get(`${name} denied`) ?? 0,
+    });
+    from = to;
+  }
+  return activity;
+}
+
+/** Allowed writes by interval, agent by agent, each from an index alone; null when there are too many agents. */
+async function countAllowed(
+  reader: Reader,
+  window: ActivityWindow,
+  characters: number,
+): Promise<Map<string, number> | null> {
+  const agents =
+    window.agentId === null
+      ? await reader.all<[string]>(
+          `SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`,
+        )
+      : [[window.agentId] as [string]];
+  if (agents.length > MAX_AGENTS) return null;
+  const counts = new Map<string, number>();
+  for (const [agentId] of agents) {
+    const own = { ...window, agentId };
+    const end = await endOf(reader, agentId);
+    const from = await firstAt(reader, own, { low: 0, high: end, atMs: window.startMs });
+    if (from === end) continue;
+    const rows = await reader.all<[string, number]>(
+      `SELECT substr(timestamp, 1, ${characters}), count(*) FROM events
+       WHERE agent_id = ? AND agent_seq > ? AND operation = 'data.write' AND result = 'allowed' AND timestamp < ?
+       GROUP BY 1`,
+      [agentId, from, new Date(window.endMs).toISOString()],
+    );
+    for (const [name, count] of rows) counts.set(name, (counts.get(name) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** How many events there are: of the workspace, or of an agent. */
+async function endOf(reader: Reader, agentId: string | null): Promise<number> {
+  const row =
+    agentId === null
+      ? await reader.get<[number]>("SELECT seq + 1 FROM head")
+      : await reader.get<[number]>("SELECT head_seq FROM agents WHERE agent_id = ?", [agentId]);
+  return row?.[0] ?? 0;
+}
+
+/** The first event from `low` on, before `high`, that is not before a moment; `high` if there is none. */
+async function firstAt(
+  reader: Reader,
+  { agentId }: ActivityWindow,
+  range: { low: number; high: number; atMs: number },
+): Promise<number> {
+  const at = new Date(range.atMs).toISOString();
+  let { low, high } = range;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row =
+      agentId === null
+        ? await reader.get<[string]>("SELECT timestamp FROM events WHERE seq = ?", [middle])
+        : await reader.get<[string]>("SELECT timestamp FROM events WHERE agent_id = ? AND agent_seq = ?", [
+            agentId,
+            middle + 1,
+          ]);
+    if (row === undefined) throw new Error("an event of the log is missing");
+    if (row[0] < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+async function countRefused(
+  reader: Reader,
+  { agentId, startMs, endMs }: ActivityWindow,
+  characters: number,
+): Promise<Map<string, number>> {
+  const parameters: SqlValue[] = [new Date(startMs).toISOString(), new Date(endMs).toISOString()];
+  if (agentId !== null) parameters.push(agentId);
+  const rows = await reader.all<[string, string, number]>(
+    `SELECT substr(timestamp, 1, ${characters}), result, count(*) FROM (
+       SELECT timestamp, result FROM events
+       WHERE result IN ('blocked', 'denied') AND timestamp >= ? AND timestamp < ?
+         ${agentId === null ? "" : "AND agent_id = ?"}
+       LIMIT ${MAX_COUNTED}
+     ) GROUP BY 1, 2`,
+    parameters,
+  );
+  return new Map(rows.map(([name, result, count]) => [`${name} ${result}`, count]));
+}

@@ -1,0 +1,26 @@
+/** Whether an agent is suspended: the log alone says so. */
+import type { Reader } from "../store/transaction.ts";
+
+/** The suspension in force. */
+export interface Suspension {
+  at: string;
+  by: string;
+  reason: string | null;
+}
+
+type Row = [operation: string, timestamp: string, actor: string, details: string | null];
+
+/** The suspension of an agent, or null when it is not suspended. */
+export async function findSuspension(reader: Reader, agentId: string | null): Promise<Suspension | null> {
+  if (agentId === null) return null;
+  const row = await reader.get<Row>(
+    `SELECT operation, timestamp, body ->> '$.actor', details FROM events
+     WHERE agent_id = ? AND operation IN ('agent.suspend', 'agent.resume')
+     ORDER BY agent_seq DESC LIMIT 1`,
+    [agentId],
+  );
+  if (row === undefined || row[0] !== "agent.suspend") return null;
+  const [, at, by, details] = row;
+  const reason: unknown = details === null ? null : JSON.parse(details).reason;
+  return { at, by, reason: typeof reason === "string" ? reason : null };
+}

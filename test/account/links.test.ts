@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { governd } from "../cli/governd.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import { PROCESS_TEST_MS } from "../temporary.ts";
+import { Browser, PASSWORD, signUp, tokenOf } from "./browser.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await TestDaemon.start({ flags: { signup: "closed" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+interface Printed {
+  kind: string;
+  url: string;
+  token: string;
+}
+
+const link = async (...words: string[]): Promise<Printed> => {
+  const printed = await governd(["account", "link", ...words, "--json", "--data-dir", daemon.dataDir]);
+  expect({ code: printed.code, err: printed.err }).toEqual({ code: 0, err: "" });
+  return printed.json<Printed>();
+};
+
+test("for another account, beside a running daemon that takes no sign-ups", async () => {
+  const { kind, url, token } = await link();
+  expect(kind).toBe("setup");
+  expect(url).toBe(`https://127.0.0.1:8443/sign-up#token=${token}`);
+  // The one that the start printed still works as well.
+  const one = await signUp(daemon, token);
+  const two = await signUp(daemon, tokenOf(daemon.signUpUrl));
+  expect(one.workspaceId).not.toBe(two.workspaceId);
+});
+
+test("for a workspace that the command line made", async () => {
+  const { id, view } = await daemon.workspace();
+  const { kind, token } = await link("--workspace", id, "--hostnames", "gov.example.com");
+  expect(kind).toBe("invitation");
+  const person = await signUp(daemon, token);
+  expect([person.workspaceId, person.apiKey]).toEqual([id, null]);
+  expect((await person.browser.get(`/account/workspaces/${id}`)).json.role).toBe("owner");
+  expect(view.eventsAfter(-1).at(-1)?.line).toBe("- member.join ok");
+});
+
+test("for a password that was forgotten", async () => {
+  const person = await signUp(daemon, (await link()).token);
+  const { kind, token } = await link("--email", person.email.toUpperCase());
+  expect(kind).toBe("reset");
+  const browser = new Browser(daemon);
+  const short = await browser.post("/account/password/reset", { token, new_password: "short" });
+  expect([short.status, short.json.param]).toEqual([400, "new_password"]);
+  const wish = { token, new_password: `${PASSWORD}, another one` };
+  expect(
+    (
+      await browser.post("/account/sign-up", {
+        ...wish,
+        new_password: undefined,
+        email: "a@b",
+        password: PASSWORD,
+      })
+    ).status,
+  ).toBe(404);
+  expect((await browser.post("/account/password/reset", wish)).status).toBe(204);
+  expect((await browser.post("/account/password/reset", wish)).json.code).toBe("link_not_found");
+  expect((await person.browser.get("/account")).status).toBe(401);
+  const sign = (password: string) => browser.post("/account/sign-in", { email: person.email, password });
+  expect((await sign(PASSWORD)).status).toBe(401);
+  expect((await sign(wish.new_password)).status).toBe(200);
+});
+
+test("links are over after seven days, and accounts are listed", async () => {
+  const { token } = await link();
+  await daemon.restart(7 * 86_400_000 + 1_000);
+  const { status } = await new Browser(daemon).post("/account/links/inspect", { token });
+  expect(status).toBe(404);
+  await daemon.restart();
+  const { out } = await governd(["account", "list", "--json", "--data-dir", daemon.dataDir]);
+  expect(JSON.parse(out).data.length).toBeGreaterThanOrEqual(4);
+  expect(out).not.toContain("argon2");
+});
+
+test("what makes no sense is refused", async () => {
+  for (const words of [
+    ["--workspace", "ws_none"],
+    ["--email", "nobody@example.com"],
+    ["--email", "a@example.com", "--workspace", "ws_none"],
+    ["--role", "owner"],
+    ["--without-totp"],
+  ]) {
+    const { code, out } = await governd(["account", "link", ...words, "--data-dir", daemon.dataDir]);
+    expect({ words, code, out }).toEqual({ words, code: 2, out: "" });
+  }
+});
+
+test("a key is rotated on the command line", async () => {
+  const { id } = await daemon.workspace();
+  const made = await governd([
+    "key",
+    "create",
+    "--workspace",
+    id,
+    "--label",
+    "x",
+    "--json",
+    "--data-dir",
+    daemon.dataDir,
+  ]);
+  const { key_id, api_key } = made.json<{ key_id: string; api_key: string }>();
+  const words = ["key", "rotate", key_id, "--overlap", "0s", "--json", "--data-dir", daemon.dataDir];
+  const rotated = (await governd(words)).json<{ api_key: string; replaces: string }>();
+  expect(rotated.replaces).toBe(key_id);
+  expect((await daemon.client(api_key).get("/v1/agents")).status).toBe(401);
+  expect((await daemon.client(rotated.api_key).get("/v1/agents")).status).toBe(200);
+  expect((await governd(words)).code).toBe(2);
+});
