@@ -14,9 +14,6 @@ import type { Serve } from "./listener.ts";
 import type { Logger, LogLevel } from "./logger.ts";
 import { isWritable, Sweeper } from "./upkeep.ts";
 
-/** What the search indexes of one reader thread may occupy. */
-const SEARCH_MEMORY_BYTES = 256 * 1024 * 1024;
-
 /** Everything that a service is made of. */
 export interface ServiceParts {
   settings: Settings;
@@ -40,7 +37,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       workspacesDir: directory.workspaces,
       // A thread cannot be given a function: it is told how far this clock is from the system's.
       clockOffsetMs: clock() - systemClock(),
-      searchMemoryBytes: SEARCH_MEMORY_BYTES,
+      searchMemoryBytes: settings.search_memory,
       threads: settings.threads,
       sealing: sealingOptions(directory, settings),
       onFailure: ({ where, name, frames }) =>

@@ -22,6 +22,11 @@ interface Loaded {
   throughAgentSeq: number;
 }
 
+/** What `rows` holds for an entry, beside its key, which is the index's. Estimated. */
+const ROW_BYTES = 112;
+
+const bytesOf = ({ index, rows }: Loaded): number => index.memoryBytes + rows.size * ROW_BYTES;
+
 export class SearchIndexes {
   /** In order of last use, the oldest first. */
   readonly #loaded = new Map<string, Loaded>();
@@ -72,15 +77,30 @@ export class SearchIndexes {
 
   /** Drops indexes, the longest unused first, until the rest fits. */
   #evict(inUse: string): void {
-    let bytes = 0;
-    for (const { index } of this.#loaded.values()) bytes += index.memoryBytes;
-    for (const [name, { index }] of this.#loaded) {
+    let bytes = this.memoryBytes;
+    for (const [name, loaded] of this.#loaded) {
       if (bytes <= this.#maxBytes) return;
       if (name === inUse || this.#turns.has(name)) continue;
-      bytes -= index.memoryBytes;
+      bytes -= bytesOf(loaded);
       this.#loaded.delete(name);
-      index.close();
+      loaded.index.close();
     }
+  }
+
+  /** The agents whose index is in memory, as `<workspace id>/<agent id>`, the longest unused first. */
+  get loaded(): string[] {
+    return [...this.#loaded.keys()];
+  }
+
+  /** Drops all indexes and gives their memory back. */
+  close(): void {
+    for (const { index } of this.#loaded.values()) index.close();
+    this.#loaded.clear();
+  }
+
+  /** What the indexes occupy, in bytes. */
+  get memoryBytes(): number {
+    return this.#loaded.values().reduce((sum, loaded) => sum + bytesOf(loaded), 0);
   }
 }
 
@@ -111,9 +131,14 @@ async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key:
     [agent.firstSeq, key],
   );
   const indexed = loaded.rows.get(key);
-  if (indexed !== undefined && indexed.id !== row?.[0]) loaded.index.remove(indexed.id);
-  if (row === undefined) loaded.rows.delete(key);
-  else if (indexed?.id !== row[0] || indexed.writtenSeq !== row[4]) addRow(loaded, row);
+  if (indexed !== undefined && indexed.id !== row?.[0]) removeRow(loaded, key, indexed.id);
+  if (row !== undefined && (indexed?.id !== row[0] || indexed.writtenSeq !== row[4])) addRow(loaded, row);
+}
+
+/** Takes a key out. Its row's id may name another key's row by now, which stays. */
+function removeRow({ index, rows }: Loaded, key: string, id: number): void {
+  if (index.keyOf(id) === key) index.remove(id);
+  rows.delete(key);
 }
 
 function addRow(loaded: Loaded, [id, key, value, metadata, writtenSeq]: DocumentRow): void {
@@ -136,7 +161,7 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
       stale.delete(key);
       const indexed = loaded.rows.get(key);
       if (indexed?.id === id && indexed.writtenSeq === writtenSeq) continue;
-      if (indexed !== undefined && indexed.id !== id) loaded.index.remove(indexed.id);
+      if (indexed !== undefined && indexed.id !== id) removeRow(loaded, key, indexed.id);
       addRow(loaded, row);
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
@@ -144,7 +169,6 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   for (const key of stale) {
-    loaded.index.remove((loaded.rows.get(key) as { id: number }).id);
-    loaded.rows.delete(key);
+    removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);
   }
 }
