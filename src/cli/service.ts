@@ -9,6 +9,7 @@ import { TrustedProxies } from "../http/trusted-proxy.ts";
 import { type Clock, RandomPool, systemClock } from "../ids.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/schema.ts";
+import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import type { Serve } from "./listener.ts";
 import type { Logger, LogLevel } from "./logger.ts";
@@ -38,6 +39,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       // A thread cannot be given a function: it is told how far this clock is from the system's.
       clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: settings.search_memory,
+      fullTextFrom: FULL_TEXT_FROM,
       threads: settings.threads,
       sealing: sealingOptions(directory, settings),
       onFailure: ({ where, name, frames }) =>

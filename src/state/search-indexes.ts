@@ -27,16 +27,40 @@ const ROW_BYTES = 112;
 
 const bytesOf = ({ index, rows }: Loaded): number => index.memoryBytes + rows.size * ROW_BYTES;
 
+const nameOf = (workspaceId: string, agent: AgentState): string => `${workspaceId}/${agent.agentId}`;
+
 export class SearchIndexes {
   /** In order of last use, the oldest first. */
   readonly #loaded = new Map<string, Loaded>();
   /** Work on one agent's index goes one after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #maxBytes: number;
+  readonly #fullTextFrom: number;
+  /** Agents whose index alone is larger than all may be, and how many entries they had then. */
+  readonly #misfits = new Map<string, number>();
 
-  /** `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case. */
-  constructor(maxBytes: number) {
+  /**
+   * `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case.
+   * `fullTextFrom`: agents with more live entries are to be searched by full text.
+   */
+  constructor(maxBytes: number, fullTextFrom = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
+    this.#fullTextFrom = fullTextFrom;
+  }
+
+  /** Whether an agent is so large that full text should stand in for its index. */
+  isTooLarge(workspaceId: string, agent: AgentState): boolean {
+    if (agent.liveEntries > this.#fullTextFrom) return true;
+    const misfit = this.#misfits.get(nameOf(workspaceId, agent));
+    return misfit !== undefined && 2 * agent.liveEntries > misfit;
+  }
+
+  /** Drops an agent's index, if it has one that nobody is using. */
+  drop(workspaceId: string, agent: AgentState): void {
+    const name = nameOf(workspaceId, agent);
+    if (this.#turns.has(name)) return;
+    this.#loaded.get(name)?.index.close();
+    this.#loaded.delete(name);
   }
 
   /** Runs `use` with the agent's index, as it is with all that was committed when this was called. */
@@ -46,7 +70,7 @@ export class SearchIndexes {
     agent: AgentState,
     use: (index: AgentIndex) => T,
   ): Promise<T> {
-    const name = `${workspaceId}/${agent.agentId}`;
+    const name = nameOf(workspaceId, agent);
     const before = this.#turns.get(name) ?? Promise.resolve();
     const turn = before.then(async () => use((await this.#current(reader, name, agent)).index));
     const settled = turn.catch(() => {});
@@ -72,6 +96,8 @@ export class SearchIndexes {
     }
     loaded.throughAgentSeq = agent.headSeq;
     this.#loaded.set(name, loaded);
+    if (bytesOf(loaded) > this.#maxBytes) this.#misfits.set(name, loaded.rows.size);
+    else this.#misfits.delete(name);
     return loaded;
   }
 

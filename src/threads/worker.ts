@@ -13,6 +13,7 @@ import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { DamagedWorkspace, type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
 import { sweepWorkspace } from "../workspace/sweep.ts";
+import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import {
   type FromWriter,
   type OperationMessage,
@@ -67,12 +68,23 @@ function openWorkspace(workspaceId: string): Open {
     // A file under another workspace's name would take that one's events into its own log.
     if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
     const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+    void upkeepFullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
     return { connection, writer, ready, close: () => writer.close() };
   } catch (error) {
     connection.close();
     throw error;
   }
 }
+
+/** Full text is taken further between groups of operations, a step at a time. */
+const upkeepFullText = new FullTextUpkeep((workspaceId, work) => {
+  turn = turn
+    .then(async () => (await useWorkspace(workspaceId)).writer.derive(work))
+    .catch((error) => {
+      upkeepFullText.failed(workspaceId);
+      post({ kind: "failure", failure: reportFailure(`full text of ${workspaceId}`, error) });
+    });
+});
 
 const keyring = new SealKeyring(sealing.key);
 const schedule = new SealSchedule(sealing.intervalMs, () => {
@@ -146,6 +158,7 @@ async function runGroup(workspaceId: string, group: readonly OperationMessage[])
   }
   const settled = await open.writer.perform(group.map(toJob));
   if (open.writer.unsealed) schedule.note(workspaceId, clock());
+  upkeepFullText.performed(workspaceId, group);
   return settled;
 }
 
@@ -176,6 +189,7 @@ const upkeep = setInterval(() => {
 
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
+  upkeepFullText.stop();
   await sealAll(schedule.end(), clock() + LAST_SEALS_MS);
   workspaces.closeAll();
   post({ kind: "closed" });

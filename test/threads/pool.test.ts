@@ -26,6 +26,7 @@ beforeEach(async () => {
     workspacesDir: directory.path,
     clockOffsetMs: 0,
     searchMemoryBytes: 16 * 1024 * 1024,
+    fullTextFrom: 300_000,
     threads: 2,
     sealing: { sealsDir: directory.path, key: { kind: "pem", pem: newSealKey() }, intervalMs: 10_000 },
     onFailure: (failure) => void failures.push(failure),
