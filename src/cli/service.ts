@@ -18,15 +18,13 @@ import { TrustedProxies } from "../http/trusted-proxy.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/schema.ts";
+import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { anchorLog, proveConsistency } from "./anchoring.ts";
 import type { Serve } from "./listener.ts";
 import type { Logger, LogLevel } from "./logger.ts";
 import { poolRecorder, workspaceRecorder } from "./recorder.ts";
 import { isWritable, Sweeper } from "./upkeep.ts";
-
-/** What the search indexes of one reader thread may occupy. */
-const SEARCH_MEMORY_BYTES = 256 * 1024 * 1024;
 
 /** Everything that a service is made of. */
 export interface ServiceParts {
@@ -59,7 +57,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       workspacesDir: directory.workspaces,
       // A thread cannot be given a function: it is told how far this clock is from the system's.
       clockOffsetMs: clock() - systemClock(),
-      searchMemoryBytes: SEARCH_MEMORY_BYTES,
+      searchMemoryBytes: settings.search_memory,
+      fullTextFrom: FULL_TEXT_FROM,
       threads: settings.threads,
       sealing: sealingOptions(directory, settings),
       onSealed: (workspaceId, { size, note }) => anchors.offer({ workspaceId, size, note }),

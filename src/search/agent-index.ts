@@ -74,6 +74,12 @@ export class AgentIndex {
     return parts.reduce((sum, { memoryBytes }) => sum + memoryBytes, scores);
   }
 
+  /** The key of the entry with this id. */
+  keyOf(id: number): string | undefined {
+    const slot = this.#slots.find(id);
+    return slot === undefined ? undefined : (this.#slots.key(slot) ?? undefined);
+  }
+
   /** Adds an entry, or replaces the one with this id (a safe integer). */
   add(id: number, document: SearchDocument): void {
     this.remove(id);

@@ -83,6 +83,12 @@ export const DEFINITIONS: readonly Definition[] = [
   define("rate_limit", values.integer, () => 0, "requests per second for each API key; 0 is no limit"),
   define("max_body", values.size, () => 2 * 1024 * 1024, "largest request body"),
   define(
+    "search_memory",
+    values.size,
+    () => 256 * 1024 * 1024,
+    "what the search indexes of all workspaces may occupy in memory together",
+  ),
+  define(
     "threads",
     values.integer,
     ({ cores }) => Math.max(1, cores - 1),

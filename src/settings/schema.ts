@@ -12,6 +12,9 @@ export const BODY_MIN_BYTES = 64 * 1024;
 export const BODY_MAX_BYTES = 64 * 1024 * 1024;
 /** More workspace threads than this only cost memory. */
 export const THREADS_MAX = 256;
+/** Bounds of what all search indexes of the process may occupy. */
+export const SEARCH_MEMORY_MIN_BYTES = 16 * 1024 * 1024;
+export const SEARCH_MEMORY_MAX_BYTES = 1024 * 1024 * 1024 * 1024;
 /** Requests per second for each API key; beyond this a limit limits nothing. */
 export const RATE_LIMIT_MAX = 1_000_000;
 
@@ -36,6 +39,7 @@ export const SettingsSchema = Type.Object({
   witnesses: Type.Array(Type.String()),
   rate_limit: Type.Integer({ minimum: 0, maximum: RATE_LIMIT_MAX }),
   max_body: Type.Integer({ minimum: BODY_MIN_BYTES, maximum: BODY_MAX_BYTES }),
+  search_memory: Type.Integer({ minimum: SEARCH_MEMORY_MIN_BYTES, maximum: SEARCH_MEMORY_MAX_BYTES }),
   threads: Type.Integer({ minimum: 1, maximum: THREADS_MAX }),
   log_level: Type.Enum(["debug", "info", "warn", "error"]),
   log_format: Type.Enum(["auto", "text", "json"]),

@@ -167,7 +167,7 @@ export const size: Kind<number> = {
   metavar: "size",
   read(raw) {
     if (typeof raw === "number" && Number.isSafeInteger(raw)) return raw;
-    const expected = "must be a size: bytes, or with a unit (KiB, MiB), for example 2MiB";
+    const expected = "must be a size: bytes, or with a unit (KiB, MiB, GiB), for example 2MiB";
     const value = text(raw, expected);
     if (/^\d{1,12}$/.test(value)) return Number(value);
     const match = SIZE.exec(value);

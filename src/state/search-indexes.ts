@@ -22,16 +22,45 @@ interface Loaded {
   throughAgentSeq: number;
 }
 
+/** What `rows` holds for an entry, beside its key, which is the index's. Estimated. */
+const ROW_BYTES = 112;
+
+const bytesOf = ({ index, rows }: Loaded): number => index.memoryBytes + rows.size * ROW_BYTES;
+
+const nameOf = (workspaceId: string, agent: AgentState): string => `${workspaceId}/${agent.agentId}`;
+
 export class SearchIndexes {
   /** In order of last use, the oldest first. */
   readonly #loaded = new Map<string, Loaded>();
   /** Work on one agent's index goes one after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #maxBytes: number;
+  readonly #fullTextFrom: number;
+  /** Agents whose index alone is larger than all may be, and how many entries they had then. */
+  readonly #misfits = new Map<string, number>();
 
-  /** `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case. */
-  constructor(maxBytes: number) {
+  /**
+   * `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case.
+   * `fullTextFrom`: agents with more live entries are to be searched by full text.
+   */
+  constructor(maxBytes: number, fullTextFrom = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
+    this.#fullTextFrom = fullTextFrom;
+  }
+
+  /** Whether an agent is so large that full text should stand in for its index. */
+  isTooLarge(workspaceId: string, agent: AgentState): boolean {
+    if (agent.liveEntries > this.#fullTextFrom) return true;
+    const misfit = this.#misfits.get(nameOf(workspaceId, agent));
+    return misfit !== undefined && 2 * agent.liveEntries > misfit;
+  }
+
+  /** Drops an agent's index, if it has one that nobody is using. */
+  drop(workspaceId: string, agent: AgentState): void {
+    const name = nameOf(workspaceId, agent);
+    if (this.#turns.has(name)) return;
+    this.#loaded.get(name)?.index.close();
+    this.#loaded.delete(name);
   }
 
   /** Runs `use` with the agent's index, as it is with all that was committed when this was called. */
@@ -41,7 +70,7 @@ export class SearchIndexes {
     agent: AgentState,
     use: (index: AgentIndex) => T,
   ): Promise<T> {
-    const name = `${workspaceId}/${agent.agentId}`;
+    const name = nameOf(workspaceId, agent);
     const before = this.#turns.get(name) ?? Promise.resolve();
     const turn = before.then(async () => use((await this.#current(reader, name, agent)).index));
     const settled = turn.catch(() => {});
@@ -67,20 +96,37 @@ export class SearchIndexes {
     }
     loaded.throughAgentSeq = agent.headSeq;
     this.#loaded.set(name, loaded);
+    if (bytesOf(loaded) > this.#maxBytes) this.#misfits.set(name, loaded.rows.size);
+    else this.#misfits.delete(name);
     return loaded;
   }
 
   /** Drops indexes, the longest unused first, until the rest fits. */
   #evict(inUse: string): void {
-    let bytes = 0;
-    for (const { index } of this.#loaded.values()) bytes += index.memoryBytes;
-    for (const [name, { index }] of this.#loaded) {
+    let bytes = this.memoryBytes;
+    for (const [name, loaded] of this.#loaded) {
       if (bytes <= this.#maxBytes) return;
       if (name === inUse || this.#turns.has(name)) continue;
-      bytes -= index.memoryBytes;
+      bytes -= bytesOf(loaded);
       this.#loaded.delete(name);
-      index.close();
+      loaded.index.close();
     }
+  }
+
+  /** The agents whose index is in memory, as `<workspace id>/<agent id>`, the longest unused first. */
+  get loaded(): string[] {
+    return [...this.#loaded.keys()];
+  }
+
+  /** Drops all indexes and gives their memory back. */
+  close(): void {
+    for (const { index } of this.#loaded.values()) index.close();
+    this.#loaded.clear();
+  }
+
+  /** What the indexes occupy, in bytes. */
+  get memoryBytes(): number {
+    return this.#loaded.values().reduce((sum, loaded) => sum + bytesOf(loaded), 0);
   }
 }
 
@@ -111,9 +157,14 @@ async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key:
     [agent.firstSeq, key],
   );
   const indexed = loaded.rows.get(key);
-  if (indexed !== undefined && indexed.id !== row?.[0]) loaded.index.remove(indexed.id);
-  if (row === undefined) loaded.rows.delete(key);
-  else if (indexed?.id !== row[0] || indexed.writtenSeq !== row[4]) addRow(loaded, row);
+  if (indexed !== undefined && indexed.id !== row?.[0]) removeRow(loaded, key, indexed.id);
+  if (row !== undefined && (indexed?.id !== row[0] || indexed.writtenSeq !== row[4])) addRow(loaded, row);
+}
+
+/** Takes a key out. Its row's id may name another key's row by now, which stays. */
+function removeRow({ index, rows }: Loaded, key: string, id: number): void {
+  if (index.keyOf(id) === key) index.remove(id);
+  rows.delete(key);
 }
 
 function addRow(loaded: Loaded, [id, key, value, metadata, writtenSeq]: DocumentRow): void {
@@ -136,7 +187,7 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
       stale.delete(key);
       const indexed = loaded.rows.get(key);
       if (indexed?.id === id && indexed.writtenSeq === writtenSeq) continue;
-      if (indexed !== undefined && indexed.id !== id) loaded.index.remove(indexed.id);
+      if (indexed !== undefined && indexed.id !== id) removeRow(loaded, key, indexed.id);
       addRow(loaded, row);
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
@@ -144,7 +195,6 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   for (const key of stale) {
-    loaded.index.remove((loaded.rows.get(key) as { id: number }).id);
-    loaded.rows.delete(key);
+    removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);
   }
 }

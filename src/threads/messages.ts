@@ -19,6 +19,8 @@ export interface ThreadOptions {
   clockOffsetMs: number;
   /** What the search indexes of one thread may occupy, bytes. */
   searchMemoryBytes: number;
+  /** Agents with more live entries are searched by full text. */
+  fullTextFrom: number;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
 }

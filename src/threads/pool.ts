@@ -24,6 +24,8 @@ import { ReaderThread } from "./reader-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 export interface PoolOptions extends ThreadOptions, ThreadEvents {
+  /** What the search indexes of all threads may occupy together, bytes. */
+  searchMemoryBytes: number;
   /** Workspace threads; as many reader threads are started when first needed. */
   threads: number;
 }
@@ -164,8 +166,10 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
 /** What a thread is told: no functions, which cannot be passed on. */
 function threadOptions(options: PoolOptions): ThreadOptions {
-  const { workspacesDir, clockOffsetMs, searchMemoryBytes, sealing } = options;
-  return { workspacesDir, clockOffsetMs, searchMemoryBytes, sealing };
+  const { workspacesDir, clockOffsetMs, fullTextFrom, sealing } = options;
+  // Each workspace has its reader thread, and no two threads can hold one's index.
+  const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
+  return { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, sealing };
 }
 
 function rejection(reason: Rejection): ProblemReply {

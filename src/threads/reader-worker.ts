@@ -25,7 +25,7 @@ const UPKEEP_INTERVAL_MS = 30_000;
 /** Size of a chunk of a stream, UTF-16 units; larger pieces go as they are. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const { workspacesDir, clockOffsetMs, searchMemoryBytes } = workerData as ThreadOptions;
+const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom } = workerData as ThreadOptions;
 const clock = () => systemClock() + clockOffsetMs;
 const encoder = new TextEncoder();
 
@@ -37,7 +37,7 @@ const openReader = (workspaceId: string): Connection =>
 /** For queries; a stream has a connection of its own. */
 const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS });
 
-const indexes = new SearchIndexes(searchMemoryBytes);
+const indexes = new SearchIndexes(searchMemoryBytes, fullTextFrom);
 
 interface OpenStream {
   pieces: AsyncGenerator<string>;

@@ -15,6 +15,7 @@ import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts
 import { recordingJob } from "../workspace/recording.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
+import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import {
   type EventMessage,
   type FromWriter,
@@ -70,12 +71,23 @@ function openWorkspace(workspaceId: string): Open {
     // A file under another workspace's name would take that one's events into its own log.
     if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
     const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+    void upkeepFullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
     return { connection, writer, ready, close: () => writer.close() };
   } catch (error) {
     connection.close();
     throw error;
   }
 }
+
+/** Full text is taken further between groups of operations, a step at a time. */
+const upkeepFullText = new FullTextUpkeep((workspaceId, work) => {
+  turn = turn
+    .then(async () => (await useWorkspace(workspaceId)).writer.derive(work))
+    .catch((error) => {
+      upkeepFullText.failed(workspaceId);
+      post({ kind: "failure", failure: reportFailure(`full text of ${workspaceId}`, error) });
+    });
+});
 
 const keyring = new SealKeyring(sealing.key);
 const schedule = new SealSchedule(sealing.intervalMs, () => {
@@ -158,6 +170,7 @@ async function runGroup(workspaceId: string, group: readonly Message[]): Promise
     return all[last] as Settled;
   });
   if (open.writer.unsealed) schedule.note(workspaceId, clock());
+  upkeepFullText.performed(workspaceId, group);
   return settled;
 }
 
@@ -193,6 +206,7 @@ const upkeep = setInterval(() => {
 
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
+  upkeepFullText.stop();
   await sealAll(schedule.end(), clock() + LAST_SEALS_MS);
   workspaces.closeAll();
   post({ kind: "closed" });

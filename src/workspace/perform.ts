@@ -157,6 +157,11 @@ export class WorkspaceWriter {
     });
   }
 
+  /** Changes data that follows from the log and is no part of it, in a transaction of its own. */
+  derive<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#transact(() => work(this.#connection));
+  }
+
   async #transact<T>(work: () => Promise<T>): Promise<T> {
     this.#connection.exec("BEGIN IMMEDIATE");
     const before = this.#head;

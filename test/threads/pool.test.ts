@@ -34,6 +34,7 @@ beforeEach(async () => {
     clockOffsetMs: 0,
     searchMemoryBytes: 16 * 1024 * 1024,
     sealing: { sealsDir: directory.path, key: SEAL_KEY, intervalMs: NEVER_MS },
+    fullTextFrom: 300_000,
     threads: 2,
     onFailure: (failure) => void failures.push(failure),
   });

@@ -6,6 +6,7 @@ import type { SearchHit } from "../../search/search-options.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { retentionCutoff } from "../../state/configs.ts";
 import { countExpired } from "../../state/entries.ts";
+import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, type Inquiry, knownAgent, type QueryContext, Refusal } from "../../workspace/operation.ts";
@@ -19,21 +20,23 @@ type HitRow = [id: number, key: string, value: string, metadata: string, updated
 /** The rows found, each as JSON text. */
 interface Found extends JsonObject {
   rows: string[];
+  wantsFullText: boolean;
 }
 
 async function query(reader: Reader, context: QueryContext, input: SearchInput): Promise<Found> {
   const agent = await readAgent(reader, input.agentId);
-  if (agent === null) return { rows: [] };
+  if (agent === null) return { rows: [], wantsFullText: false };
   const cutoff = retentionCutoff(agent.policies, context.nowMs);
   // The index may hold entries that are past their retention and not yet swept; they find no row.
   const limit = input.limit + (await countExpired(reader, agent, cutoff));
   const { prefix, minSimilarity } = input;
-  const hits = await context.indexes
-    .with(reader, context.workspaceId, agent, (index) =>
-      index.search(input.query, { limit, prefix, minSimilarity }),
-    )
-    .catch(explainMissingModel);
-  return { rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit }) };
+  const { hits, wantsFullText } = await searchAgent(reader, context.indexes, {
+    workspaceId: context.workspaceId,
+    agent,
+    query: input.query,
+    options: { limit, prefix, minSimilarity },
+  }).catch(explainMissingModel);
+  return { rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit }), wantsFullText };
 }
 
 function explainMissingModel(error: unknown): never {

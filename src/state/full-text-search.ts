@@ -1,0 +1,149 @@
+/** Searching an agent by its full text: candidates, and their ranking as an index of all would have it. */
+import { CANDIDATES, type Candidate, rankCandidates } from "../search/candidates.ts";
+import { queryStems } from "../search/full-text.ts";
+import type { CorpusStatistics, SearchHit } from "../search/search-options.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { AgentState } from "./agents.ts";
+import { endOfPrefix } from "./entries.ts";
+import { changesAfter, type FullTextState, termOf } from "./full-text.ts";
+
+/** Changes that the full text may be behind; with more, it is not asked. */
+const MAX_UNFOLLOWED = 1_000;
+/**
+ * Entries whose scores one search computes, roughly. The words that the most entries hold say the
+ * least, and are left out of the search for candidates when they would exceed it.
+ */
+const MAX_MATCHES = 60_000;
+
+export interface FullTextOptions {
+  limit: number;
+  prefix: string;
+  minSimilarity: number;
+}
+
+/**
+ * The hits by full text; null when it does not have all that was committed, or cannot soon enough.
+ */
+export async function searchFullText(
+  reader: Reader,
+  agent: AgentState,
+  state: FullTextState,
+  search: { query: string; options: FullTextOptions },
+): Promise<SearchHit[] | null> {
+  if (state.phase !== "complete" && state.phase !== "clearing") return null;
+  const recent = await recentKeys(reader, agent, state);
+  if (recent === null) return null;
+  const { query, options } = search;
+  const stems = queryStems(query);
+  const frequencies = await frequenciesOf(reader, agent, stems);
+  const ids = await candidateIds(reader, agent, frequencies, options);
+  const candidates = [
+    ...(await readCandidates(reader, agent, "id", ids)),
+    ...(await readCandidates(reader, agent, "key", recent)),
+  ];
+  return rankCandidates(query, candidates, options, corpusOf(agent, stems, frequencies, candidates.length));
+}
+
+/** The keys that were written since; null when the full text lacks more than keys can name. */
+async function recentKeys(reader: Reader, agent: AgentState, state: FullTextState): Promise<string[] | null> {
+  const changes = await changesAfter(reader, agent.agentId, {
+    after: state.throughAgentSeq,
+    through: agent.headSeq,
+    limit: MAX_UNFOLLOWED + 1,
+  });
+  if (changes.length > MAX_UNFOLLOWED) return null;
+  const keys = new Set<string>();
+  for (const [, operation, key] of changes) {
+    if (key !== null) keys.add(key);
+    else if (operation !== "data.delete_prefix" && operation !== "data.expire") return null;
+  }
+  return [...keys];
+}
+
+/** How many of the agent's entries hold each stem. */
+async function frequenciesOf(
+  reader: Reader,
+  agent: AgentState,
+  stems: ReadonlyMap<string, string>,
+): Promise<Map<string, number>> {
+  const frequencies = new Map<string, number>();
+  for (const stem of stems.keys()) {
+    const row = await reader.get<[number]>("SELECT doc FROM search_terms WHERE term = ?", [
+      termOf(agent.firstSeq, stem),
+    ]);
+    frequencies.set(stem, row?.[0] ?? 0);
+  }
+  return frequencies;
+}
+
+async function candidateIds(
+  reader: Reader,
+  agent: AgentState,
+  frequencies: ReadonlyMap<string, number>,
+  { prefix, limit }: FullTextOptions,
+): Promise<number[]> {
+  const terms = rarest(frequencies).map((stem) => `"${termOf(agent.firstSeq, stem).replaceAll('"', '""')}"`);
+  if (terms.length === 0) return [];
+  const match = terms.join(" OR ");
+  const count = Math.max(CANDIDATES, limit);
+  const rows =
+    prefix === ""
+      ? await reader.all<[number]>(
+          "SELECT rowid FROM search_texts WHERE search_texts MATCH ? ORDER BY rank LIMIT ?",
+          [match, count],
+        )
+      : await reader.all<[number]>(
+          `SELECT t.rowid FROM search_texts t CROSS JOIN search_rows s ON s.entry = t.rowid
+           WHERE search_texts MATCH ? AND s.agent = ? AND s.key >= ? AND s.key < ? ORDER BY t.rank LIMIT ?`,
+          [match, agent.firstSeq, prefix, endOfPrefix(prefix), count],
+        );
+  return rows.map(([id]) => id);
+}
+
+/** The stems that are there, the rarest first, as many as one search can afford; always one. */
+function rarest(frequencies: ReadonlyMap<string, number>): string[] {
+  const present = [...frequencies].filter(([, frequency]) => frequency > 0).sort((a, b) => a[1] - b[1]);
+  const chosen: string[] = [];
+  let matches = 0;
+  for (const [stem, frequency] of present) {
+    matches += frequency;
+    if (matches > MAX_MATCHES && chosen.length > 0) break;
+    chosen.push(stem);
+  }
+  return chosen;
+}
+
+type Row = [id: number, key: string, value: string, metadata: string];
+
+/** Live entries of the agent by their ids or keys; an id may be another's by now. */
+async function readCandidates(
+  reader: Reader,
+  agent: AgentState,
+  column: "id" | "key",
+  names: readonly (string | number)[],
+): Promise<Candidate[]> {
+  if (names.length === 0) return [];
+  const rows = await reader.all<Row>(
+    `SELECT id, key, value, metadata FROM entries
+     WHERE ${column} IN (SELECT value FROM json_each(?)) AND agent = ? AND live_to IS NULL`,
+    [JSON.stringify(names), agent.firstSeq],
+  );
+  return rows.map(([id, key, value, metadata]) => ({
+    id,
+    document: { key, value: JSON.parse(value) as string, metadata: JSON.parse(metadata) },
+  }));
+}
+
+/** What the words weigh in the whole agent. A misspelt word's repair counts as rare, being unknown here. */
+function corpusOf(
+  agent: AgentState,
+  stems: ReadonlyMap<string, string>,
+  frequencies: ReadonlyMap<string, number>,
+  candidates: number,
+): CorpusStatistics {
+  const byToken = new Map(Array.from(stems, ([stem, token]) => [token, frequencies.get(stem) ?? 0]));
+  return {
+    entries: Math.max(agent.liveEntries, candidates),
+    frequencyOf: (token) => byToken.get(token) ?? 1,
+  };
+}

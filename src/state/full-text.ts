@@ -1,0 +1,235 @@
+/**
+ * Full text over the entries of large agents: which of them have it, and how it is kept. It follows the
+ * agent's audit trail in steps of bounded size, each in a transaction of its own beside the operations,
+ * so writing costs nothing for it and a crash loses nothing. Agents without it cost nothing at all.
+ */
+import schema from "../../sql/workspace/derived/full-text.sql" with { type: "text" };
+import type { SearchDocument } from "../search/document.ts";
+import { documentStems } from "../search/full-text.ts";
+import type { Connection } from "../store/connection.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+import type { AgentState } from "./agents.ts";
+
+/** The tables, made when they are first needed. */
+export const FULL_TEXT_SCHEMA = schema;
+/** The table by which one sees whether they are there. */
+export const FULL_TEXT_TABLE = "search_agents";
+
+/** Agents with more live entries are searched by full text. */
+export const FULL_TEXT_FROM = 300_000;
+
+/** What one step takes on: rows, and characters of their values unless the first alone has more. */
+const ROWS_AT_ONCE = 100;
+const CHARACTERS_AT_ONCE = 128 * 1024;
+const EVENTS_AT_ONCE = 200;
+
+export type FullTextPhase = "adding" | "clearing" | "complete" | "dropping";
+
+export interface FullTextState {
+  /** `agents.first_seq`. */
+  agent: number;
+  phase: FullTextPhase;
+  after: string;
+  throughAgentSeq: number;
+}
+
+type StateRow = [agent: number, phase: FullTextPhase, after: string, through: number];
+const COLUMNS = "agent, phase, after, through_agent_seq";
+const toState = ([agent, phase, after, throughAgentSeq]: StateRow): FullTextState => ({
+  agent,
+  phase,
+  after,
+  throughAgentSeq,
+});
+
+async function hasTables(reader: Reader): Promise<boolean> {
+  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+  return (await reader.get<[number]>(sql, [FULL_TEXT_TABLE])) !== undefined;
+}
+
+/** How far an agent's full text is; null when it has none. */
+export async function readFullText(reader: Reader, agent: AgentState): Promise<FullTextState | null> {
+  if (!(await hasTables(reader))) return null;
+  const row = await reader.get<StateRow>(`SELECT ${COLUMNS} FROM search_agents WHERE agent = ?`, [
+    agent.firstSeq,
+  ]);
+  return row === undefined ? null : toState(row);
+}
+
+/** Whether any agent of the workspace has full text. */
+export async function hasFullText(reader: Reader): Promise<boolean> {
+  if (!(await hasTables(reader))) return false;
+  return (await reader.get<[number]>("SELECT agent FROM search_agents LIMIT 1")) !== undefined;
+}
+
+/** Begins an agent's full text, unless it has one. Inside a transaction. */
+export async function startFullText(connection: Connection, agentId: string): Promise<void> {
+  if (!(await hasTables(connection))) connection.exec(FULL_TEXT_SCHEMA);
+  connection.run(
+    `INSERT OR IGNORE INTO search_agents
+     SELECT first_seq, 'adding', '', head_seq, live_entries FROM agents WHERE agent_id = ?`,
+    [agentId],
+  );
+}
+
+/**
+ * Takes the workspace's full text a step further, inside a transaction. Answers whether anything was
+ * left to do.
+ */
+export async function stepFullText(tx: Transaction): Promise<boolean> {
+  const row = await tx.get<[...StateRow, string, number, number, number]>(
+    `SELECT s.agent, s.phase, s.after, s.through_agent_seq,
+       a.agent_id, a.head_seq, a.live_entries, s.started_at_entries
+     FROM search_agents s JOIN agents a ON a.first_seq = s.agent
+     WHERE s.phase <> 'complete' OR s.through_agent_seq < a.head_seq
+     LIMIT 1`,
+  );
+  if (row === undefined) return false;
+  const [agent, phase, after, through, agentId, headSeq, liveEntries, startedAt] = row;
+  const state = toState([agent, phase, after, through]);
+  // Half is far enough from where it began not to begin again soon.
+  if (phase !== "dropping" && 2 * liveEntries < startedAt) await setPhase(tx, state, "dropping");
+  else if (phase === "adding") await add(tx, state);
+  else if (phase === "clearing") await clear(tx, state);
+  else if (phase === "dropping") await drop(tx, state);
+  else await follow(tx, state, agentId, headSeq);
+  return true;
+}
+
+async function setPhase(tx: Transaction, { agent }: FullTextState, phase: FullTextPhase, after = "") {
+  await tx.run("UPDATE search_agents SET phase = ?, after = ? WHERE agent = ?", [phase, after, agent]);
+}
+
+type LiveRow = [id: number, key: string, writtenSeq: number, length: number];
+
+/** Adds the next live entries in key order. */
+async function add(tx: Transaction, state: FullTextState): Promise<void> {
+  const rows = await tx.all<LiveRow>(
+    `SELECT id, key, written_seq, length(value) FROM entries
+     WHERE agent = ? AND live_to IS NULL AND key > ? ORDER BY key LIMIT ?`,
+    [state.agent, state.after, ROWS_AT_ONCE],
+  );
+  let after = state.after;
+  let characters = 0;
+  for (const [id, key, writtenSeq, length] of rows) {
+    characters += length;
+    if (characters > CHARACTERS_AT_ONCE && after !== state.after) return setPhase(tx, state, "adding", after);
+    await put(tx, state.agent, { id, key, writtenSeq });
+    after = key;
+  }
+  if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "clearing");
+  else await setPhase(tx, state, "adding", after);
+}
+
+/** Takes out the next entries that are not live any more. */
+async function clear(tx: Transaction, state: FullTextState): Promise<void> {
+  const rows = await tx.all<[entry: number, key: string, live: number]>(
+    `SELECT s.entry, s.key, e.id IS NOT NULL FROM search_rows s
+     LEFT JOIN entries e ON e.id = s.entry AND e.agent = s.agent AND e.key = s.key
+       AND e.live_to IS NULL AND e.written_seq = s.written_seq
+     WHERE s.agent = ? AND s.key > ? ORDER BY s.key LIMIT ?`,
+    [state.agent, state.after, ROWS_AT_ONCE],
+  );
+  for (const [entry, , live] of rows) if (live === 0) await takeOut(tx, entry);
+  if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "complete");
+  else await setPhase(tx, state, "clearing", rows.at(-1)?.[1]);
+}
+
+async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
+  const rows = await tx.all<[number]>("SELECT entry FROM search_rows WHERE agent = ? LIMIT ?", [
+    agent,
+    ROWS_AT_ONCE,
+  ]);
+  for (const [entry] of rows) await takeOut(tx, entry);
+  if (rows.length < ROWS_AT_ONCE) await tx.run("DELETE FROM search_agents WHERE agent = ?", [agent]);
+}
+
+export type Change = [agentSeq: number, operation: string, key: string | null];
+
+/** The agent's events behind a position that may have changed its entries, in order. */
+export async function changesAfter(
+  reader: Reader,
+  agentId: string | null,
+  range: { after: number; through: number; limit: number },
+): Promise<Change[]> {
+  return reader.all<Change>(
+    `SELECT agent_seq, operation, details ->> '$.key' FROM events
+     WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')
+       AND operation IN ('data.write', 'data.delete', 'data.delete_prefix', 'data.expire', 'data.erase',
+                         'checkpoint.restore')
+     ORDER BY agent_seq LIMIT ?`,
+    [agentId, range.after, range.through, range.limit],
+  );
+}
+
+/** Follows the next events; one that names no key begins a pass over all entries. */
+async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
+  const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
+  const changes = await changesAfter(tx, agentId, range);
+  let through = changes.length < EVENTS_AT_ONCE ? headSeq : (changes.at(-1)?.[0] ?? headSeq);
+  const keys = new Set<string>();
+  for (const [agentSeq, operation, key] of changes) {
+    if (key === null) {
+      // What was only taken away needs no more than clearing.
+      const onlyLess = operation === "data.delete_prefix" || operation === "data.expire";
+      await setPhase(tx, state, onlyLess ? "clearing" : "adding");
+      through = agentSeq;
+      break;
+    }
+    keys.add(key);
+  }
+  for (const key of keys) await followKey(tx, state.agent, key);
+  await tx.run("UPDATE search_agents SET through_agent_seq = ? WHERE agent = ?", [through, state.agent]);
+}
+
+async function followKey(tx: Transaction, agent: number, key: string): Promise<void> {
+  const row = await tx.get<[id: number, writtenSeq: number]>(
+    "SELECT id, written_seq FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL",
+    [agent, key],
+  );
+  if (row !== undefined) return put(tx, agent, { id: row[0], key, writtenSeq: row[1] });
+  const known = await rowOfKey(tx, agent, key);
+  if (known !== undefined) await takeOut(tx, known[0]);
+}
+
+const rowOfKey = (tx: Transaction, agent: number, key: string) =>
+  tx.get<[entry: number, writtenSeq: number]>(
+    "SELECT entry, written_seq FROM search_rows WHERE agent = ? AND key = ?",
+    [agent, key],
+  );
+
+/** Makes an entry's words those of its present content. */
+async function put(tx: Transaction, agent: number, entry: { id: number; key: string; writtenSeq: number }) {
+  const { id, key, writtenSeq } = entry;
+  const known = await rowOfKey(tx, agent, key);
+  if (known?.[0] === id && known[1] === writtenSeq) return;
+  if (known !== undefined) await takeOut(tx, known[0]);
+  // The id may have been that of an entry that is gone.
+  await takeOut(tx, id);
+  const document = await readDocument(tx, id);
+  const words = documentStems(document).map((stem) => termOf(agent, stem));
+  await tx.run("INSERT INTO search_texts (rowid, words) VALUES (?, ?)", [id, words.join(" ")]);
+  await tx.run("INSERT INTO search_rows (entry, agent, key, written_seq) VALUES (?, ?, ?, ?)", [
+    id,
+    agent,
+    key,
+    writtenSeq,
+  ]);
+}
+
+async function takeOut(tx: Transaction, entry: number): Promise<void> {
+  const removed = await tx.run("DELETE FROM search_rows WHERE entry = ?", [entry]);
+  if (removed > 0) await tx.run("DELETE FROM search_texts WHERE rowid = ?", [entry]);
+}
+
+async function readDocument(reader: Reader, id: number): Promise<SearchDocument> {
+  const row = await reader.get<[string, string, string]>(
+    "SELECT key, value, metadata FROM entries WHERE id = ?",
+    [id],
+  );
+  if (row === undefined) throw new Error("an entry vanished inside its own transaction");
+  return { key: row[0], value: JSON.parse(row[1]) as string, metadata: JSON.parse(row[2]) };
+}
+
+/** A stem as it stands in the full text: its agent before it. */
+export const termOf = (agent: number, stem: string): string => `${agent.toString(36)}_${stem}`;

@@ -1,0 +1,41 @@
+/** An agent's search: by its index in memory, or by full text when it is too large for one. */
+import type { SearchHit } from "../search/search-options.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { AgentState } from "./agents.ts";
+import { readFullText } from "./full-text.ts";
+import { type FullTextOptions, searchFullText } from "./full-text-search.ts";
+import type { SearchIndexes } from "./search-indexes.ts";
+
+export interface AgentSearch {
+  workspaceId: string;
+  agent: AgentState;
+  query: string;
+  options: FullTextOptions;
+}
+
+export interface AgentHits {
+  hits: SearchHit[];
+  /** The agent is too large for memory and has no full text yet: the workspace's writer should make it. */
+  wantsFullText: boolean;
+}
+
+/** Until the full text is there, and while it is behind, the index answers however large it is. */
+export async function searchAgent(
+  reader: Reader,
+  indexes: SearchIndexes,
+  search: AgentSearch,
+): Promise<AgentHits> {
+  const { workspaceId, agent, query, options } = search;
+  let wantsFullText = false;
+  if (indexes.isTooLarge(workspaceId, agent)) {
+    const state = await readFullText(reader, agent);
+    wantsFullText = state === null;
+    const hits = state === null ? null : await searchFullText(reader, agent, state, search);
+    if (hits !== null) {
+      indexes.drop(workspaceId, agent);
+      return { hits, wantsFullText };
+    }
+  }
+  const hits = await indexes.with(reader, workspaceId, agent, (index) => index.search(query, options));
+  return { hits, wantsFullText };
+}

@@ -1,0 +1,73 @@
+/** Which workspaces of a thread have full text to be kept, and when it is taken a step further. */
+import { hasFullText, startFullText, stepFullText } from "../state/full-text.ts";
+import type { Connection } from "../store/connection.ts";
+import type { OperationMessage } from "./messages.ts";
+
+type Work = (connection: Connection) => Promise<void>;
+type Queue = (workspaceId: string, work: Work) => void;
+
+/** Breath between two steps, so that operations come first, ms. */
+const PAUSE_MS = 2;
+
+export class FullTextUpkeep {
+  /** Workspaces with full text; true while a step is due. */
+  readonly #due = new Map<string, boolean>();
+  readonly #queue: Queue;
+  #stopped = false;
+
+  /** `queue` runs work on a workspace in a transaction, after what is waiting already. */
+  constructor(queue: Queue) {
+    this.#queue = queue;
+  }
+
+  /** A workspace was opened: what was begun goes on. */
+  async opened(workspaceId: string, connection: Connection): Promise<void> {
+    if (await hasFullText(connection)) this.#next(workspaceId);
+  }
+
+  /** Operations were performed: full text follows them, and begins where a search wants it. */
+  performed(workspaceId: string, group: readonly OperationMessage[]): void {
+    for (const message of group) {
+      const agentId = wanting(message);
+      if (agentId !== null) this.#start(workspaceId, agentId);
+    }
+    if (this.#due.has(workspaceId)) this.#next(workspaceId);
+  }
+
+  /** A step failed; the next operations try again. */
+  failed(workspaceId: string): void {
+    this.#due.set(workspaceId, false);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  #start(workspaceId: string, agentId: string): void {
+    this.#queue(workspaceId, async (connection) => {
+      await startFullText(connection, agentId);
+      this.#next(workspaceId);
+    });
+  }
+
+  #next(workspaceId: string): void {
+    if (this.#stopped || this.#due.get(workspaceId) === true) return;
+    this.#due.set(workspaceId, true);
+    setTimeout(() => {
+      if (this.#stopped) return;
+      this.#queue(workspaceId, async (connection) => {
+        const worked = await stepFullText(connection);
+        this.#due.set(workspaceId, false);
+        if (worked) this.#next(workspaceId);
+        else if (!(await hasFullText(connection))) this.#due.delete(workspaceId);
+      });
+    }, PAUSE_MS);
+  }
+}
+
+/** The agent for which a search asks for full text, or null. */
+function wanting({ name, input, found }: OperationMessage): string | null {
+  if (name !== "data.search") return null;
+  const { wantsFullText } = (found ?? {}) as { wantsFullText?: boolean };
+  return wantsFullText === true ? (input as { agentId: string }).agentId : null;
+}

@@ -1,0 +1,210 @@
+/** Full text of large agents: it follows the trail, finds what an index finds, and proves nothing. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { verifyDatabase } from "../../src/evidence/database.ts";
+import { readAgent } from "../../src/state/agents.ts";
+import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
+import { searchAgent } from "../../src/state/search.ts";
+import { SearchIndexes } from "../../src/state/search-indexes.ts";
+import { temporaryDirectory } from "../support/directory.ts";
+import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+
+const RUNS = 40;
+const TIMEOUT_MS = 120_000;
+const MEMORY = 256 * 1024 * 1024;
+const AGENTS = ["one", "two"];
+const KEYS = ["a", "ab", "b", "c"];
+const WORDS = ["elevator", "wages", "err-1093", "tea", "москва", "绿茶", 'quo"te'];
+const MAX_STEPS = 10_000;
+
+const write = (workspace: OpenWorkspace, agentId: string, key: string, value: string) =>
+  workspace.perform("data.write", { agentId, key, value, metadata: {} });
+const start = (workspace: OpenWorkspace, agentId: string) =>
+  workspace.writer.derive((connection) => startFullText(connection, agentId));
+const step = (workspace: OpenWorkspace) => workspace.writer.derive(stepFullText);
+
+async function finish(workspace: OpenWorkspace): Promise<void> {
+  for (let i = 0; i < MAX_STEPS; i++) if (!(await step(workspace))) return;
+  throw new Error("full text never ends");
+}
+
+async function search(workspace: OpenWorkspace, indexes: SearchIndexes, agentId: string, query: string) {
+  const agent = await readAgent(workspace.connection, agentId);
+  if (agent === null) return null;
+  return searchAgent(workspace.connection, indexes, {
+    workspaceId: workspace.writer.workspaceId,
+    agent,
+    query,
+    options: { limit: 10, prefix: "", minSimilarity: 0 },
+  });
+}
+
+const phaseOf = async (workspace: OpenWorkspace, agentId: string) => {
+  const agent = await readAgent(workspace.connection, agentId);
+  return agent === null ? undefined : (await readFullText(workspace.connection, agent))?.phase;
+};
+
+const agentId = fc.constantFrom(...AGENTS);
+const key = fc.constantFrom(...KEYS);
+const action = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(fc.constant("write"), agentId, key, fc.constantFrom(...WORDS)) },
+  { weight: 3, arbitrary: fc.tuple(fc.constant("delete"), agentId, key, fc.constant("")) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("prefix"), agentId, fc.constant("a"), fc.constant("")) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant("checkpoint"), agentId, key, fc.constant("")) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant("restore"), agentId, key, fc.constant("")) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("step"), agentId, key, fc.constant("")) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("search"), agentId, key, fc.constantFrom(...WORDS)) },
+);
+
+async function take(
+  workspace: OpenWorkspace,
+  indexes: SearchIndexes,
+  checkpoints: string[],
+  [kind, agentId, key, word]: [string, string, string, string],
+): Promise<void> {
+  if (kind === "write") await write(workspace, agentId, key, word);
+  if (kind === "delete") await workspace.perform("data.delete", { agentId, key });
+  if (kind === "prefix") await workspace.perform("data.delete_prefix", { agentId, prefix: key });
+  if (kind === "step") await step(workspace);
+  if (kind === "checkpoint") {
+    const made = await workspace.perform("checkpoint.create", { agentId, label: null, metadata: {} });
+    checkpoints.push(bodyOf(made).id);
+  }
+  const checkpointId = checkpoints.at(-1);
+  if (kind === "restore" && checkpointId !== undefined) {
+    await workspace.perform("checkpoint.restore", { checkpointId, restoreConfig: false, restoreData: true });
+  }
+  if (kind === "search") await expectFound(workspace, indexes, agentId, word);
+}
+
+/** Whoever holds the word is found, whatever the full text has or lacks just then, and nobody else. */
+async function expectFound(workspace: OpenWorkspace, indexes: SearchIndexes, agentId: string, word: string) {
+  const found = await search(workspace, indexes, agentId, word);
+  if (found === null) return;
+  const rows = workspace.connection.all<[number]>(
+    `SELECT e.id FROM entries e JOIN agents a ON a.first_seq = e.agent
+     WHERE a.agent_id = ? AND e.live_to IS NULL AND e.value = ? ORDER BY e.id`,
+    [agentId, JSON.stringify(word)],
+  );
+  const held = rows.map(([id]) => id);
+  const best = found.hits.slice(0, held.length).map(({ id }) => id);
+  expect(best.sort((a, b) => a - b)).toEqual(held);
+}
+
+test(
+  "whatever happens, what is committed is found, and in the end just the live entries are in it",
+  async () => {
+    using directory = temporaryDirectory();
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 50, size: "max" }), async (actions) => {
+        using workspace = await OpenWorkspace.make(directory.path);
+        const indexes = new SearchIndexes(MEMORY, -1);
+        const checkpoints: string[] = [];
+        for (const agentId of AGENTS) {
+          await write(workspace, agentId, "z", "first");
+          await start(workspace, agentId);
+        }
+        for (const one of actions) await take(workspace, indexes, checkpoints, one);
+        // An agent that shrank lost it, and gets it again.
+        for (const agentId of AGENTS) {
+          await finish(workspace);
+          await start(workspace, agentId);
+        }
+        await finish(workspace);
+        const inIt = workspace.connection.all(
+          "SELECT entry, agent, key, written_seq FROM search_rows ORDER BY 1",
+        );
+        const live = workspace.connection.all(
+          "SELECT id, agent, key, written_seq FROM entries WHERE live_to IS NULL ORDER BY 1",
+        );
+        expect(inIt).toEqual(live);
+        const texts = workspace.connection.all("SELECT rowid FROM search_texts ORDER BY 1");
+        expect(texts).toEqual(live.map(([id]) => [id]));
+        for (const agentId of AGENTS) {
+          for (const word of WORDS) await expectFound(workspace, indexes, agentId, word);
+        }
+        indexes.close();
+        expect(workspace.failures).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  },
+  TIMEOUT_MS,
+);
+
+test("it begins when a large agent is searched, answers when it is complete, and ends when the agent shrinks", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(MEMORY, 100);
+  for (let i = 0; i < 250; i++) await write(workspace, "one", `k${i}`, `order err-${i} failed`);
+  await write(workspace, "two", "k", "order err-7 failed");
+  expect(await search(workspace, indexes, "two", "err-7")).toMatchObject({ wantsFullText: false });
+  const before = await search(workspace, indexes, "one", "err-7");
+  expect(before?.wantsFullText).toBe(true);
+  expect(await hasFullText(workspace.connection)).toBe(false);
+  await start(workspace, "one");
+  expect(await phaseOf(workspace, "one")).toBe("adding");
+  await step(workspace);
+  expect((await search(workspace, indexes, "one", "err-7"))?.hits).toEqual(before?.hits ?? []);
+  expect(indexes.loaded).toHaveLength(2);
+  await finish(workspace);
+  expect(await phaseOf(workspace, "one")).toBe("complete");
+  const after = await search(workspace, indexes, "one", "err-7");
+  expect(after).toMatchObject({ wantsFullText: false });
+  expect(after?.hits[0]?.id).toBe(before?.hits[0]?.id as number);
+  expect(indexes.loaded).toEqual([`${workspace.writer.workspaceId}/two`]);
+  for (let i = 0; i < 200; i++) await workspace.perform("data.delete", { agentId: "one", key: `k${i}` });
+  await finish(workspace);
+  expect(await hasFullText(workspace.connection)).toBe(false);
+  expect(workspace.connection.all("SELECT * FROM search_rows")).toEqual([]);
+});
+
+test("words and numbers of another agent have no part in it", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(MEMORY, -1);
+  for (let i = 0; i < 30; i++) await write(workspace, "one", `k${i}`, `${WORDS[i % 5]} ${WORDS[i % 3]} ${i}`);
+  await start(workspace, "one");
+  await finish(workspace);
+  const before = await search(workspace, indexes, "one", "tea elevator 7");
+  for (let i = 0; i < 60; i++) await write(workspace, "two", `k${i}`, `tea ${i}`);
+  await start(workspace, "two");
+  await finish(workspace);
+  expect(await search(workspace, indexes, "one", "tea elevator 7")).toEqual(before);
+});
+
+test("an index that does not fit asks for full text, and the prefix holds there too", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(0);
+  await write(workspace, "one", "x/1", "green tea");
+  await write(workspace, "one", "y/1", "green tea");
+  expect((await search(workspace, indexes, "one", "tea"))?.wantsFullText).toBe(false);
+  expect((await search(workspace, indexes, "one", "tea"))?.wantsFullText).toBe(true);
+  await start(workspace, "one");
+  await finish(workspace);
+  const agent = await readAgent(workspace.connection, "one");
+  if (agent === null) throw new Error("the agent is gone");
+  const options = { limit: 10, prefix: "y/", minSimilarity: 0 };
+  const { workspaceId } = workspace.writer;
+  const found = await searchAgent(workspace.connection, indexes, {
+    workspaceId,
+    agent,
+    query: "tea",
+    options,
+  });
+  expect(found.hits.map(({ id }) => id)).toEqual([2]);
+  expect(indexes.loaded).toEqual([]);
+});
+
+test("a workspace with full text verifies, and a changed table beside it does not", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  await write(workspace, "one", "a", "green tea");
+  await start(workspace, "one");
+  await finish(workspace);
+  const verdict = async () => (await verifyDatabase(workspace.connection, { path: "w.db" })).verdict;
+  expect(await verdict()).toBe("verified");
+  workspace.connection.exec("CREATE TABLE search_more (x)");
+  expect(await verdict()).toBe("tampered");
+});

@@ -1,0 +1,70 @@
+/** Full text through the threads: a search asks for it, the writer makes it, a restart goes on with it. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { newSealKey } from "../../src/datadir/seal-key.ts";
+import type { FailureReport } from "../../src/threads/messages.ts";
+import { WorkspacePool } from "../../src/threads/pool.ts";
+import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
+import { temporaryDirectory } from "../support/directory.ts";
+import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+
+const TIMEOUT_MS = 60_000;
+const ENTRIES = 400;
+const WAIT_MS = 10;
+
+test(
+  "a large agent gets full text, and is searched by it, across a restart",
+  async () => {
+    using directory = temporaryDirectory();
+    const workspaceId = await makeWorkspace(directory.path);
+    const failures: FailureReport[] = [];
+    const open = async () => {
+      const pool = new WorkspacePool({
+        workspacesDir: directory.path,
+        clockOffsetMs: 0,
+        searchMemoryBytes: 64 * 1024 * 1024,
+        fullTextFrom: 100,
+        threads: 1,
+        sealing: { sealsDir: directory.path, key: { kind: "pem", pem: newSealKey() }, intervalMs: 10_000 },
+        onFailure: (failure) => void failures.push(failure),
+      });
+      await pool.ready();
+      const ask = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
+        const reply = await pool.perform({ name, input, principal: anybody(workspaceId) });
+        if (reply.kind !== "json") throw new Error(`${name}: ${JSON.stringify(reply)}`);
+        return JSON.parse(reply.body);
+      };
+      const write = (key: string, value: string) =>
+        ask("data.write", { agentId: "a", key, value, metadata: {} });
+      const first = async (query: string) =>
+        (await ask("data.search", { agentId: "a", query, limit: 10, prefix: "", minSimilarity: 0 })).data[0]
+          ?.key;
+      return { pool, write, first };
+    };
+    const file = join(directory.path, `${workspaceId}.db`);
+    const phase = () => {
+      using seen = new OpenWorkspace(file);
+      const sql = "SELECT 1 FROM sqlite_schema WHERE name = 'search_agents'";
+      if (seen.connection.get(sql) === undefined) return undefined;
+      return seen.connection.get<[string]>("SELECT phase FROM search_agents")?.[0];
+    };
+
+    const one = await open();
+    await Promise.all(Array.from({ length: ENTRIES }, (_, i) => one.write(`k${i}`, `order err-${i} failed`)));
+    expect(phase()).toBeUndefined();
+    expect(await one.first("err-7")).toBe("k7");
+    while (phase() === undefined) await Bun.sleep(WAIT_MS);
+    await one.pool.close();
+
+    const two = await open();
+    expect(await two.first("err-8")).toBe("k8");
+    while (phase() !== "complete") await Bun.sleep(WAIT_MS);
+    expect(await two.first("err-9")).toBe("k9");
+    await two.write("new", "order err-9000 failed");
+    expect(await two.first("err-9000")).toBe("new");
+    await two.pool.close();
+    // Nobody has the key that seals a workspace of a test.
+    expect(failures.filter(({ where }) => !where.startsWith("sealing"))).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
