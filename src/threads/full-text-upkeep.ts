@@ -1,7 +1,7 @@
 /** Which workspaces of a thread have full text to be kept, and when it is taken a step further. */
 import { hasFullText, startFullText, stepFullText } from "../state/full-text.ts";
 import type { Connection } from "../store/connection.ts";
-import type { OperationMessage } from "./messages.ts";
+import type { EventMessage, OperationMessage } from "./messages.ts";
 
 type Work = (connection: Connection) => Promise<void>;
 type Queue = (workspaceId: string, work: Work) => void;
@@ -26,7 +26,7 @@ export class FullTextUpkeep {
   }
 
   /** Operations were performed: full text follows them, and begins where a search wants it. */
-  performed(workspaceId: string, group: readonly OperationMessage[]): void {
+  performed(workspaceId: string, group: readonly (OperationMessage | EventMessage)[]): void {
     for (const message of group) {
       const agentId = wanting(message);
       if (agentId !== null) this.#start(workspaceId, agentId);
@@ -66,8 +66,9 @@ export class FullTextUpkeep {
 }
 
 /** The agent for which a search asks for full text, or null. */
-function wanting({ name, input, found }: OperationMessage): string | null {
-  if (name !== "data.search") return null;
+function wanting(message: OperationMessage | EventMessage): string | null {
+  if ("event" in message || message.name !== "data.search") return null;
+  const { input, found } = message;
   const { wantsFullText } = (found ?? {}) as { wantsFullText?: boolean };
   return wantsFullText === true ? (input as { agentId: string }).agentId : null;
 }
