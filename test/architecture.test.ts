@@ -36,6 +36,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   control: ["store", "datadir", "workspace"],
   // Cursors, written by operations and read by routes.
   lists: ["workspace"],
+  // Where an export goes on, likewise.
+  "export-cursor": ["lists", "log", "workspace"],
   state: ["store", "log", "search", "policy"],
   // Signing the head of a workspace's log.
   seals: ["log", "state", "store", "datadir", "settings"],
@@ -43,8 +45,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   anchors: ["log"],
   workspace: ["store", "log", "state", "seals"],
   evidence: ["store", "log", "state", "policy", "workspace", "seals"],
-  operations: ["seals", "workspace", "state", "log", "policy", "search", "store", "lists", "evidence"],
-  routes: ["http", "workspace", "lists", "policy"],
+  operations: [
+    "export-cursor",
+    "seals",
+    "workspace",
+    "state",
+    "log",
+    "policy",
+    "search",
+    "store",
+    "lists",
+    "evidence",
+  ],
+  routes: ["export-cursor", "http", "workspace", "lists", "policy"],
   threads: ["seals", "operations", "workspace", "state", "store", "search", "log", "worker-entry"],
   // What people need and programs do not: its routes are served by http beside those of the features.
   account: ["control", "http"],

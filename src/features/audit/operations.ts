@@ -1,4 +1,6 @@
 /** Operations on the audit trail itself. */
+
+import { encodeExportCursor } from "../../export-cursor.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { readAgent } from "../../state/agents.ts";
@@ -15,7 +17,6 @@ import {
   type Operation,
   type QueryContext,
 } from "../../workspace/operation.ts";
-import { encodeExportCursor } from "./export-cursor.ts";
 import { type VerificationAnswer, verifyTrail } from "./verification.ts";
 
 const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";

@@ -3,9 +3,9 @@
  * for and to where the log ended then; the client adds how many events it has: `<cursor>.<events>`.
  * What it is sent then joins on to what it has, byte for byte.
  */
-import type { JsonObject } from "../../json.ts";
-import { decodeCursor, encodeCursor } from "../../lists.ts";
-import type { ExportResumption, OperationInputs } from "../../workspace/contract.ts";
+import type { JsonObject } from "./json.ts";
+import { decodeCursor, encodeCursor } from "./lists.ts";
+import type { ExportResumption, OperationInputs } from "./workspace/contract.ts";
 
 /** What an export is of. */
 export type ExportFilters = Pick<OperationInputs["audit.export"], "scope" | "format" | "window">;
