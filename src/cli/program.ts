@@ -5,6 +5,7 @@ import { VERSION } from "../version.ts";
 import { addErase } from "./erase.ts";
 import { addKeyCommands } from "./key.ts";
 import { addKeyInfo } from "./key-info.ts";
+import { addPrune } from "./prune.ts";
 import { addRotateSealKey } from "./rotate-seal-key.ts";
 import { addScan } from "./scan.ts";
 import { addServe } from "./serve.ts";
@@ -64,6 +65,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
   addKeyInfo(program, session);
   addRotateSealKey(program, session);
   addErase(program, session);
+  addPrune(program, session);
   program
     .command("version")
     .description("print the version")

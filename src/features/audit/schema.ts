@@ -11,6 +11,7 @@ const OTHER_OPERATIONS = [
   "key.create",
   "key.revoke",
   "seal.rotate_key",
+  "audit.prune",
 ] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
