@@ -106,16 +106,26 @@ function ToSignIn() {
   return null;
 }
 
+/** The workspace that one was in, for the ways back from pages that are about none. */
+let lastRoomId: string | null = null;
+
+function lastRoom(): Room | null {
+  if (session.value.kind !== "in") return null;
+  const id = lastRoomId ?? session.value.workspaces[0]?.id;
+  return id === undefined ? null : roomOf(id);
+}
+
 function Inside({ here }: { here: string }) {
   if (here === "/") return <Home />;
   if (here === "/settings" || here === "/workspaces") {
-    return <Shell room={null}>{here === "/settings" ? <SettingsPage /> : <WorkspacesPage />}</Shell>;
+    return <Shell room={lastRoom()}>{here === "/settings" ? <SettingsPage /> : <WorkspacesPage />}</Shell>;
   }
   for (const [pattern, page] of ROOM_PAGES) {
     const parts = match(pattern, here);
     if (parts === null) continue;
     const room = roomOf(parts.workspace ?? "");
     if (room === null) break;
+    lastRoomId = room.workspace.id;
     return <Shell room={room}>{page(room, parts)}</Shell>;
   }
   return (

@@ -1,6 +1,7 @@
 /** The frame around the pages of a workspace: where one is, and where one can go. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { learnActors } from "./state/actors.ts";
 import { liveState, useLiveWorkspace } from "./state/events.ts";
 import { useAction } from "./state/load.ts";
 import { paths } from "./state/paths.ts";
@@ -22,7 +23,7 @@ export function Shell({ room, children }: ShellProps) {
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <div class="topbar">
+      <header class="topbar">
         <Logo />
         <button
           type="button"
@@ -34,14 +35,14 @@ export function Shell({ room, children }: ShellProps) {
         >
           <Icon name={open ? "close" : "menu"} />
         </button>
-      </div>
-      <div id="side" class={open ? "side side-open" : "side"}>
+      </header>
+      <aside id="side" aria-label="Ways" class={open ? "side side-open" : "side"}>
         <div class="side-logo">
           <Logo />
         </div>
         {room !== null && <RoomNavigation room={room} />}
         <AccountNavigation />
-      </div>
+      </aside>
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -85,6 +86,7 @@ function NavLink({
 function RoomNavigation({ room }: { room: Room }) {
   const { id } = room.workspace;
   useLiveWorkspace(id);
+  useEffect(() => void learnActors(id), [id]);
   return (
     <>
       <WorkspaceChoice room={room} />

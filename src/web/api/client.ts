@@ -27,12 +27,11 @@ export function whenSignedOut(listener: () => void): void {
 
 /** The address of a request: empty parameters are left out. */
 export function address(path: string, query: Query = {}): string {
-  const pairs = Object.entries(query).filter(
-    (pair): pair is [string, string | number | boolean] =>
-      pair[1] !== undefined && pair[1] !== null && pair[1] !== "",
-  );
-  if (pairs.length === 0) return path;
-  return `${path}?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}`;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
 }
 
 /**

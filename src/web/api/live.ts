@@ -101,7 +101,9 @@ export class MessageReader {
   #message: Message = { id: "", data: "" };
 
   *push(text: string): Generator<Message> {
-    const lines = (this.#rest + text).split(/\r\n|\n|\r/);
+    const all = this.#rest + text;
+    // A return at the very end may be half of a line's end.
+    const lines = all.split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
       if (line === "") {

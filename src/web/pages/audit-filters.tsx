@@ -17,6 +17,7 @@ export const OPERATION_GROUPS: Record<string, readonly [label: string, operation
       "data.write",
       "data.delete",
       "data.delete_prefix",
+      "data.erase",
       "data.expire",
       "agent.suspend",
       "agent.resume",

@@ -10,11 +10,17 @@ import { ResultBadge } from "../ui/badge.tsx";
 import { subject, verb } from "../ui/event-words.ts";
 import { Empty, More, Show } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
+import { AgentActivity } from "./activity.tsx";
 import { FilterBar, type Filters, filterQuery, filtersHere, fits } from "./audit-filters.tsx";
 import { EventDetails } from "./event-details.tsx";
 
 export function AgentAudit({ room, agentId }: { room: Room; agentId: string }) {
-  return <AuditList room={room} agentId={agentId} />;
+  return (
+    <>
+      <AgentActivity room={room} agentId={agentId} />
+      <AuditList room={room} agentId={agentId} />
+    </>
+  );
 }
 
 interface ListProps {

@@ -272,7 +272,7 @@ function Restore({ room, checkpoint, diff, config, onClose, onRestored }: Restor
   const [withConfig, setWithConfig] = useState(configDiffers);
   return (
     <Confirm
-      title={`Restore ${checkpointName(checkpoint)}?`}
+      title={`Restore “${checkpointName(checkpoint)}”?`}
       action="Restore"
       onClose={onClose}
       onConfirm={async () => {

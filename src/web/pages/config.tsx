@@ -132,7 +132,7 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
       )}
       <Problem problem={takeTheirs.problem} />
       {room.canWrite ? (
-        <div class="row form-foot">
+        <div class={changed ? "row form-foot form-foot-changed" : "row form-foot"}>
           <button
             type="submit"
             class="button button-primary"
@@ -225,7 +225,7 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
         <p class="faint small">Enforced by the daemon on every write, whatever the agent is told.</p>
         <Check
           label="Block personal data"
-          hint="Names of people, addresses, numbers of cards and accounts, and the like. A refused write changes nothing."
+          hint="Email and postal addresses, numbers of phones, cards, accounts and identity papers, and the like. A refused write changes nothing."
           checked={draft.blockPii}
           onChecked={(blockPii) => change({ blockPii })}
         />
@@ -275,7 +275,7 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
           label="Everything else (JSON)"
           hint="An object with whatever further members the agent uses."
           code
-          rows={draft.rest.split("\n").length > 6 ? 12 : 5}
+          rows={Math.min(16, Math.max(4, draft.rest.split("\n").length + 1))}
           value={draft.rest}
           onValue={(rest) => change({ rest })}
           error={draftError}

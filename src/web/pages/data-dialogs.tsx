@@ -7,7 +7,7 @@ import { setQuery } from "../state/router.ts";
 import type { Room } from "../state/session.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { TextArea, TextField } from "../ui/field.tsx";
+import { Check, TextArea, TextField } from "../ui/field.tsx";
 import { Findings, Marked } from "../ui/findings.tsx";
 import { counted } from "../ui/numbers.ts";
 import { Problem } from "../ui/problem.tsx";
@@ -126,23 +126,32 @@ interface DeleteProps extends Props {
   onDeleted(): void;
 }
 
+/** What a delete answers; the second member only when it erased. */
+interface Deleted {
+  deleted: number;
+  erased_events?: number;
+}
+
 export function DeleteEntry({ room, agentId, entryKey, onClose, onDeleted }: DeleteProps) {
+  const [erase, setErase] = useState(false);
   return (
     <Confirm
       title="Delete this entry?"
-      action="Delete"
+      action={erase ? "Erase for good" : "Delete"}
       danger
       onClose={onClose}
       onConfirm={async () => {
-        await room.api.ask("/v1/data", { method: "DELETE", query: { agent_id: agentId, key: entryKey } });
-        say("Deleted.");
+        const query = { agent_id: agentId, key: entryKey, ...(erase ? { erase } : {}) };
+        const answer = await room.api.ask<Deleted>("/v1/data", { method: "DELETE", query });
+        say(erase ? erasedWords(answer) : "Deleted.");
         onDeleted();
       }}
     >
       <p>
-        <code>{entryKey}</code> is gone from the live data. Checkpoints made before keep it, so it can be
+        <code>{entryKey}</code> goes from the live data. Checkpoints made before keep it, so it can be
         restored.
       </p>
+      <EraseCheck erase={erase} onErase={setErase} />
     </Confirm>
   );
 }
@@ -153,26 +162,40 @@ interface DeletePrefixProps extends Props {
 }
 
 export function DeletePrefix({ room, agentId, prefix, onClose, onDeleted }: DeletePrefixProps) {
+  const [erase, setErase] = useState(false);
   return (
     <Confirm
       title="Delete everything below this prefix?"
-      action="Delete all"
+      action={erase ? "Erase all for good" : "Delete all"}
       danger
       onClose={onClose}
       onConfirm={async () => {
-        const query = { agent_id: agentId, prefix };
-        const { deleted } = await room.api.ask<{ deleted: number }>("/v1/data/prefix", {
-          method: "DELETE",
-          query,
-        });
-        say(`Deleted ${counted(deleted, "entry", "entries")}.`);
+        const query = { agent_id: agentId, prefix, ...(erase ? { erase } : {}) };
+        const answer = await room.api.ask<Deleted>("/v1/data/prefix", { method: "DELETE", query });
+        say(erase ? erasedWords(answer) : `Deleted ${counted(answer.deleted, "entry", "entries")}.`);
         onDeleted();
       }}
     >
       <p>
-        Every entry whose key begins with <code>{prefix}</code> is gone from the live data. Checkpoints made
+        Every entry whose key begins with <code>{prefix}</code> goes from the live data. Checkpoints made
         before keep them. To be able to go back, make a checkpoint first.
       </p>
+      <EraseCheck erase={erase} onErase={setErase} />
     </Confirm>
+  );
+}
+
+const erasedWords = ({ deleted, erased_events = 0 }: Deleted): string =>
+  `Erased ${counted(deleted, "entry", "entries")}, and the details of ${counted(erased_events, "event")}.`;
+
+/** The way that has no way back, for a person's request to be forgotten. */
+function EraseCheck({ erase, onErase }: { erase: boolean; onErase(erase: boolean): void }) {
+  return (
+    <Check
+      label="Erase for good"
+      hint="From every checkpoint too, and what the log's events say about the key is destroyed. The events stand and still verify. This cannot be undone."
+      checked={erase}
+      onChecked={onErase}
+    />
   );
 }

@@ -88,7 +88,7 @@ function Value({ text }: { text: string }) {
     <div class="copy-block">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <section class="value" tabIndex={0} aria-label="Value">
-        <pre> {text === "" ? <span class="faint">(an empty text)</span> : text}</pre>
+        <pre>{text === "" ? <span class="faint">(an empty text)</span> : text}</pre>
       </section>
       <CopyButton text={text} label="Copy value" />
     </div>

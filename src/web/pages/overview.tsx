@@ -1,39 +1,25 @@
 /** What a workspace has been doing, and what it is made of. */
 import { useState } from "preact/hooks";
 import { ask } from "../api/client.ts";
-import type { Activity, Agent, AuditEvent, WorkspaceInfo } from "../api/types.ts";
-import { changesSomething, useEvents, useThrottled } from "../state/events.ts";
+import type { Agent, AuditEvent, WorkspaceInfo } from "../api/types.ts";
+import { changesSomething, useEvents } from "../state/events.ts";
 import { useLoad } from "../state/load.ts";
 import { paths } from "../state/paths.ts";
 import { place, setQuery } from "../state/router.ts";
 import type { Room } from "../state/session.ts";
-import { ActivityChart } from "../ui/chart.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { count, size } from "../ui/numbers.ts";
 import { Empty, Heading, Section, Show } from "../ui/parts.tsx";
+import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "./activity.tsx";
 import { NoAgents } from "./agents.tsx";
 import { EventRows } from "./audit.tsx";
 
 /** How many events the list of the newest ones keeps. */
 const NEWEST = 12;
 
-/** The chart follows the events at most this often. */
-const REFRESH_MS = 10_000;
-
-const HOUR_MS = 3_600_000;
-
-/** Windows of the chart, each with intervals that make readable bars. */
-const WINDOWS = {
-  "1h": { label: "1 hour", interval: "minute", ms: HOUR_MS },
-  "24h": { label: "24 hours", interval: "hour", ms: 24 * HOUR_MS },
-  "30d": { label: "30 days", interval: "day", ms: 30 * 24 * HOUR_MS },
-} as const;
-
-type Window = keyof typeof WINDOWS;
-
-const windowHere = (): Window => {
+const windowHere = (): ActivityWindow => {
   const asked = place.value.query.get("window") ?? "";
-  return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : "24h";
+  return Object.hasOwn(WINDOWS, asked) ? (asked as ActivityWindow) : "24h";
 };
 
 export function OverviewPage({ room }: { room: Room }) {
@@ -78,42 +64,16 @@ function Fact({ name, value, href }: { name: string; value: string; href?: strin
 }
 
 function ActivitySection({ room }: { room: Room }) {
-  const shown = windowHere();
-  const { label, interval, ms } = WINDOWS[shown];
-  const activity = useLoad<Activity>(`${room.workspace.id} ${shown}`, (signal) =>
-    room.api.ask<Activity>("/v1/audit/activity", {
-      query: { scope: "workspace", interval, start_time: new Date(Date.now() - ms).toISOString() },
-      signal,
-    }),
+  const window = windowHere();
+  const choice = (
+    <WindowChoice
+      window={window}
+      onWindow={(id) => setQuery({ window: id === "24h" ? null : id }, { replace: true })}
+    />
   );
-  const refresh = useThrottled(activity.reload, REFRESH_MS);
-  useEvents((event) => {
-    if (changesSomething(event) || event.result === "blocked" || event.result === "denied") refresh();
-  }, activity.reload);
   return (
-    <Section
-      title="Activity"
-      actions={
-        <fieldset class="segments">
-          <legend class="sr-only">Time shown</legend>
-          {Object.entries(WINDOWS).map(([id, each]) => (
-            <button
-              key={id}
-              type="button"
-              aria-pressed={id === shown}
-              onClick={() => setQuery({ window: id === "24h" ? null : id }, { replace: true })}
-            >
-              {each.label}
-            </button>
-          ))}
-        </fieldset>
-      }
-    >
-      <div class="card chart-place">
-        <Show of={activity}>
-          {(data) => <ActivityChart activity={data} label={`Events of the last ${label}`} />}
-        </Show>
-      </div>
+    <Section title="Activity" actions={choice}>
+      <ActivityCard room={room} agentId={null} window={window} />
     </Section>
   );
 }

@@ -68,7 +68,7 @@ function Verdict({ room, result }: { room: Room; result: Verification }) {
       <div class="callout callout-good" role="status">
         <p>
           <strong>Everything holds.</strong> {counted(events_checked, "event")} checked, every hash and link
-          agrees, and the stored data are what was written. <Time at={verified_at} />
+          agrees, and the stored data are what was written. Checked <Time at={verified_at} />.
         </p>
         {chain_end !== null && (
           <p class="small">

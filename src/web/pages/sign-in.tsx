@@ -43,7 +43,7 @@ export function SignInPage() {
           </>
         )}
         Forgot the password? Whoever runs this daemon can make a new link:{" "}
-        <code>governd account link --email …</code>
+        <code class="nowrap">governd account link --email …</code>
       </p>
     </Door>
   );

@@ -3,5 +3,9 @@ import { actorName } from "../state/actors.ts";
 
 export function Actor({ id }: { id: string }) {
   const kind = id.startsWith("key_") ? "API key " : "";
-  return <span title={`${kind}${id}`}>{actorName(id)}</span>;
+  return (
+    <span class="nowrap" title={`${kind}${id}`}>
+      {actorName(id)}
+    </span>
+  );
 }

@@ -1,6 +1,6 @@
 /** Parts of every page. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded, LoadedList } from "../state/load.ts";
 import { place } from "../state/router.ts";
 import { Problem } from "./problem.tsx";
@@ -53,7 +53,7 @@ export function More<T>({ of }: { of: LoadedList<T> }) {
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty">
-      <h3>{title}</h3>
+      <p class="empty-title">{title}</p>
       {children}
     </div>
   );
@@ -92,8 +92,13 @@ export function Tabs({
   tabs: readonly (readonly [href: string, label: string])[];
 }) {
   const { path } = place.value;
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (current && bar.current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - 48;
+  }, [path]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={bar}>
       {tabs.map(([href, text], at) => {
         const current = path === href || (at > 0 && path.startsWith(`${href}/`));
         return (
