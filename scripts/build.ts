@@ -77,12 +77,10 @@ const { values } = parseArgs({
 if (Bun.version !== manifest.engines.bun) {
   throw new Error(`governd is built with Bun ${manifest.engines.bun}, and this is ${Bun.version}`);
 }
-const assets = Bun.spawnSync([process.execPath, "scripts/build-model.ts"], {
-  cwd: ROOT,
-  stdout: 2,
-  stderr: 2,
-});
-if (assets.exitCode !== 0) throw new Error("the assets of search could not be built");
+for (const script of ["scripts/build-model.ts", "scripts/build-web.ts"]) {
+  const { exitCode } = Bun.spawnSync([process.execPath, script], { cwd: ROOT, stdout: 2, stderr: 2 });
+  if (exitCode !== 0) throw new Error(`${script} failed, and what it makes belongs into the binary`);
+}
 const host = hostTarget();
 const asked = values.target ?? [host];
 const names = asked.includes("all") ? Object.keys(TARGETS) : asked;

@@ -1,6 +1,6 @@
 /**
  * Preloaded by `bun test`, so that it works on a fresh clone: installs the dependencies when there are
- * none, and builds the assets of search unless they are there.
+ * none, and builds the assets of search and the dashboard unless they are there.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -14,3 +14,4 @@ function prepare(what: string, ...words: string[]): void {
 
 if (!existsSync(join(ROOT, "node_modules"))) prepare("dependencies", "install", "--frozen-lockfile");
 prepare("the assets of search", "scripts/build-model.ts");
+prepare("the dashboard", "scripts/build-web.ts");

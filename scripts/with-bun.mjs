@@ -3,7 +3,7 @@
  *
  * Takes the Bun that package.json names from where there is one: this process itself, the PATH, or
  * `.tools/`, where npm puts it when it is nowhere else (pinned, with digests, by `scripts/bun/`). Then sees
- * to it that the dependencies are those of bun.lock and that the assets of search are built, and runs.
+ * to it that the dependencies are those of bun.lock and that the assets of search and the dashboard are built, and runs.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -74,6 +74,10 @@ if (process.argv.includes("serve")) {
   spawn(...preparing).on("exit", (code) => code === 0 || console.error(`governd: ${UNPREPARED}`));
 } else if (spawnSync(...preparing).status !== 0) {
   fail(UNPREPARED);
+}
+
+if (spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0) {
+  fail("the dashboard could not be bundled; the lines above say why");
 }
 
 // What it runs may call it by its name.

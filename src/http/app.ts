@@ -96,7 +96,8 @@ function accountAction(pipeline: Pipeline, action: Action, deps: AppDeps) {
 }
 
 function publicPage(pipeline: Pipeline, page: PublicPage) {
-  return ({ exchange }: Context) => pipeline.serve(page.path, exchange, () => page.answer(exchange));
+  return ({ exchange, request }: Context) =>
+    pipeline.serve(page.path, exchange, () => page.answer(exchange, request));
 }
 
 function otherMethods(pipeline: Pipeline, path: string, allow: string) {

@@ -1,5 +1,6 @@
-/** What is served besides operations, without a key: probes and the API's documentation. */
+/** What is served besides operations, without a key: probes, the API's documentation, the dashboard. */
 import type { Action } from "../account/action.ts";
+import { DASHBOARD_PAGES } from "./dashboard/pages.ts";
 import { DOCS_FILES, type DocsFile, OPENAPI_PATH } from "./docs/page.ts";
 import type { Exchange } from "./exchange.ts";
 import { Problem } from "./problem.ts";
@@ -10,7 +11,7 @@ const JSON_TYPE = "application/json";
 /** A public path and its answer to GET. */
 export interface PublicPage {
   path: string;
-  answer(exchange: Exchange): Response | Promise<Response>;
+  answer(exchange: Exchange, request: Request): Response | Promise<Response>;
 }
 
 /** Every public page. `isReady` says whether the storage can be written and is migrated. */
@@ -34,6 +35,7 @@ export function publicPages(
       path: file.path,
       answer: (exchange: Exchange) => serveFile(exchange, file),
     })),
+    ...DASHBOARD_PAGES,
   ];
 }
 

@@ -45,6 +45,8 @@ interface Ready {
   ca_file: string | null;
   data_dir: string;
   next?: string;
+  /** The one-time link to the first account, while there is none. */
+  sign_up_url?: string;
 }
 
 /** A daemon as a process. */

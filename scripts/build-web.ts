@@ -1,0 +1,65 @@
+/**
+ * Bundles the dashboard into src/web/assets/, unless what is there is of today's sources:
+ * `bun run build:web [--force]`.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "..");
+const SOURCE = join(ROOT, "src/web");
+const ASSETS = join(SOURCE, "assets");
+const STAMP = join(ASSETS, "inputs.txt");
+const OUTPUTS = ["dashboard.js", "dashboard.css"] as const;
+
+/** One digest of everything that the bundle is made of, cheap enough to compute at every start. */
+function inputsDigest(): string {
+  const hash = createHash("sha256");
+  const sources = [...new Bun.Glob("**/*.{ts,tsx,css,json}").scanSync(SOURCE)]
+    .filter((path) => !path.startsWith("assets/"))
+    .sort();
+  for (const path of [...sources.map((source) => `src/web/${source}`), "scripts/build-web.ts", "bun.lock"]) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(join(ROOT, path)))
+      .update("\0");
+  }
+  return hash.update(Bun.version).digest("hex");
+}
+
+async function bundle(): Promise<void> {
+  const result = await Bun.build({
+    entrypoints: [join(SOURCE, "main.tsx")],
+    target: "browser",
+    format: "esm",
+    minify: true,
+    jsx: { runtime: "automatic", importSource: "preact" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    naming: { entry: "dashboard.[ext]", asset: "[name].[ext]" },
+  });
+  for (const message of result.logs) console.warn(String(message));
+  if (!result.success) throw new Error("the dashboard could not be bundled");
+  for (const name of OUTPUTS) {
+    const made = result.outputs.find((output) => output.path.endsWith(name));
+    if (made === undefined) throw new Error(`the bundle has no ${name}`);
+    put(name, new Uint8Array(await made.arrayBuffer()));
+  }
+}
+
+/** Put in place whole: a daemon may be starting from the same directory. */
+function put(name: string, content: string | Uint8Array): void {
+  const aside = join(ASSETS, `${name}.${process.pid}`);
+  writeFileSync(aside, content);
+  renameSync(aside, join(ASSETS, name));
+}
+
+const digest = inputsDigest();
+const current =
+  existsSync(STAMP) &&
+  readFileSync(STAMP, "utf8") === digest &&
+  OUTPUTS.every((name) => existsSync(join(ASSETS, name)));
+if (!current || process.argv.includes("--force")) {
+  mkdirSync(ASSETS, { recursive: true });
+  await bundle();
+  put("inputs.txt", digest);
+}

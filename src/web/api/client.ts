@@ -1,0 +1,109 @@
+/**
+ * Requests to the daemon, with the session's cookie. The cookie is out of reach of scripts, and the
+ * dashboard keeps no key and nothing else in the browser's storage.
+ */
+import { ApiProblem, problemOf, unreachable } from "./problem.ts";
+import type { Page } from "./types.ts";
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+/** One request. */
+export interface Ask {
+  method?: "GET" | "POST" | "PUT" | "DELETE";
+  query?: Query;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** The workspace of a `/v1` request. */
+  workspace?: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Called when the daemon says that there is no session any more. */
+let onSignedOut: () => void = () => {};
+
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+/** The address of a request: empty parameters are left out. */
+export function address(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+/**
+ * Sends a request; the answer is a good one, with its body still to be read.
+ * @throws {ApiProblem} for every other answer, and when there is none.
+ */
+export async function send(path: string, ask: Ask = {}): Promise<Response> {
+  const headers: Record<string, string> = { accept: "application/json", ...ask.headers };
+  if (ask.body !== undefined) headers["content-type"] = "application/json";
+  if (ask.workspace !== undefined) headers["x-workspace-id"] = ask.workspace;
+  let response: Response;
+  try {
+    response = await fetch(address(path, ask.query), {
+      method: ask.method ?? (ask.body === undefined ? "GET" : "POST"),
+      headers,
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "error",
+      ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+      ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw unreachable();
+  }
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  if (problem.code === "unauthenticated") onSignedOut();
+  throw problem;
+}
+
+/** Sends a request and reads its JSON; null for an answer without a body. */
+export async function ask<T>(path: string, request: Ask = {}): Promise<T> {
+  const response = await send(path, request);
+  return response.status === 204 ? (null as T) : ((await response.json()) as T);
+}
+
+/** Whether an error only says that nobody waits for the answer any more. */
+export const isAbort = (error: unknown): boolean =>
+  error instanceof DOMException && error.name === "AbortError";
+
+/** Whether an error is a problem with this code. */
+export const isCode = (error: unknown, code: string): error is ApiProblem =>
+  error instanceof ApiProblem && error.code === code;
+
+/** The `/v1` API as one of the user's workspaces. */
+export class WorkspaceApi {
+  constructor(readonly workspaceId: string) {}
+
+  ask<T>(path: string, request: Ask = {}): Promise<T> {
+    return ask<T>(path, { ...request, workspace: this.workspaceId });
+  }
+
+  send(path: string, request: Ask = {}): Promise<Response> {
+    return send(path, { ...request, workspace: this.workspaceId });
+  }
+
+  /** One page of a list. */
+  page<T>(path: string, query: Query, cursor: string | null, signal?: AbortSignal): Promise<Page<T>> {
+    return this.ask<Page<T>>(path, { query: { ...query, cursor }, signal });
+  }
+
+  /** Every item of a list, page by page. */
+  async *all<T>(path: string, query: Query, signal?: AbortSignal): AsyncGenerator<T[]> {
+    let cursor: string | null = null;
+    do {
+      const page: Page<T> = await this.page<T>(path, query, cursor, signal);
+      yield page.data;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+}
+
+/** A path segment. */
+export const segment = (text: string): string => encodeURIComponent(text);

@@ -1,0 +1,65 @@
+/** What went wrong with a request, in the words of the API (RFC 9457). */
+import type { Finding, JsonObject } from "./types.ts";
+
+/** Status of a request that got no answer at all. */
+export const NO_ANSWER = 0;
+
+export class ApiProblem extends Error {
+  override readonly name = "ApiProblem";
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  /** The offending field of the request, when there is one. */
+  readonly param: string | null;
+  readonly requestId: string | null;
+  readonly document: JsonObject;
+
+  constructor(status: number, document: JsonObject, requestId: string | null) {
+    const text = (member: string) => (typeof document[member] === "string" ? document[member] : null);
+    super(text("detail") ?? "The answer gave no reason.");
+    this.status = status;
+    this.code = text("code") ?? "unknown";
+    this.title = text("title") ?? `The daemon answered ${status}`;
+    this.param = text("param");
+    this.requestId = text("request_id") ?? requestId;
+    this.document = document;
+  }
+
+  /** What the policies objected to, when that is the reason. */
+  get findings(): Finding[] {
+    const { findings } = this.document;
+    return Array.isArray(findings) ? (findings as unknown as Finding[]) : [];
+  }
+}
+
+/** A problem for whatever was thrown. */
+export function asProblem(error: unknown): ApiProblem {
+  if (error instanceof ApiProblem) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new ApiProblem(
+    NO_ANSWER,
+    { title: "Something in the dashboard went wrong", detail, code: "dashboard" },
+    null,
+  );
+}
+
+/** The daemon could not be reached. */
+export function unreachable(): ApiProblem {
+  return new ApiProblem(
+    NO_ANSWER,
+    {
+      title: "No answer from the daemon",
+      detail: "It could not be reached. Check that it is running and that you are connected, then try again.",
+      code: "unreachable",
+    },
+    null,
+  );
+}
+
+/** The problem that an answer is. */
+export async function problemOf(response: Response): Promise<ApiProblem> {
+  const requestId = response.headers.get("x-request-id");
+  const isJson = response.headers.get("content-type")?.includes("json") === true;
+  const document = isJson ? ((await response.json()) as JsonObject) : {};
+  return new ApiProblem(response.status, document, requestId);
+}

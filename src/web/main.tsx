@@ -1,0 +1,15 @@
+/** Starts the dashboard in the browser. */
+import "./styles/base.css";
+import "./styles/controls.css";
+import "./styles/shell.css";
+import "./styles/pages.css";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { startRouter } from "./state/router.ts";
+import { loadSession } from "./state/session.ts";
+
+startRouter();
+void loadSession();
+const root = document.getElementById("app");
+if (root === null) throw new Error("the page has no place for the dashboard");
+render(<App />, root);

@@ -1,0 +1,38 @@
+/** One audit event at its own address. */
+import { segment } from "../api/client.ts";
+import type { AuditEvent } from "../api/types.ts";
+import { useLoad } from "../state/load.ts";
+import { paths } from "../state/paths.ts";
+import type { Room } from "../state/session.ts";
+import { Actor } from "../ui/actor.tsx";
+import { ResultBadge } from "../ui/badge.tsx";
+import { subject, verb } from "../ui/event-words.ts";
+import { Heading, Show } from "../ui/parts.tsx";
+import { EventDetails } from "./event-details.tsx";
+
+export function EventPage({ room, eventId }: { room: Room; eventId: string }) {
+  const event = useLoad<AuditEvent>(`${room.workspace.id} ${eventId}`, (signal) =>
+    room.api.ask<AuditEvent>(`/v1/audit/${segment(eventId)}`, { signal }),
+  );
+  return (
+    <>
+      <Heading title="Audit event" name="Audit event" />
+      <Show of={event}>
+        {(found) => (
+          <div class="card stack">
+            <p>
+              <ResultBadge result={found.result} /> <Actor id={found.actor} /> {verb(found.operation)}{" "}
+              {subject(found) !== null && <code>{subject(found)}</code>}{" "}
+              {found.agent_id !== null && (
+                <>
+                  as <a href={paths.audit(room.workspace.id, found.agent_id)}>{found.agent_id}</a>
+                </>
+              )}
+            </p>
+            <EventDetails room={room} event={found} />
+          </div>
+        )}
+      </Show>
+    </>
+  );
+}

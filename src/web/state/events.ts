@@ -1,0 +1,72 @@
+/** The workspace's events as they happen, for every view that wants to know. */
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { type LiveState, listen } from "../api/live.ts";
+import type { AuditEvent } from "../api/types.ts";
+
+type Listener = (event: AuditEvent) => void;
+
+const listeners = new Set<Listener>();
+const gapListeners = new Set<() => void>();
+
+/** Whether events arrive at the moment. */
+export const liveState = signal<LiveState>("connecting");
+
+/** Keeps the stream of a workspace open while a page of it is shown. */
+export function useLiveWorkspace(workspace: string): void {
+  useEffect(
+    () =>
+      listen({
+        workspace,
+        onEvent: (event) => {
+          for (const listener of listeners) listener(event);
+        },
+        onState: (state) => {
+          liveState.value = state;
+        },
+        onGap: () => {
+          for (const listener of gapListeners) listener();
+        },
+      }),
+    [workspace],
+  );
+}
+
+/** Tells of each event, and when some may have been missed. */
+export function useEvents(onEvent: Listener, onGap: () => void = () => {}): void {
+  const latest = useRef({ onEvent, onGap });
+  latest.current = { onEvent, onGap };
+  useEffect(() => {
+    const listener: Listener = (event) => latest.current.onEvent(event);
+    const gapListener = () => latest.current.onGap();
+    listeners.add(listener);
+    gapListeners.add(gapListener);
+    return () => {
+      listeners.delete(listener);
+      gapListeners.delete(gapListener);
+    };
+  }, []);
+}
+
+/** Operations that change nothing: an event of one is no reason to ask for anything again. */
+const READING = /^(audit|agent)\.|\.(list|read|read_full|read_version|list_versions|search)$/;
+
+/** Whether what is shown of an agent may be another after this event. */
+export const changesSomething = ({ operation, result }: AuditEvent): boolean =>
+  (result === "ok" || result === "allowed") &&
+  (!READING.test(operation) || operation === "agent.suspend" || operation === "agent.resume");
+
+/** Runs something at most once per interval, and once more after the last call. */
+export function useThrottled(act: () => void, intervalMs: number): () => void {
+  const latest = useRef(act);
+  latest.current = act;
+  const timer = useRef<number | null>(null);
+  useEffect(() => () => clearTimeout(timer.current ?? undefined), []);
+  return () => {
+    if (timer.current !== null) return;
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      latest.current();
+    }, intervalMs) as unknown as number;
+  };
+}

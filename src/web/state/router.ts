@@ -1,0 +1,109 @@
+/** Where the user is: the address is the state, so that every view has a link. */
+import { computed, signal } from "@preact/signals";
+
+interface Place {
+  path: string;
+  query: URLSearchParams;
+  hash: string;
+}
+
+const here = (): Place => ({
+  path: location.pathname,
+  query: new URLSearchParams(location.search),
+  hash: location.hash,
+});
+
+/** The address as it is now. */
+export const place = signal<Place>(here());
+
+/** The path alone, for what does not depend on the rest. */
+export const path = computed(() => place.value.path);
+
+export interface GoOptions {
+  /** Replace the entry of the history instead of adding one. */
+  replace?: boolean;
+}
+
+/** Goes to an address of the dashboard. */
+export function go(to: string, { replace = false }: GoOptions = {}): void {
+  const before = location.pathname;
+  if (replace) history.replaceState(null, "", to);
+  else history.pushState(null, "", to);
+  place.value = here();
+  if (location.pathname !== before) arrive();
+}
+
+/** Changes parameters of the address; null takes one away. */
+export function setQuery(changes: Record<string, string | null>, options: GoOptions = {}): void {
+  go(withQuery(changes), options);
+}
+
+/** The present address with other parameters. */
+export function withQuery(changes: Record<string, string | null>): string {
+  const query = new URLSearchParams(place.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  return text === "" ? place.value.path : `${place.value.path}?${text}`;
+}
+
+/** Another page begins at its top, and with its heading for who listens. */
+function arrive(): void {
+  scrollTo(0, 0);
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
+}
+
+/** Follows the links of the page and the buttons of the browser. */
+export function startRouter(): void {
+  addEventListener("popstate", () => {
+    place.value = here();
+  });
+  document.addEventListener("click", (event) => {
+    const link = (event.target as Element | null)?.closest?.("a");
+    if (link === null || link === undefined || !isOurs(link, event)) return;
+    event.preventDefault();
+    go(link.pathname + link.search + link.hash, { replace: link.dataset.replace !== undefined });
+  });
+}
+
+function isOurs(link: HTMLAnchorElement, event: MouseEvent): boolean {
+  const plain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+  return (
+    plain &&
+    !event.defaultPrevented &&
+    link.origin === location.origin &&
+    link.target === "" &&
+    !link.hasAttribute("download") &&
+    !link.getAttribute("href")?.startsWith("#") &&
+    !/^\/(v1|account|healthz|readyz)(\/|$)/.test(link.pathname)
+  );
+}
+
+/** The parts of a path that a pattern such as `/workspaces/:workspace/keys` names; null if it differs. */
+export function match(pattern: string, actual: string): Record<string, string> | null {
+  const wanted = pattern.split("/");
+  const given = actual.replace(/\/$/, "").split("/");
+  if (wanted.length !== given.length) return null;
+  const parts: Record<string, string> = {};
+  for (const [at, part] of wanted.entries()) {
+    const text = given[at] as string;
+    if (part.startsWith(":")) {
+      const value = decode(text);
+      if (value === null || value === "") return null;
+      parts[part.slice(1)] = value;
+    } else if (part !== text) {
+      return null;
+    }
+  }
+  return parts;
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

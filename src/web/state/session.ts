@@ -1,0 +1,73 @@
+/** Who is signed in. Asked of the daemon at each start; nothing about it is stored in the browser. */
+import { signal } from "@preact/signals";
+import { ask, isCode, WorkspaceApi, whenSignedOut } from "../api/client.ts";
+import { type ApiProblem, asProblem } from "../api/problem.ts";
+import type { Role, SignedIn, Workspace } from "../api/types.ts";
+
+export type SessionState =
+  | { kind: "unknown" }
+  | { kind: "out" }
+  | { kind: "failed"; problem: ApiProblem }
+  | ({ kind: "in" } & SignedIn);
+
+export const session = signal<SessionState>({ kind: "unknown" });
+
+/** Asks who is signed in. */
+export async function loadSession(): Promise<void> {
+  try {
+    session.value = { kind: "in", ...(await ask<SignedIn>("/account")) };
+  } catch (error) {
+    if (isCode(error, "unauthenticated")) session.value = { kind: "out" };
+    else if (session.value.kind !== "in") session.value = { kind: "failed", problem: asProblem(error) };
+  }
+}
+
+/** Begins with what signing in answered. */
+export function beginSession(signedIn: SignedIn): void {
+  session.value = { kind: "in", ...signedIn };
+}
+
+/** Ends it at the daemon, and here. */
+export async function signOut(): Promise<void> {
+  await ask("/account/sign-out", { method: "POST" });
+  session.value = { kind: "out" };
+}
+
+/** Changes what is known of who is signed in. */
+export function updateSession(change: (signedIn: SignedIn) => Partial<SignedIn>): void {
+  if (session.value.kind === "in") session.value = { ...session.value, ...change(session.value) };
+}
+
+whenSignedOut(() => {
+  session.value = { kind: "out" };
+});
+
+/** The workspace that a page is about, and what one may do there. */
+export interface Room {
+  workspace: Workspace;
+  api: WorkspaceApi;
+  role: Role;
+  /** May change agents and their data. */
+  canWrite: boolean;
+  /** May see stored values. */
+  canRead: boolean;
+  /** May manage members and keys. */
+  canManage: boolean;
+}
+
+/** The workspace with this id as the user sees it; null if it is none of theirs. */
+export function roomOf(workspaceId: string): Room | null {
+  if (session.value.kind !== "in") return null;
+  const workspace = session.value.workspaces.find(({ id }) => id === workspaceId);
+  if (workspace === undefined) return null;
+  const { role } = workspace;
+  const trusted = role !== "auditor";
+  return {
+    workspace,
+    api: new WorkspaceApi(workspaceId),
+    role,
+    canWrite: trusted,
+    canRead: trusted,
+    canManage: role === "owner",
+  };
+}

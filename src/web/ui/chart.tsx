@@ -1,0 +1,128 @@
+/**
+ * Bars over time: events, and among them those that were refused. Drawn as SVG; the same numbers are in
+ * a table for who does not see it.
+ */
+import type { Activity, ActivityInterval } from "../api/types.ts";
+import { count, counted } from "./numbers.ts";
+
+const WIDTH = 720;
+const HEIGHT = 140;
+const GAP_SHARE = 0.25;
+/** A bar that stands for something is never too low to be seen. */
+const LEAST_HEIGHT = 2;
+
+const FORMATS: Record<Activity["interval"], Intl.DateTimeFormat> = {
+  minute: new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
+  hour: new Intl.DateTimeFormat("en", {
+    weekday: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }),
+  day: new Intl.DateTimeFormat("en", { day: "numeric", month: "short" }),
+};
+
+export function ActivityChart({ activity, label }: { activity: Activity; label: string }) {
+  const { data, interval } = activity;
+  const format = FORMATS[interval];
+  const name = (at: string) => format.format(Date.parse(at));
+  const most = Math.max(1, ...data.map(({ events }) => events));
+  const total = sum(data, "events");
+  const refused = sum(data, "blocked") + sum(data, "denied");
+  const first = data[0];
+  const last = data.at(-1);
+  return (
+    <figure class="chart">
+      <figcaption class="row">
+        <span>
+          <strong>{count(total)}</strong> {total === 1 ? "event" : "events"}
+        </span>
+        <span class="legend legend-bad">
+          <strong>{count(refused)}</strong> blocked or denied
+        </span>
+        <span class="faint chart-max">
+          at most {counted(most, "event")} per {interval}
+        </span>
+      </figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        {data.map((each, at) => (
+          <Bar
+            key={each.start_time}
+            each={each}
+            at={at}
+            of={data.length}
+            most={most}
+            name={name(each.start_time)}
+          />
+        ))}
+      </svg>
+      {first !== undefined && last !== undefined && (
+        <div class="chart-axis faint small" aria-hidden="true">
+          <span>{name(first.start_time)}</span>
+          <span>{name(last.start_time)}</span>
+        </div>
+      )}
+      <details class="small">
+        <summary>As a table</summary>
+        <ActivityTable data={data.filter(({ events }) => events > 0)} name={name} />
+      </details>
+    </figure>
+  );
+}
+
+interface BarProps {
+  each: ActivityInterval;
+  at: number;
+  of: number;
+  most: number;
+  name: string;
+}
+
+function Bar({ each, at, of, most, name }: BarProps) {
+  const step = WIDTH / of;
+  const width = step * (1 - GAP_SHARE);
+  const x = at * step + (step - width) / 2;
+  const refused = each.blocked + each.denied;
+  const height = heightOf(each.events, most);
+  const refusedHeight = heightOf(refused, most);
+  return (
+    <g>
+      <title>{`${name}: ${counted(each.events, "event")}, ${count(refused)} blocked or denied`}</title>
+      <rect class="chart-hit" x={at * step} y={0} width={step} height={HEIGHT} />
+      <rect class="chart-bar" x={x} y={HEIGHT - height} width={width} height={height} />
+      <rect class="chart-bar-bad" x={x} y={HEIGHT - refusedHeight} width={width} height={refusedHeight} />
+    </g>
+  );
+}
+
+const heightOf = (n: number, most: number): number =>
+  n === 0 ? 0 : Math.max(LEAST_HEIGHT, (n / most) * HEIGHT);
+
+const sum = (data: readonly ActivityInterval[], member: "events" | "blocked" | "denied"): number =>
+  data.reduce((total, each) => total + each[member], 0);
+
+function ActivityTable({ data, name }: { data: readonly ActivityInterval[]; name(at: string): string }) {
+  if (data.length === 0) return <p>Nothing happened in this time.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">From</th>
+          <th scope="col">Events</th>
+          <th scope="col">Blocked</th>
+          <th scope="col">Denied</th>
+        </tr>
+      </thead>
+      <tbody>
+        {data.map(({ start_time, events, blocked, denied }) => (
+          <tr key={start_time}>
+            <th scope="row">{name(start_time)}</th>
+            <td>{count(events)}</td>
+            <td>{count(blocked)}</td>
+            <td>{count(denied)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

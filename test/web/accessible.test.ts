@@ -1,0 +1,106 @@
+/** Every page, light and dark, wide and on a phone: axe finds nothing, and nothing is wider than the window. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import axe from "axe-core";
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { hasChromium, Stage } from "./support/browser.ts";
+import { type Inhabited, inhabit } from "./support/inhabit.ts";
+import { type Kept, settled, signUp } from "./support/people.ts";
+import { type Place, places } from "./support/places.ts";
+
+const LOOKS: Record<string, BrowserContextOptions> = {
+  "wide and light": { viewport: { width: 1280, height: 800 }, colorScheme: "light" },
+  "phone and dark": {
+    viewport: { width: 360, height: 740 },
+    isMobile: true,
+    hasTouch: true,
+    colorScheme: "dark",
+  },
+};
+
+let stage: Stage;
+let inhabited: Inhabited;
+let storageState: NonNullable<BrowserContextOptions["storageState"]>;
+
+/** Pages that are there before anybody is signed in; looked at while there is still no account. */
+const doors: Record<string, string[]> = {};
+
+describe.skipIf(!hasChromium)("accessible", () => {
+  beforeAll(async () => {
+    stage = await Stage.open();
+    const link = stage.daemon.ready.sign_up_url as string;
+    for (const [name, look] of Object.entries(LOOKS)) {
+      const context = await person(look);
+      const page = await context.newPage();
+      doors[name] = [];
+      for (const path of ["/sign-in", link, "/join", "/reset"]) {
+        doors[name].push(...(await violations(page, { name: path, path })));
+      }
+      await context.close();
+    }
+    const context = await person({});
+    const page = await context.newPage();
+    const kept: Kept = await signUp(page, link);
+    inhabited = await inhabit(stage.daemon, kept);
+    storageState = await context.storageState();
+    await context.close();
+  });
+  afterAll(() => stage[Symbol.asyncDispose]());
+
+  /** The policy forbids scripts from elsewhere, so axe needs an exception; what the policy does is tested apart. */
+  const person = (look: BrowserContextOptions): Promise<BrowserContext> =>
+    stage.person({ ...look, bypassCSP: true });
+
+  async function violations(page: Page, { name, path, act }: Place): Promise<string[]> {
+    await page.goto(path);
+    await settled(page);
+    await act?.(page);
+    await page.evaluate(axe.source);
+    const found = await page.evaluate(async () => {
+      const { axe: tool } = globalThis as unknown as { axe: typeof import("axe-core") };
+      const results = await tool.run({
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      });
+      return results.violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target }) => `${id}: ${target.join(" ")}`),
+      );
+    });
+    const overflow = await page.evaluate(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+    if ((overflow as number) > 0) found.push(`${overflow} pixels wider than the window`);
+    return found.map((violation) => `${name}: ${violation}`);
+  }
+
+  describe.each(Object.keys(LOOKS))("%s", (name) => {
+    test("doors", () => {
+      expect(doors[name]).toEqual([]);
+    });
+
+    test("pages", async () => {
+      const context = await person({ ...LOOKS[name], storageState });
+      const page = await context.newPage();
+      const found: string[] = [];
+      for (const place of places(inhabited)) found.push(...(await violations(page, place)));
+      await context.close();
+      expect(found).toEqual([]);
+    });
+  });
+
+  test("the keyboard reaches the content past the navigation, and closes what it opened", async () => {
+    const context = await stage.person({ storageState });
+    const page = await context.newPage();
+    await page.goto(`/workspaces/${inhabited.workspaceId}/keys`);
+    await page.getByRole("button", { name: "New key" }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("New key");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("New key");
+    await context.close();
+  });
+});

@@ -1,0 +1,217 @@
+/** The whole way in a real browser: from the one-time link to a log that verifies without the daemon. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { governd } from "../cli/governd.ts";
+import { hasChromium, Stage } from "./support/browser.ts";
+import { type Kept, signUp } from "./support/people.ts";
+
+let stage: Stage;
+let page: Page;
+let kept: Kept;
+const failures: string[] = [];
+
+describe.skipIf(!hasChromium)("from the one-time link to a log that verifies without the daemon", () => {
+  beforeAll(async () => {
+    stage = await Stage.open();
+    const context = await stage.person();
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on("pageerror", (error) => failures.push(String(error)));
+    page.on("console", (message) => {
+      // Answers such as 404 and 412 are part of the way; the browser reports them as errors of its own.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+        failures.push(message.text());
+      }
+    });
+  });
+  afterAll(() => stage[Symbol.asyncDispose]());
+
+  const room = (rest = "") => `/workspaces/${kept.workspaceId}${rest}`;
+
+  /** What an agent does with its key, beside the browser. */
+  async function asAgent(path: string, body: object, method = "POST"): Promise<Record<string, unknown>> {
+    const response = await stage.daemon.ask(path, {
+      method,
+      apiKey: kept.apiKey,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Record<string, unknown>;
+  }
+
+  const write = (key: string, value: string) => asAgent("/v1/data/write", { agent_id: "bot", key, value });
+
+  test("the one-time link leads to an account, a workspace and a key that works", async () => {
+    kept = await signUp(page, stage.daemon.ready.sign_up_url as string);
+    expect(kept.apiKey).toMatch(/^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
+    expect(new URL(page.url()).pathname).toBe(room());
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByText("No agent yet").waitFor();
+  });
+
+  test("an agent appears by itself when it does something", async () => {
+    await page.goto(room("/agents"));
+    await page.getByText("No agent yet").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect((await write("notes/1", "The report is due on Friday.")).allowed).toBe(true);
+    await page.getByRole("link", { name: "bot" }).waitFor();
+  });
+
+  test("policies are set in a form, as a new version", async () => {
+    await page.getByRole("link", { name: "bot" }).click();
+    await page.getByLabel("Block personal data").check();
+    await page.getByLabel("Everything else (JSON)").fill('{"temperature": 0.2}');
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await page.getByText("Saved as v1.").waitFor();
+    const config = await stage.daemon.ask("/v1/config/bot", { apiKey: kept.apiKey });
+    expect(await config.json()).toMatchObject({
+      version: "v1",
+      config: { policies: { block_pii: true, block_secrets: false }, temperature: 0.2 },
+    });
+  });
+
+  test("who was slower is told, and loses nothing", async () => {
+    await page.getByLabel("Model").fill("mine");
+    await asAgent("/v1/config/bot", { model: "theirs", policies: { block_pii: true } }, "PUT");
+    await page.getByText("v2 was saved in the meantime").waitFor();
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await page.getByRole("alert").getByText("The config has another version").waitFor();
+    expect(await page.getByLabel("Model").inputValue()).toBe("mine");
+    await page.getByRole("button", { name: "Save mine over v2" }).click();
+    await page.getByText("Saved as v3.").waitFor();
+  });
+
+  test("versions are compared side by side and rolled back", async () => {
+    await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: "Versions" }).click();
+    await page.getByRole("region", { name: "v2 and v3 side by side" }).getByText('"model": "mine"').waitFor();
+    await page.getByRole("row", { name: /^v2/ }).getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("button", { name: "Roll back to v2" }).click();
+    await page.getByRole("row", { name: /^v4 in force content of v2/ }).waitFor();
+  });
+
+  test("a blocked write is shown as it happens, and says which detector and where", async () => {
+    await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: "Audit" }).click();
+    await page
+      .getByRole("link", { name: /saved the configuration/ })
+      .first()
+      .waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect((await write("customers/1", "Write to jane@example.com today.")).allowed).toBe(false);
+    await page.getByRole("link", { name: /^blocked/ }).click();
+    await page.getByText("email in the value, characters 10 to 25").waitFor();
+    expect(page.url()).toContain("event=aud_");
+    await page.reload();
+    await page.getByText("email in the value, characters 10 to 25").waitFor();
+    expect(await page.content()).not.toContain("jane@example.com");
+  });
+
+  test("one's own blocked write is marked in what was typed", async () => {
+    await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: "Data" }).click();
+    await page.getByRole("button", { name: "Write" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Key", { exact: true }).fill("customers/2");
+    await dialog.getByRole("textbox", { name: "Value" }).fill("Her address: joe@example.com");
+    await dialog.getByRole("button", { name: "Write" }).click();
+    await dialog.locator("mark").getByText("joe@example.com").waitFor();
+    await dialog.getByRole("textbox", { name: "Value" }).fill("Prefers the morning.");
+    await dialog.getByRole("button", { name: "Write" }).click();
+    await page.getByRole("article", { name: "customers/2" }).getByText("Prefers the morning.").waitFor();
+  });
+
+  test("data are found by words, and by the tree", async () => {
+    await page.getByRole("searchbox").fill("when is the report due");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByRole("link", { name: /notes\/1/ }).click();
+    await page.getByRole("article", { name: "notes/1" }).getByText("due on Friday").waitFor();
+    await page.getByRole("searchbox").fill("");
+    await page.getByRole("link", { name: /customers\// }).click();
+    await page.getByRole("link", { name: /^2/ }).click();
+    await page.getByRole("article", { name: "customers/2" }).waitFor();
+  });
+
+  test("a restore shows before what it will do, and is undone", async () => {
+    const tabs = page.getByRole("navigation", { name: "Agent" });
+    await tabs.getByRole("link", { name: "Checkpoints" }).click();
+    await page.getByRole("button", { name: "New checkpoint" }).click();
+    await page.getByLabel("Label").fill("before");
+    await page.getByRole("button", { name: "Make the checkpoint" }).click();
+    await page.getByRole("link", { name: /^before/ }).click();
+    await page.getByText("All 2 entries are as they were.").waitFor();
+    await write("notes/1", "The report is late.");
+    await write("notes/2", "New.");
+    await page.getByText("Restoring it: 1 changes back, 1 is removed; 1 unchanged.").waitFor();
+    await page.getByRole("button", { name: "Restore …" }).click();
+    await page.getByRole("dialog").getByText("1 changes back, 1 is removed; 1 unchanged").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore", exact: true }).click();
+    await page.getByText("1 came back or changed back, 1 removed, 1 unchanged").waitFor();
+    await page.getByText("All 2 entries are as they were.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Restoring it: 1 changes back, 1 is removed; 1 unchanged.").waitFor();
+    const now = await stage.daemon.ask("/v1/data/read?agent_id=bot&key=notes/1", { apiKey: kept.apiKey });
+    expect(await now.json()).toMatchObject({ value: "The report is late." });
+  });
+
+  test("erasing takes an entry from everywhere", async () => {
+    await page.goto(room("/agents/bot/data?key=notes/2"));
+    await page.getByRole("button", { name: "Delete …" }).click();
+    await page.getByLabel("Erase for good").check();
+    await page.getByRole("button", { name: "Erase for good" }).click();
+    await page.getByText(/^Erased 1 entry, and the details of \d+ events?\.$/).waitFor();
+  });
+
+  test("a suspended agent is refused, which is shown, and resumed", async () => {
+    await page.goto(room("/agents/bot/audit"));
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Suspend …" }).click();
+    await page.getByLabel("Reason").fill("looks odd");
+    await page.getByRole("button", { name: "Suspend now" }).click();
+    await page.getByText("looks odd").first().waitFor();
+    expect((await write("notes/3", "x")).code).toBe("agent_suspended");
+    await page.getByRole("link", { name: /^denied/ }).waitFor();
+    await page.getByRole("button", { name: "Resume …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("button", { name: "Suspend …" }).waitFor();
+    expect((await write("notes/3", "x")).allowed).toBe(true);
+  });
+
+  test("the log is verified here, and its export without the daemon", async () => {
+    await page.goto(room("/proof"));
+    await page.getByRole("button", { name: "Verify the whole workspace" }).click();
+    await page.getByText("Everything holds.").waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export" }).click(),
+    ]);
+    const file = join(stage.directory, "export.json");
+    await download.saveAs(file);
+    const key = (await page.getByLabel("Verifier key", { exact: true }).textContent()) ?? "";
+    const verified = await governd(["verify", file, "--public-key", key.trim(), "--json"]);
+    expect(verified.json()).toMatchObject({ verdict: "verified", exit_code: 0 });
+  });
+
+  test("a key is made, rotated and revoked", async () => {
+    await page.goto(room("/keys"));
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("crawler");
+    await page.getByRole("button", { name: "Make the key" }).click();
+    const first = ((await page.getByLabel("API key", { exact: true }).textContent()) ?? "").trim();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Rotate crawler" }).click();
+    await page.getByLabel("The old key ends").selectOption("0");
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    await page.getByRole("heading", { name: "crawler is ready" }).waitFor();
+    const second = ((await page.getByLabel("API key", { exact: true }).textContent()) ?? "").trim();
+    await page.getByRole("button", { name: "Close" }).click();
+    const status = async (apiKey: string) =>
+      (await stage.daemon.ask("/v1/data/list?agent_id=bot", { apiKey })).status;
+    expect([await status(first), await status(second)]).toEqual([401, 200]);
+    await page.getByRole("button", { name: "Revoke crawler" }).click();
+    await page.getByRole("button", { name: "Revoke now" }).click();
+    await page.getByText("Revoked: requests with it are refused from now on.").waitFor();
+    expect(await status(second)).toBe(401);
+  });
+
+  test("nothing failed in the browser on the way", () => {
+    expect(failures).toEqual([]);
+  });
+});

@@ -1,0 +1,117 @@
+/** The dashboard's parts that need no browser. */
+import { describe, expect, test } from "bun:test";
+import { MessageReader } from "../../src/web/api/live.ts";
+import type { CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
+import { draftOf, toConfig } from "../../src/web/pages/config-draft.ts";
+import { steps, treeRows } from "../../src/web/pages/data-tree.ts";
+import { parseSeal } from "../../src/web/pages/seal-text.ts";
+import { compare } from "../../src/web/pages/state-diff.ts";
+import { diffRows } from "../../src/web/ui/diff-rows.ts";
+import { size } from "../../src/web/ui/numbers.ts";
+
+const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem => ({
+  key,
+  size: value.length,
+  metadata,
+  created_at: "2026-01-31T08:00:00.000Z",
+  updated_at: "2026-01-31T08:00:00.000Z",
+  value,
+});
+
+describe("the tree of keys", () => {
+  const names = (keys: string[], prefix = "") =>
+    treeRows(
+      keys.map((key) => entry(key)),
+      prefix,
+    ).map((row) => (row.kind === "group" ? `${row.prefix} ×${row.count}` : row.name));
+
+  test("groups by the next part, in the order of the keys", () => {
+    expect(names(["a/1", "a/2", "b", "c:1"])).toEqual(["a/ ×2", "b", "c: ×1"]);
+    expect(names(["a/1", "a/b/2", "a/b/3"], "a/")).toEqual(["1", "a/b/ ×2"]);
+  });
+
+  test("shows a key that ends with its separator, or is the prefix itself, as a key", () => {
+    expect(names(["a/"])).toEqual(["a/"]);
+    expect(names(["a/"], "a/")).toEqual(["a/"]);
+  });
+
+  test("leads back up", () => {
+    expect(steps("a/b:c").map(({ prefix }) => prefix)).toEqual(["a/", "a/b:", "a/b:c"]);
+    expect(steps("")).toEqual([]);
+  });
+});
+
+describe("the form of a configuration", () => {
+  const configs: JsonObject[] = [
+    {
+      model: "m",
+      instructions: "i",
+      policies: { block_pii: true, block_secrets: false, retention_days: 30 },
+      tools: ["a", { b: null }],
+    },
+    { policies: { block_pii: false, block_secrets: false } },
+  ];
+  for (const config of configs) {
+    test(`gives back what it was given: ${Object.keys(config)}`, () => {
+      expect(toConfig(draftOf(config))).toEqual(config);
+    });
+  }
+
+  test("says what is wrong with the rest, and takes no member twice", () => {
+    const draft = draftOf({});
+    expect(() => toConfig({ ...draft, rest: "{" })).toThrow("not JSON");
+    expect(() => toConfig({ ...draft, rest: "[1]" })).toThrow("must be a JSON object");
+    expect(() => toConfig({ ...draft, rest: '{"policies": {}}' })).toThrow('"policies" has a field');
+  });
+
+  test("leaves it to the daemon to refuse a number of days that is none", () => {
+    expect(toConfig({ ...draftOf({}), retentionDays: "1.5" }).policies).toMatchObject({
+      retention_days: "1.5",
+    });
+  });
+});
+
+test("a checkpoint is compared by content, whatever the order of metadata", () => {
+  const state = { entries: [entry("a", "1", { x: 1, y: { z: 2, w: 3 } }), entry("b", "1"), entry("c", "1")] };
+  const now = [entry("a", "1", { y: { w: 3, z: 2 }, x: 1 }), entry("b", "2"), entry("d", "1")];
+  const diff = compare({ state } as unknown as CheckpointWithState, now);
+  expect(diff.unchanged).toBe(1);
+  expect(diff.changes.map(({ key, kind }) => `${key} ${kind}`)).toEqual([
+    "b changes back",
+    "c comes back",
+    "d is removed",
+  ]);
+});
+
+test("a stream is cut into messages, wherever the network cuts it", () => {
+  const text =
+    ": hello\nretry: 2000\n\nid: aud_1\r\nevent: audit\ndata: {\ndata: }\n\nid: aud_2\ndata:x\n\n: still here\n\n";
+  for (const length of [1, 2, 3, 7, text.length]) {
+    const reader = new MessageReader();
+    const messages = [];
+    for (let at = 0; at < text.length; at += length)
+      messages.push(...reader.push(text.slice(at, at + length)));
+    expect(messages).toEqual([
+      { id: "aud_1", data: "{\n}" },
+      { id: "aud_2", data: "x" },
+    ]);
+  }
+});
+
+test("lines stand beside what replaces them", () => {
+  expect(diffRows("a\nb\nc\n", "a\nB\nc\nd\n").map(({ before, after }) => [before, after])).toEqual([
+    ["a", "a"],
+    ["b", "B"],
+    ["c", "c"],
+    [null, "d"],
+  ]);
+});
+
+test("sizes and seals are read as they are meant", () => {
+  expect([size(1), size(2048), size(1.5 * 1024 * 1024)]).toEqual(["1 byte", "2.0 KiB", "1.5 MiB"]);
+  expect(parseSeal("host/ws_1\n120\nroot=\n\n— host/ws_1 sig\n")).toEqual({
+    origin: "host/ws_1",
+    size: 120,
+    root: "root=",
+  });
+});

@@ -1,0 +1,67 @@
+/** Fills a workspace with what a team would have in it after a while. */
+import type { RunningDaemon } from "../../cli/governd.ts";
+import type { Kept } from "./people.ts";
+
+export interface Inhabited extends Kept {
+  checkpointId: string;
+  blockedEventId: string;
+}
+
+export async function inhabit(daemon: RunningDaemon, kept: Kept): Promise<Inhabited> {
+  const send = async (path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
+    const init = {
+      method,
+      apiKey: kept.apiKey,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    };
+    const response = await daemon.ask(path, init);
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const write = (agent_id: string, key: string, value: string, metadata: object = {}) =>
+    send("/v1/data/write", { agent_id, key, value, metadata });
+  const bot = "support-bot";
+  await send(`/v1/config/${bot}`, { model: "small-1", instructions: "Answer politely." }, "PUT");
+  await send(
+    `/v1/config/${bot}`,
+    {
+      model: "large-2",
+      instructions: "Answer politely and briefly. Never promise a refund; hand those over to a person.",
+      policies: { block_pii: true, block_secrets: true, retention_days: 90 },
+      temperature: 0.2,
+      tools: ["search", "tickets"],
+    },
+    "PUT",
+  );
+  await write(bot, "notes/1", "The quarterly report is due on Friday.", {
+    source: "calendar",
+    confidence: 0.9,
+  });
+  await write(bot, "notes/2", "Refunds above 500 go to the finance team.");
+  await write(bot, "customers/42/note", "Prefers to be called in the morning. Has the large plan.", {
+    source: "crm",
+  });
+  await write(bot, "customers/42/plan", "large");
+  await write(bot, "customers/57/plan", "small");
+  await write(bot, "faq:shipping", "Orders leave the warehouse within two working days.");
+  await write(bot, "greeting", "Good morning! How can I help?");
+  const checkpoint = await send("/v1/checkpoints", { agent_id: bot, label: "before the new prompt" });
+  await write(bot, "greeting", "Hi! What can I do for you?");
+  await write(bot, "customers/61/plan", "trial");
+  const gone = new URLSearchParams({ agent_id: bot, key: "notes/2" });
+  await send(`/v1/data?${gone}`, undefined, "DELETE");
+  for (const text of [
+    "Call Jane on +1 415 555 2671.",
+    "Card 4111 1111 1111 1111",
+    "api_key=sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+  ]) {
+    await write(bot, "customers/42/contact", text);
+  }
+  await write("nightly-report", "2026/11/20", "All sources were reached.");
+  await send("/v1/agents/nightly-report/suspend", { reason: "the source is being moved" });
+  await send("/v1/config/research", { model: "large-2", policies: { block_secrets: true } }, "PUT");
+  await write("research", "sources/1", "Annual report, chapter 3.");
+  const blocked = await send(`/v1/audit?agent_id=${bot}&result=blocked`);
+  const [event] = blocked.data as { id: string }[];
+  return { ...kept, checkpointId: checkpoint.id as string, blockedEventId: event?.id ?? "" };
+}

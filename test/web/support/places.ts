@@ -1,0 +1,67 @@
+/** Every page of the dashboard, with what to do there before it is looked at. */
+import type { Page } from "playwright-core";
+import type { Inhabited } from "./inhabit.ts";
+
+export interface Place {
+  name: string;
+  path: string;
+  act?: (page: Page) => Promise<void>;
+}
+
+export function places({ workspaceId, checkpointId, blockedEventId }: Inhabited): Place[] {
+  const room = `/workspaces/${workspaceId}`;
+  const agent = `${room}/agents/support-bot`;
+  return [
+    { name: "workspaces", path: "/workspaces" },
+    { name: "overview", path: room },
+    { name: "agents", path: `${room}/agents` },
+    { name: "agent-config", path: agent },
+    { name: "agent-new", path: `${room}/agents/nobody-yet` },
+    { name: "agent-suspend", path: agent, act: press("Suspend …") },
+    { name: "agent-suspended", path: `${room}/agents/nightly-report` },
+    { name: "versions", path: `${agent}/versions` },
+    { name: "data", path: `${agent}/data` },
+    { name: "data-entry", path: `${agent}/data?prefix=customers/&key=customers/42/note` },
+    { name: "data-search", path: `${agent}/data?search=when+is+the+report+due` },
+    { name: "data-write", path: `${agent}/data`, act: blockedWrite },
+    { name: "data-delete", path: `${agent}/data?key=notes/1`, act: press("Delete …") },
+    { name: "checkpoints", path: `${agent}/checkpoints` },
+    { name: "checkpoint", path: `${agent}/checkpoints/${checkpointId}` },
+    { name: "checkpoint-restore", path: `${agent}/checkpoints/${checkpointId}`, act: press("Restore …") },
+    { name: "audit", path: `${agent}/audit?show=changes` },
+    { name: "audit-blocked", path: `${agent}/audit?result=blocked&event=${blockedEventId}` },
+    { name: "event", path: `${room}/events/${blockedEventId}` },
+    { name: "proof", path: `${room}/proof`, act: verifyNow },
+    { name: "trail", path: `${room}/trail` },
+    { name: "keys", path: `${room}/keys` },
+    { name: "key-create", path: `${room}/keys`, act: press("New key") },
+    { name: "members", path: `${room}/members` },
+    { name: "invite", path: `${room}/members`, act: press("Invite …") },
+    { name: "settings", path: "/settings" },
+    { name: "totp", path: "/settings", act: press("Turn on …") },
+    { name: "nowhere", path: "/workspaces/none/of/yours" },
+  ];
+}
+
+/** Opens the dialog behind a button. */
+function press(name: string) {
+  return async (page: Page) => {
+    await page.getByRole("button", { name }).first().click();
+    await page.getByRole("dialog").waitFor();
+  };
+}
+
+async function blockedWrite(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Write" }).click();
+  await page.getByLabel("Key", { exact: true }).fill("customers/43/phone");
+  await page
+    .getByRole("textbox", { name: "Value" })
+    .fill("Call Jane on +1 415 555 2671, or jane@example.com.");
+  await page.getByRole("dialog").getByRole("button", { name: "Write" }).click();
+  await page.getByText("Blocked by").waitFor();
+}
+
+async function verifyNow(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Verify the whole workspace" }).click();
+  await page.getByText("Everything holds.").waitFor();
+}
