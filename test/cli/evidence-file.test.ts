@@ -121,7 +121,8 @@ describe("a database as evidence", () => {
     try {
       await writer.stdout.getReader().read();
       let last = 0;
-      for (let i = 0; i < 10; i++) {
+      // On a busy machine the writer may need more time to get somewhere.
+      for (let i = 0; i < 10 || last <= 100; i++) {
         using evidence = await openEvidenceFile(file);
         if (evidence.immutable) continue;
         const connection = openConnection(evidence.path, { readOnly: true });
@@ -132,7 +133,6 @@ describe("a database as evidence", () => {
         expect(count).toBeGreaterThanOrEqual(last);
         last = count;
       }
-      expect(last).toBeGreaterThan(100);
     } finally {
       writer.kill("SIGKILL");
       await writer.exited;
