@@ -6,6 +6,7 @@ import { addAccountCommands } from "./account.ts";
 import { addErase } from "./erase.ts";
 import { addKeyCommands } from "./key.ts";
 import { addKeyInfo } from "./key-info.ts";
+import { addPrune } from "./prune.ts";
 import { addRotateSealKey } from "./rotate-seal-key.ts";
 import { addScan } from "./scan.ts";
 import { addServe } from "./serve.ts";
@@ -66,6 +67,7 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
   addRotateSealKey(program, session);
   addErase(program, session);
   addAccountCommands(program, session);
+  addPrune(program, session);
   program
     .command("version")
     .description("print the version")

@@ -29,6 +29,10 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   for (const agent of agents) lines.push(...agentLines(agent));
   if (erasedDetails > 0)
     lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events stand`);
+  if (report.pruned_before > 0) {
+    const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
+    lines.push(`  pruned: ${text}`);
+  }
   if (range !== null) lines.push(...sealLines(report, range));
   lines.push(...problemLines(result));
   return lines;

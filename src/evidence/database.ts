@@ -5,7 +5,7 @@ import { schemaVersion } from "../store/migrate.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
 import { hasSchemaOf, hasTable } from "./schema.ts";
-import { verifyWorkspace, type WorkspaceVerificationOptions } from "./workspace.ts";
+import { verifyWorkspace, type WorkspaceReport, type WorkspaceVerificationOptions } from "./workspace.ts";
 
 /** What is asked of a workspace file. */
 export interface DatabaseWish extends WorkspaceVerificationOptions {
@@ -97,7 +97,7 @@ function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
   return [{ code: "log_empty", message: "the log is empty, and without a seal nothing says what it held" }];
 }
 
-function withOtherWorkspace(found: VerificationReport): VerificationReport {
+function withOtherWorkspace(found: WorkspaceReport): WorkspaceReport {
   const message = "the file stands in the place of another workspace";
   const problem = { code: "wrong_workspace", seq: null, id: null, message } as const;
   return {

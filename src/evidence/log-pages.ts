@@ -31,10 +31,14 @@ const COLUMNS = `seq,
   coalesce(octet_length(body), 0), octet_length(details), octet_length(details_salt),
   CAST(coalesce(body, '') || coalesce(hash, '') || coalesce(details, '') || coalesce(details_salt, '') AS BLOB)`;
 
-/** Every event up to position `lastSeq`, in order of the rows' numbers. */
-export async function* pagesOfLog(reader: Reader, lastSeq: number): AsyncGenerator<FileEvent[]> {
+/** Every event from position `firstSeq` up to position `lastSeq`, in order of the rows' numbers. */
+export async function* pagesOfLog(
+  reader: Reader,
+  lastSeq: number,
+  firstSeq = Number.MIN_SAFE_INTEGER + 1,
+): AsyncGenerator<FileEvent[]> {
   const sql = `SELECT ${COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${EVENTS_AT_ONCE}`;
-  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+  for (let after = firstSeq - 1; ; ) {
     const rows = await reader.all<Row>(sql, [after, lastSeq]);
     if (rows.length > 0) yield rows.map(toEvent);
     if (rows.length < EVENTS_AT_ONCE) return;
@@ -47,12 +51,13 @@ export async function* pagesOfChain(
   reader: Reader,
   agentId: string | null,
   lastSeq: number,
+  firstSeq = Number.MIN_SAFE_INTEGER,
 ): AsyncGenerator<FileEvent[]> {
   // Chain numbers may be there twice in a file that was tampered with: the row's number decides then.
   const sql = `SELECT ${COLUMNS}, agent_seq FROM events
-    WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? ORDER BY agent_seq, seq LIMIT ${EVENTS_AT_ONCE}`;
+    WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? AND seq >= ? ORDER BY agent_seq, seq LIMIT ${EVENTS_AT_ONCE}`;
   for (let after: [number, number] = [0, -1]; ; ) {
-    const rows = await reader.all<[...Row, agentSeq: number]>(sql, [agentId, ...after, lastSeq]);
+    const rows = await reader.all<[...Row, agentSeq: number]>(sql, [agentId, ...after, lastSeq, firstSeq]);
     if (rows.length > 0) yield rows.map((row) => toEvent(row.slice(0, 6) as unknown as Row));
     if (rows.length < EVENTS_AT_ONCE) return;
     const last = rows.at(-1) as [...Row, number];

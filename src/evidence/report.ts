@@ -49,6 +49,8 @@ export interface SourceReport {
   sealed_through: number | null;
   /** Position of the last event under a seal that was kept elsewhere and given. */
   anchored_through: number | null;
+  /** From where the events are there; what is before was pruned. 0 when nothing was. */
+  pruned_before: number;
   problems: ReportedProblem[];
 }
 
@@ -75,6 +77,7 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
         agents: [],
         sealed_through: null,
         anchored_through: null,
+        pruned_before: 0,
       },
       problems: [{ code, seq: null, id: null, message }],
     },
@@ -88,7 +91,7 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
 /** The result for evidence that was read, with what kept it from being established, if anything did. */
 export function resultOf(
   source: { path: string; kind: SourceKind },
-  found: VerificationReport,
+  found: VerificationReport & { prunedBefore?: number },
   obstacles: readonly { code: ObstacleCode; message: string }[],
 ): SourceResult {
   const open = (found.seals?.undetermined ?? []).map((message) => ({
@@ -110,6 +113,7 @@ export function resultOf(
         ...{ agent_id, events, valid, first_invalid },
       })),
       sealed_through: found.seals?.sealedThrough ?? null,
+      pruned_before: found.prunedBefore ?? 0,
       anchored_through: found.seals?.anchoredThrough ?? null,
       problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
     },

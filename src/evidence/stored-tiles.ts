@@ -31,6 +31,13 @@ export class TileCheck {
     for (const { hash } of page) await this.#push(0, Buffer.from(String(hash), "hex"));
   }
 
+  /** Takes leaves of which there are no events any more. */
+  async addLeaves(leaves: Uint8Array): Promise<void> {
+    for (let at = 0; at < leaves.length; at += HASH_BYTES) {
+      await this.#push(0, leaves.subarray(at, at + HASH_BYTES));
+    }
+  }
+
   /** Says what is wrong, after the last event. */
   async finish(): Promise<void> {
     for (const [level, row] of this.#rows.entries()) {

@@ -23,9 +23,13 @@ const REMOVALS = new Set(["data.expire", "data.erase"]);
 export class LogTally {
   readonly #agents = new Map<string | null, AgentTally>();
 
+  /** Events that would have been counted are pruned: counts and removals are not known. */
+  partial = false;
+
   /** What is known of an agent; of one without events, nothing. */
   of(agentId: string | null): Readonly<AgentTally> {
-    return this.#agents.get(agentId) ?? newTally();
+    const tally = this.#agents.get(agentId) ?? newTally();
+    return this.partial ? { ...tally, uncertain: true, lastRemoval: Number.POSITIVE_INFINITY } : tally;
   }
 
   /** Takes an event; `details` are null where they are erased or not genuine. */

@@ -7,20 +7,27 @@
  * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
  * or written anew, together with everything stored beside it.
  */
-import { AUDIT_FORMAT } from "../log/event.ts";
+import { AUDIT_FORMAT, type AuditEventBody } from "../log/event.ts";
 import { type Seal, sealedWorkspace } from "../log/seal.ts";
 import { LogVerifier, type VerificationReport } from "../log/verify.ts";
 import { readSealFile } from "../seals/seal-file.ts";
+import { prunedBefore } from "../state/pruning.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts, type StoredCheck } from "./agents.ts";
 import { Census } from "./census.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
+import { takePruned } from "./pruned.ts";
 import { KeyCheck, readKeys, SealFeed } from "./stored-seals.ts";
 import { TileCheck } from "./stored-tiles.ts";
 import { LogTally } from "./tally.ts";
 import { loadTimelines } from "./timelines.ts";
+
+/** What was found, and from where the log has its events: what is before is pruned. */
+export interface WorkspaceReport extends VerificationReport {
+  prunedBefore: number;
+}
 
 /** What is verified: everything, or one agent's chain and what is stored for it. */
 export type VerificationScope = { scope: "workspace" } | { agentId: string };
@@ -53,7 +60,7 @@ export async function verifyWorkspace(
   reader: Reader,
   scope: VerificationScope,
   options: WorkspaceVerificationOptions = {},
-): Promise<VerificationReport> {
+): Promise<WorkspaceReport> {
   return await inOneSnapshot(reader, () =>
     "agentId" in scope ? verifyAgent(reader, scope.agentId, options) : verifyEverything(reader, options),
   );
@@ -72,14 +79,15 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
 async function verifyEverything(
   reader: Reader,
   options: WorkspaceVerificationOptions,
-): Promise<VerificationReport> {
+): Promise<WorkspaceReport> {
   const head = await readHead(reader);
   const check = await prepare(reader, { scope: "workspace" }, options);
-  const { verifier } = check;
-  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
+  const { verifier, before } = check;
+  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER, before > 0 ? before : undefined);
   const seals = sealsOf(reader, verifier, head, options);
   const tiles = new TileCheck(reader, verifier);
   await seals.upTo(0);
+  if (before > 0) await takePruned({ ...check, seals, tiles }, before);
   await feed(verifier, log(), (head?.seq ?? -1) + 1, {
     ...options,
     beforePage: async (page) => {
@@ -93,43 +101,65 @@ async function verifyEverything(
   checkHead(verifier, head);
   const met = await checkAllAgents(check);
   await checkNothingLeft(reader, verifier, met);
-  await check.census.compare(verifier, log);
-  return verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
+  if (before === 0) await check.census.compare(verifier, log);
+  const report = verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
+  return { ...report, prunedBefore: before };
 }
 
 async function verifyAgent(
   reader: Reader,
   agentId: string,
   options: WorkspaceVerificationOptions,
-): Promise<VerificationReport> {
+): Promise<WorkspaceReport> {
   const check = await prepare(reader, { agentId }, options);
-  const { verifier } = check;
+  const { verifier, before } = check;
   const total = await reader.get<[number | null]>(
     `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
     [agentId],
   );
-  const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER);
+  const firstSeq = before > 0 ? await lastKept(reader, agentId, before) : undefined;
+  const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER, firstSeq);
   await feed(verifier, chain(), total?.[0] ?? 0, options);
   await checkOneAgent(check, agentId);
-  await check.census.compare(verifier, chain);
+  if (before === 0) await check.census.compare(verifier, chain);
   const head = await readHead(reader);
-  return verifier.finish(
+  const report = verifier.finish(
     head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId },
   );
+  return { ...report, prunedBefore: before };
+}
+
+/** The last event of a chain that is kept before the position from which there are all. */
+async function lastKept(reader: Reader, agentId: string, before: number): Promise<number> {
+  const row = await reader.get<[number | null]>(
+    "SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?",
+    [agentId, before],
+  );
+  return row?.[0] ?? before;
+}
+
+interface Prepared extends StoredCheck {
+  keys: KeyCheck;
+  /** From where the log has all its events. */
+  before: number;
+  /** Counts an event without following it. */
+  observe(event: AuditEventBody, details: string | null): void;
 }
 
 async function prepare(
   reader: Reader,
   scope: VerificationScope,
   { maxKeys, publicKey = null }: WorkspaceVerificationOptions,
-): Promise<StoredCheck & { keys: KeyCheck }> {
+): Promise<Prepared> {
   const tally = new LogTally();
+  const before = await prunedBefore(reader);
+  tally.partial = before > 0;
   const census = new Census(await loadTimelines(reader, scope), maxKeys);
   const keys = new KeyCheck();
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
   const verifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
-    start: "beginning",
+    start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
     ...("agentId" in scope ? {} : { seals: { trusted: publicKey, offered } }),
     onEvent: (event, details) => {
       keys.add(event, details);
@@ -137,7 +167,11 @@ async function prepare(
       census.replay.add(event, details);
     },
   });
-  return { reader, verifier, tally, census, keys };
+  const observe = (event: AuditEventBody, details: string | null) => {
+    keys.add(event, details);
+    tally.add(event, details);
+  };
+  return { reader, verifier, tally, census, keys, before, observe };
 }
 
 /** The seals that the events are compared with. */

@@ -3,6 +3,7 @@ import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
+import { prunedBefore } from "./pruning.ts";
 
 /** What a query of events asks for, newest first. */
 export interface EventQuery {
@@ -141,8 +142,10 @@ export interface WantedEvents {
  */
 export async function resolveRange(reader: Reader, wanted: WantedEvents): Promise<EventRange> {
   const number = wanted.everything ? "seq" : "agent_seq";
-  const scope = wanted.everything ? "seq < ?" : "agent_id IS ? AND seq < ?";
-  const bound: SqlValue[] = wanted.everything ? [wanted.beforeSeq] : [wanted.agentId, wanted.beforeSeq];
+  // Of what was pruned single events are kept: they make no stretch.
+  const from = await prunedBefore(reader);
+  const scope = `${wanted.everything ? "" : "agent_id IS ? AND "}seq < ? AND seq >= ?`;
+  const bound: SqlValue[] = [...(wanted.everything ? [] : [wanted.agentId]), wanted.beforeSeq, from];
   const { startMs, endMs } = wanted.window;
   const limits = await reader.get<[number | null, number | null]>(
     `SELECT min(${number}), max(${number}) FROM events WHERE ${scope}

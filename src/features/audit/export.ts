@@ -2,8 +2,10 @@
 import type { ExportProof } from "../../log/export-format.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
 import { eventHash } from "../../log/hash.ts";
+import { presentEvent } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { type EventRange, positionOf, resolveRange, scanRange } from "../../state/events.ts";
+import { prunedBefore } from "../../state/pruning.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/streams.ts";
@@ -56,7 +58,7 @@ export async function* streamExport(
   const writer = exportWriter(plan.format, {
     workspace_id: workspaceId,
     agent_id: agentId,
-    start_time: showTime(plan.window.startMs),
+    start_time: showTime(plan.window.startMs) ?? (await prunedStart(reader, range)),
     end_time: showTime(plan.window.endMs),
     exported_at: plan.exportedAt,
     event_count: range.count,
@@ -83,6 +85,13 @@ async function proofOf(reader: Reader, range: EventRange, size: number): Promise
         last: await positionOf(reader, range.agentId, range.last),
       };
   return exportProof(range.everything ? null : range.agentId, run, size, treeReader(reader));
+}
+
+/** Where the beginning of the log is pruned, every export is a window that begins with what is left. */
+async function prunedStart(reader: Reader, range: EventRange): Promise<string | null> {
+  if (range.count === 0 || (await prunedBefore(reader)) === 0) return null;
+  const [first] = await scanRange(reader, range, range.first, range.first);
+  return first === undefined ? null : presentEvent(first).timestamp;
 }
 
 /** The hash of one event of a range, by its number there. */

@@ -5,7 +5,13 @@ import { Count, closed, component, listOf, nullable, Time } from "../../http/sha
 import { type InspectionName, type OperationName, WORKSPACE_EVENTS } from "../../workspace/contract.ts";
 
 /** What happens without a client that asks for it, or outside /v1. */
-const OTHER_OPERATIONS = ["data.expire", "workspace.create", "seal.rotate_key", ...WORKSPACE_EVENTS] as const;
+const OTHER_OPERATIONS = [
+  "data.expire",
+  "workspace.create",
+  "seal.rotate_key",
+  "audit.prune",
+  ...WORKSPACE_EVENTS,
+] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
 const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = {

@@ -1,0 +1,55 @@
+/**
+ * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the
+ * tiles of the tree. Kept are the events that something else stands on: each chain's first and last
+ * one before the position, and every event that a stored entry, config, checkpoint or key names.
+ */
+import { TILE_WIDTH } from "../log/tiles.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+
+/** The operation that records a pruning; its details carry `before_seq`. */
+export const PRUNE = "audit.prune";
+
+/** The position from which the log has all its bodies; 0 when nothing was pruned. */
+export async function prunedBefore(reader: Reader): Promise<number> {
+  const row = await reader.get<[number | null]>(
+    `SELECT max(CAST(details ->> '$.before_seq' AS INTEGER)) FROM events
+     WHERE agent_id IS NULL AND operation = ?`,
+    [PRUNE],
+  );
+  return row?.[0] ?? 0;
+}
+
+/** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */
+export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
+  const row = await reader.get<[number | null]>(
+    "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?",
+    [timestamp, await prunedBefore(reader)],
+  );
+  const end = Math.min(row?.[0] ?? limit, limit);
+  return end - (end % TILE_WIDTH);
+}
+
+const KEPT = `SELECT 0
+  UNION SELECT first_seq FROM agents
+  UNION SELECT max(seq) FROM events WHERE seq < ?1 GROUP BY agent_id
+  UNION SELECT written_seq FROM entries UNION SELECT created_seq FROM entries
+  UNION SELECT live_from FROM entries UNION SELECT live_to FROM entries WHERE live_to IS NOT NULL
+  UNION SELECT created_seq FROM configs
+  UNION SELECT event_seq FROM checkpoints
+  UNION SELECT announced_seq FROM seal_keys
+  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation = '${PRUNE}'`;
+
+/** How many events a pruning up to `beforeSeq` takes the bodies of. */
+export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {
+  const row = await reader.get<[number]>(
+    `SELECT count(*) FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`,
+    [beforeSeq],
+  );
+  return row?.[0] ?? 0;
+}
+
+/** Takes the bodies of the events before `beforeSeq`, a multiple of 256. Answers how many went. */
+export async function prune(tx: Transaction, beforeSeq: number): Promise<number> {
+  if (beforeSeq % TILE_WIDTH !== 0) throw new RangeError("a pruning ends with a full tile");
+  return tx.run(`DELETE FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`, [beforeSeq]);
+}

@@ -1,0 +1,168 @@
+/** Retention of the log itself: bodies go, proofs stay, and verification says from where there is what. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../../src/cli/program.ts";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+
+let daemon: TestDaemon;
+let workspace: TestWorkspace;
+let receipt: string;
+let exported: string;
+let partial: string;
+let otherExport: string;
+const TOMORROW = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+
+async function governd(...words: string[]) {
+  let [out, err] = ["", ""];
+  const exit = await run([...words, "--json"], {
+    out: async (text) => {
+      out += text;
+    },
+    err: async (text) => {
+      err += text;
+    },
+    interactive: false,
+  });
+  return { exit, json: JSON.parse(out || err || "null") };
+}
+
+const prune = (...words: string[]) =>
+  governd("prune", "--workspace", workspace.id, "--before", TOMORROW, "--data-dir", daemon.dataDir, ...words);
+const key = () => ["--public-key", join(daemon.dataDir, "keys", "seal.pub")];
+const verify = (...words: string[]) => governd("verify", ...words, ...key());
+
+async function exportTo(name: string, from: TestWorkspace, body: object): Promise<string> {
+  const { text } = await from.client.send({
+    path: "/v1/audit/export",
+    body: { scope: "workspace", format: "ndjson", ...body },
+  });
+  const file = join(daemon.dataDir, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start();
+  workspace = await daemon.workspace();
+  const other = await daemon.workspace();
+  const { client } = workspace;
+  await client.configure("alpha", { policies: { block_pii: true } });
+  const first = await client.write("alpha", "kept", "an entry that stays");
+  await client.checkpoint("alpha");
+  for (let i = 0; i < 700; i++) await client.write(i % 3 === 0 ? "beta" : "alpha", `k${i % 20}`, `v${i}`);
+  await client.send({ method: "DELETE", path: "/v1/data", query: { agent_id: "beta", key: "k3" } });
+  receipt = join(daemon.dataDir, "receipt.txt");
+  const given = await client.send({ path: `/v1/audit/${first.json.audit_id}/receipt` });
+  writeFileSync(receipt, given.text);
+  exported = await exportTo("whole.ndjson", workspace, {});
+  const middle = (await client.send({ path: "/v1/audit", query: { agent_id: "alpha", limit: 400 } })).json
+    .data;
+  partial = await exportTo("partial.ndjson", workspace, { start_time: middle.at(-1).timestamp });
+  for (let i = 0; i < 5; i++) await other.client.write("a", "k", "v");
+  otherExport = await exportTo("other.ndjson", other, {});
+}, 60_000);
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+describe("pruning", () => {
+  test("only says what it would do, unless told to", async () => {
+    const { exit, json } = await prune();
+    expect(exit).toBe(0);
+    expect(json).toMatchObject({ from_seq: 0, before_seq: 512, pruned: false });
+    expect(json.events).toBeGreaterThan(400);
+    expect((await prune("--before", "2001-01-01")).json).toMatchObject({ events: 0, pruned: false });
+  });
+
+  test("refuses without a verified export that reaches over everything that goes", async () => {
+    expect((await prune("--yes")).json.error.code).toBe("usage");
+    const tampered = join(daemon.dataDir, "tampered.ndjson");
+    writeFileSync(tampered, readFileSync(exported, "utf8").replace('"actor":"key_', '"actor":"usr_'));
+    for (const [file, reason] of [
+      [tampered, "does not verify"],
+      [partial, "does not reach"],
+      [otherExport, "not one of this whole workspace"],
+      [receipt, "is no whole export"],
+      [join(daemon.dataDir, "nowhere"), "cannot be read"],
+    ] as const) {
+      const { exit, json } = await prune("--yes", "--export", file);
+      expect([exit, json.error.message]).toEqual([2, expect.stringContaining(reason)]);
+    }
+    expect((await prune()).json.from_seq).toBe(0);
+  });
+
+  test("drops bodies; seals, proofs, stored data and the rest of the log hold", async () => {
+    const before = workspace.view.connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
+    const { exit, json } = await prune("--yes", "--export", exported);
+    expect([exit, json.pruned]).toEqual([0, true]);
+    const after = workspace.view.connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
+    expect(after).toBe(before - json.events + 1);
+
+    const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
+    const found = await verify(database);
+    expect(found.json.sources[0].problems).toEqual([]);
+    expect(found.exit).toBe(0);
+    expect(found.json.sources[0]).toMatchObject({ pruned_before: 512 });
+    expect(found.json.sources[0].sealed_through).toBeGreaterThan(700);
+    expect((await verify(receipt)).exit).toBe(0);
+    expect((await verify(exported)).exit).toBe(0);
+    expect((await governd("verify", daemon.dataDir, ...key())).exit).toBe(0);
+
+    const { client } = workspace;
+    expect((await client.read("alpha", "kept")).json.value).toBe("an entry that stays");
+    for (const body of [{ agent_id: "alpha" }, { agent_id: "beta" }, { scope: "workspace" }]) {
+      const { json: verified } = await client.send({ path: "/v1/audit/verify", body });
+      expect([body, verified.first_invalid, verified.valid]).toEqual([body, null, true]);
+    }
+    await client.write("alpha", "kept", "overwritten");
+    for (const body of [
+      {},
+      { scope: undefined, agent_id: "alpha" },
+      { scope: undefined, agent_id: "beta" },
+    ]) {
+      const again = await verify(await exportTo("after.ndjson", workspace, body));
+      expect([again.exit, again.json.sources[0].problems]).toEqual([0, []]);
+    }
+    const trail = await client.send({
+      path: "/v1/audit",
+      query: { scope: "workspace", operations: "audit.prune" },
+    });
+    expect(trail.json.data[0].details).toMatchObject({ before_seq: 512, export_digest: json.export_digest });
+  });
+
+  test("what is left of the pruned part is still checked", async () => {
+    const { view } = workspace;
+    const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
+    await daemon.restart();
+    const { copyFileSync } = await import("node:fs");
+    const { tamper } = await import("../corpus/base.ts");
+    const kept = view.connection.get<[number]>(
+      "SELECT max(seq) FROM events WHERE seq < 512 AND agent_id = 'beta'",
+    );
+    for (const [what, sql] of [
+      ["a leaf", "UPDATE tiles SET hashes = zeroblob(8192) WHERE level = 0 AND tile = 0"],
+      ["a tile", "DELETE FROM tiles WHERE level = 0 AND tile = 1"],
+      [
+        "a kept event",
+        `UPDATE events SET body = replace(body, '"actor":"key_', '"actor":"usr_') WHERE seq = ${kept?.[0]}`,
+      ],
+      [
+        "a kept event's details",
+        `UPDATE events SET details = replace(details, 'v', 'w') WHERE seq = ${kept?.[0]}`,
+      ],
+      ["a chain's end", `DELETE FROM events WHERE seq = ${kept?.[0]}`],
+      ["an event behind", "DELETE FROM events WHERE seq = 600"],
+      ["the prune event", "DELETE FROM events WHERE operation = 'audit.prune'"],
+    ] as const) {
+      const copy = join(daemon.dataDir, "copy.db");
+      for (const end of ["", "-wal"]) {
+        try {
+          copyFileSync(`${database}${end}`, `${copy}${end}`);
+        } catch {
+          // There is no log beside it.
+        }
+      }
+      tamper(copy, (connection) => expect(connection.run(sql)).toBe(1));
+      expect([what, (await verify(copy)).exit]).toEqual([what, 1]);
+    }
+  });
+});
