@@ -324,8 +324,8 @@ const FILES: Corruption[] = [
           connection.run(`DELETE FROM ${table}`);
       }),
     verify: database,
-    exit: TAMPERED,
-    codes: ["head_mismatch"],
+    exit: UNDETERMINED,
+    codes: ["log_empty"],
   },
   {
     name: "log-emptied-seals-kept",

@@ -124,6 +124,7 @@ describe("a genuine workspace", () => {
         sealed_through: null,
         anchored_through: null,
         problems: [],
+        pruned_before: 0,
       },
     ]);
   });
