@@ -1,9 +1,11 @@
 /** The dashboard's parts that need no browser. */
 import { describe, expect, test } from "bun:test";
+import { AUDIT_OPERATIONS } from "../../src/features/audit/schema.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
 import type { CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/config-draft.ts";
 import { steps, treeRows } from "../../src/web/pages/data-tree.ts";
+import { KNOWN_OPERATIONS } from "../../src/web/pages/operation-groups.ts";
 import { parseSeal } from "../../src/web/pages/seal-text.ts";
 import { compare } from "../../src/web/pages/state-diff.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
@@ -16,6 +18,10 @@ const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem =>
   created_at: "2026-01-31T08:00:00.000Z",
   updated_at: "2026-01-31T08:00:00.000Z",
   value,
+});
+
+test("every operation is in a group of the audit filters, and none is invented", () => {
+  expect([...KNOWN_OPERATIONS].sort()).toEqual([...AUDIT_OPERATIONS].sort());
 });
 
 describe("the tree of keys", () => {

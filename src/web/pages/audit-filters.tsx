@@ -3,32 +3,7 @@ import type { Query } from "../api/client.ts";
 import type { AuditEvent } from "../api/types.ts";
 import { place, setQuery } from "../state/router.ts";
 import { Select } from "../ui/field.tsx";
-
-/** Groups of operations, as people ask for them. */
-export const OPERATION_GROUPS: Record<string, readonly [label: string, operations: readonly string[]]> = {
-  changes: [
-    "Changes",
-    [
-      "config.update",
-      "config.rollback",
-      "checkpoint.create",
-      "checkpoint.restore",
-      "checkpoint.delete",
-      "data.write",
-      "data.delete",
-      "data.delete_prefix",
-      "data.erase",
-      "data.expire",
-      "agent.suspend",
-      "agent.resume",
-    ],
-  ],
-  writes: ["Writes", ["data.write"]],
-  reads: ["Reads of data", ["data.read", "data.read_full", "data.list", "data.search", "checkpoint.read"]],
-  config: ["Configuration", ["config.update", "config.rollback"]],
-  checkpoints: ["Checkpoints", ["checkpoint.create", "checkpoint.restore", "checkpoint.delete"]],
-  audits: ["Audits", ["audit.query", "audit.read", "audit.verify", "audit.export"]],
-};
+import type { OperationGroup } from "./operation-groups.ts";
 
 const RESULTS = [
   ["", "Any result"],
@@ -50,6 +25,11 @@ const WINDOWS: Record<string, readonly [label: string, ms: number]> = {
   "30d": ["Last 30 days", 30 * 24 * HOUR_MS],
 };
 
+/** The operations of a group; undefined for all of them. */
+function operationsOf(groups: readonly OperationGroup[], group: string): readonly string[] | undefined {
+  return groups.find(([name]) => name === group)?.[2] ?? undefined;
+}
+
 export interface Filters {
   group: string;
   result: string;
@@ -60,11 +40,11 @@ export interface Filters {
 }
 
 /** The filters that the address names. */
-export function filtersHere(): Filters {
+export function filtersHere(groups: readonly OperationGroup[]): Filters {
   const { query } = place.value;
   const get = (name: string) => query.get(name) ?? "";
   return {
-    group: Object.hasOwn(OPERATION_GROUPS, get("show")) ? get("show") : "",
+    group: groups.some(([name]) => name === get("show")) ? get("show") : "",
     result: RESULTS.some(([value]) => value === get("result")) ? get("result") : "",
     window: Object.hasOwn(WINDOWS, get("window")) || get("window") === "custom" ? get("window") : "",
     from: get("from"),
@@ -78,10 +58,11 @@ const instant = (local: string): string | undefined => {
 };
 
 /** The filters as parameters of `GET /v1/audit`. */
-export function filterQuery({ group, result, window, from, to }: Filters, nowMs: number): Query {
+export function filterQuery(groups: readonly OperationGroup[], filters: Filters, nowMs: number): Query {
+  const { group, result, window, from, to } = filters;
   const length = WINDOWS[window]?.[1];
   return {
-    operations: OPERATION_GROUPS[group]?.[1].join(","),
+    operations: operationsOf(groups, group)?.join(","),
     result,
     start_time: window === "custom" ? instant(from) : length && new Date(nowMs - length).toISOString(),
     end_time: window === "custom" ? instant(to) : undefined,
@@ -89,14 +70,15 @@ export function filterQuery({ group, result, window, from, to }: Filters, nowMs:
 }
 
 /** Whether an event that just happened belongs to the list. */
-export function fits({ group, result, window, to }: Filters, event: AuditEvent): boolean {
-  const operations = OPERATION_GROUPS[group]?.[1];
+export function fits(groups: readonly OperationGroup[], filters: Filters, event: AuditEvent): boolean {
+  const { group, result, window, to } = filters;
+  const operations = operationsOf(groups, group);
   if (operations !== undefined && !operations.includes(event.operation)) return false;
   if (result !== "" && event.result !== result) return false;
   return window !== "custom" || to === "" || event.timestamp < (instant(to) ?? "");
 }
 
-export function FilterBar({ filters }: { filters: Filters }) {
+export function FilterBar({ groups, filters }: { groups: readonly OperationGroup[]; filters: Filters }) {
   const set = (changes: Record<string, string | null>) =>
     setQuery({ ...changes, event: null }, { replace: true });
   return (
@@ -106,10 +88,7 @@ export function FilterBar({ filters }: { filters: Filters }) {
         label="Operations"
         value={filters.group}
         onValue={(show) => set({ show })}
-        options={[
-          ["", "All operations"],
-          ...Object.entries(OPERATION_GROUPS).map(([id, [label]]) => [id, label] as const),
-        ]}
+        options={groups.map(([name, label]) => [name, label] as const)}
       />
       <Select label="Result" value={filters.result} onValue={(result) => set({ result })} options={RESULTS} />
       <Select

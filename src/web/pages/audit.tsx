@@ -13,6 +13,7 @@ import { Time } from "../ui/time.tsx";
 import { AgentActivity } from "./activity.tsx";
 import { FilterBar, type Filters, filterQuery, filtersHere, fits } from "./audit-filters.tsx";
 import { EventDetails } from "./event-details.tsx";
+import { AGENT_GROUPS, WORKSPACE_GROUPS } from "./operation-groups.ts";
 
 export function AgentAudit({ room, agentId }: { room: Room; agentId: string }) {
   return (
@@ -30,7 +31,8 @@ interface ListProps {
 }
 
 export function AuditList({ room, agentId }: ListProps) {
-  const filters = filtersHere();
+  const groups = agentId === null ? WORKSPACE_GROUPS : AGENT_GROUPS;
+  const filters = filtersHere(groups);
   const key = [room.workspace.id, agentId ?? "", ...Object.values(filters)].join(" ");
   // Fixed for the list, so that its pages are pages of one thing.
   const [openedMs, setOpenedMs] = useState({ key, ms: Date.now() });
@@ -39,20 +41,20 @@ export function AuditList({ room, agentId }: ListProps) {
     const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
     return room.api.page<AuditEvent>(
       "/v1/audit",
-      { ...whose, ...filterQuery(filters, openedMs.ms) },
+      { ...whose, ...filterQuery(groups, filters, openedMs.ms) },
       cursor,
       signal,
     );
   });
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   useEvents((event) => {
-    if (event.agent_id !== agentId || !fits(filters, event)) return;
+    if (event.agent_id !== agentId || !fits(groups, filters, event)) return;
     setFresh((old) => new Set(old).add(event.id));
     events.set((old) => (old.some(({ id }) => id === event.id) ? old : inserted(old, event)));
   }, events.reload);
   return (
     <>
-      <FilterBar filters={filters} />
+      <FilterBar groups={groups} filters={filters} />
       <Show of={events}>
         {(items) =>
           items.length === 0 ? (
@@ -81,13 +83,13 @@ function NoEvents({ filters, agentId }: { filters: Filters; agentId: string | nu
     return (
       <Empty title="Nothing fits these filters">
         <p>
-          <a href={place.value.path}>Show everything</a>
+          <a href={`${place.value.path}?show=all`}>Show everything</a>
         </p>
       </Empty>
     );
   }
   return (
-    <Empty title="No event yet">
+    <Empty title="Nothing yet">
       <p>
         {agentId === null
           ? "Acts on members and keys appear here."
@@ -125,7 +127,7 @@ export function EventRows({ room, events, fresh, withAgent = false }: RowsProps)
               </span>
               <span class="event-text">
                 {withAgent && event.agent_id !== null && <strong>{event.agent_id}: </strong>}
-                <Actor id={event.actor} /> {verb(event.operation)}{" "}
+                <Actor id={event.actor} /> {verb(event)}{" "}
                 {subject(event) !== null && <code>{subject(event)}</code>}
                 {event.blocked_by !== null && (
                   <span class="bad"> · {event.blocked_by.replace("policy:", "")}</span>

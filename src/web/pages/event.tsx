@@ -21,7 +21,7 @@ export function EventPage({ room, eventId }: { room: Room; eventId: string }) {
         {(found) => (
           <div class="card stack">
             <p>
-              <ResultBadge result={found.result} /> <Actor id={found.actor} /> {verb(found.operation)}{" "}
+              <ResultBadge result={found.result} /> <Actor id={found.actor} /> {verb(found)}{" "}
               {subject(found) !== null && <code>{subject(found)}</code>}{" "}
               {found.agent_id !== null && (
                 <>

@@ -13,6 +13,8 @@ const FORMATS = [
   ["json", "JSON (can be verified offline)"],
   ["ndjson", "NDJSON, one event a line (can be verified offline)"],
   ["csv", "CSV, for a spreadsheet"],
+  ["cloudevents", "CloudEvents, for other systems"],
+  ["ocsf", "OCSF, for a security data lake"],
 ] as const;
 
 const instant = (local: string): string | undefined =>

@@ -225,7 +225,7 @@ function CreateKey({ base, onClose, onMade }: MakeProps) {
         />
         <Select
           label="May"
-          hint={`${SCOPE_WORDS[scope]}.`}
+          hint={`May do: ${SCOPE_WORDS[scope]}.`}
           value={scope}
           onValue={(value) => setScope(value as Scope)}
           options={[

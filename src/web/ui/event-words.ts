@@ -34,6 +34,7 @@ const VERBS: Record<string, string> = {
   "agent.suspend": "suspended the agent",
   "agent.resume": "resumed the agent",
   "workspace.create": "made the workspace",
+  "seal.rotate_key": "changed the sealing key",
   "key.create": "made an API key",
   "key.revoke": "revoked an API key",
   "key.rotate": "rotated an API key",
@@ -52,8 +53,17 @@ const text = (details: JsonObject | null, name: string): string | null => {
   return typeof value === "string" && value !== "" ? value : null;
 };
 
-/** "wrote", "tried to write" … what the actor did. */
-export const verb = (operation: string): string => VERBS[operation] ?? operation;
+/** What was refused, as far as policies refuse anything. */
+const REFUSED: Record<string, string> = {
+  "data.write": "tried to write",
+  "checkpoint.restore": "tried to restore a checkpoint",
+};
+
+/** What the actor did, or tried: "wrote", "tried to write", "tried data.read". */
+export function verb({ operation, result }: AuditEvent): string {
+  if (result === "blocked" || result === "denied") return REFUSED[operation] ?? `tried ${operation}`;
+  return VERBS[operation] ?? operation;
+}
 
 /** What it was about; null when the details do not say, or are erased. */
 export function subject({ operation, details }: AuditEvent): string | null {
