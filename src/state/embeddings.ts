@@ -183,3 +183,19 @@ export async function vectorsAfter(
     vectors: unpacked(vectors, dimensions),
   }));
 }
+
+/** The vectors of some live entries by this model, by the entries' ids. */
+export async function vectorsOfEntries(
+  reader: Reader,
+  ids: readonly number[],
+  model: string,
+): Promise<Map<number, Float32Array[]>> {
+  if (!(await hasEmbeddings(reader))) return new Map();
+  const rows = await reader.all<[entry: number, dimensions: number, vectors: Uint8Array]>(
+    `SELECT v.entry, v.dimensions, v.vectors FROM search_vectors v
+     JOIN entries e ON e.id = v.entry AND e.written_seq = v.written_seq AND e.live_to IS NULL
+     WHERE v.entry IN (SELECT value FROM json_each(?)) AND v.model = ?`,
+    [JSON.stringify(ids), model],
+  );
+  return new Map(rows.map(([entry, dimensions, vectors]) => [entry, unpacked(vectors, dimensions)]));
+}

@@ -170,8 +170,15 @@ async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promis
     if (key === null || changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
     keys.add(key);
   }
-  for (const key of keys) await followKey(reader, agent, loaded, key);
+  let followed = 0;
+  for (const key of keys) {
+    await followKey(reader, agent, loaded, key);
+    if (++followed % ENTRIES_AT_ONCE === 0) await giveWay();
+  }
 }
+
+/** Lets what waits on this thread have its turn. */
+const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key: string): Promise<void> {
   const row = await reader.get<DocumentRow>(
@@ -215,7 +222,7 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
     after = (rows.at(-1) as DocumentRow)[1];
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await giveWay();
   }
   for (const key of stale) {
     removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);
