@@ -21,6 +21,7 @@ import type { Settings } from "../settings/schema.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { anchorLog, proveConsistency } from "./anchoring.ts";
+import { embeddingOptions } from "./embeddings.ts";
 import type { Serve } from "./listener.ts";
 import type { Logger, LogLevel } from "./logger.ts";
 import { poolRecorder, workspaceRecorder } from "./recorder.ts";
@@ -59,6 +60,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: settings.search_memory,
       fullTextFrom: FULL_TEXT_FROM,
+      embeddings: embeddingOptions(settings),
       threads: settings.threads,
       sealing: sealingOptions(directory, settings),
       onSealed: (workspaceId, { size, note }) => anchors.offer({ workspaceId, size, note }),

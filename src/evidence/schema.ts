@@ -2,6 +2,7 @@
  * Whether a file has the tables that governd makes: with a view in place of a table, or a generated
  * column that computes something else, what is verified would not be what is shown.
  */
+import { EMBEDDINGS_SCHEMA, EMBEDDINGS_TABLE } from "../state/embeddings.ts";
 import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../state/full-text.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { migrate } from "../store/migrate.ts";
@@ -26,6 +27,7 @@ export function hasSchemaOf(connection: Connection, migrations: readonly string[
     migrate(fresh, migrations);
     // Derived data that is there only where it is needed. It is not looked into: nothing follows from it.
     if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
+    if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
     const [expected, found] = [definitions(fresh), definitions(connection)];
     return expected.length === found.length && expected.every((text, index) => text === found[index]);
   } finally {

@@ -13,6 +13,8 @@ export const CANDIDATES = 400;
 export interface Candidate {
   id: number;
   document: SearchDocument;
+  /** What a model outside made of it. */
+  vectors?: { model: string; vectors: readonly Float32Array[] };
 }
 
 /**
@@ -36,7 +38,10 @@ export function rankCandidates(
 ): SearchHit[] {
   const index = new AgentIndex();
   try {
-    for (const { id, document } of candidates) index.add(id, document);
+    for (const { id, document, vectors } of candidates) {
+      index.add(id, document);
+      if (vectors !== undefined) index.setVectors(id, vectors.model, vectors.vectors);
+    }
     return index.search(query, corpus === undefined ? options : { ...options, corpus });
   } finally {
     index.close();

@@ -63,7 +63,9 @@ export class ModelVectors {
     else for (const slot of having) this.#rows.scan(own, this.#rangeOf.get(slot));
     const builtIn = spread(cosines, having);
     const model = spread(own, having);
-    const scaled = having.length >= MIN_FOR_SCALING && model.deviation > 0;
+    // Of a query that the built-in model knows no word of, there is nothing to be like.
+    const comparable = model.deviation > 0 && builtIn.deviation > 0;
+    const scaled = having.length >= MIN_FOR_SCALING && comparable;
     const factor = scaled ? builtIn.deviation / model.deviation : 1;
     const shift = scaled ? builtIn.mean - factor * model.mean : 0;
     for (const slot of having)

@@ -89,6 +89,25 @@ export const DEFINITIONS: readonly Definition[] = [
     "what the search indexes of all workspaces may occupy in memory together",
   ),
   define(
+    "embeddings_url",
+    values.webAddress,
+    () => null,
+    "an OpenAI-compatible embeddings API that search uses too, for example http://127.0.0.1:11434/v1 (default: none)",
+  ),
+  define("embeddings_model", values.optionalText, () => null, "its model, with embeddings_url"),
+  define(
+    "embeddings_api_key_file",
+    values.optionalPath,
+    () => null,
+    "file with its API key, with embeddings_url",
+  ),
+  define(
+    "embeddings_path",
+    values.optionalPath,
+    () => null,
+    "directory of a Model2Vec model that search uses too, in place of embeddings_url",
+  ),
+  define(
     "threads",
     values.integer,
     ({ cores }) => Math.max(1, cores - 1),

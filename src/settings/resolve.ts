@@ -68,13 +68,35 @@ export function resolveSettings(spoken: Spoken): Resolution {
 function readTable(spoken: Spoken, mistakes: string[]): Record<string, unknown> {
   if (!spoken.file) return {};
   try {
-    return parse(spoken.file.text);
+    return flattened(parse(spoken.file.text), spoken.file.path, mistakes);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     // The library's message quotes the line, which may hold a secret: the place is enough.
     mistakes.push(`${spoken.file.path} line ${error.line}, column ${error.column}: this is not valid TOML`);
     return {};
   }
+}
+
+/** Settings that a table of the file may hold together: `embeddings = { url = … }` is `embeddings_url`. */
+const TABLES = ["embeddings"];
+
+function flattened(
+  table: Record<string, unknown>,
+  path: string,
+  mistakes: string[],
+): Record<string, unknown> {
+  const flat: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(table)) {
+    const isTable = TABLES.includes(name) && typeof value === "object" && value !== null;
+    const members = isTable
+      ? Object.entries(value).map(([member, its]): [string, unknown] => [`${name}_${member}`, its])
+      : [[name, value] as [string, unknown]];
+    for (const [member, its] of members) {
+      if (Object.hasOwn(flat, member)) mistakes.push(`${member} (${path}): is given twice`);
+      flat[member] = its;
+    }
+  }
+  return flat;
 }
 
 function findUnknown(spoken: Spoken, table: Record<string, unknown>, mistakes: string[]): void {
@@ -139,6 +161,7 @@ function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: 
       mistakes.push(`trusted_proxies (${origin}): is only used with tls = off, but ${said} is ${tls}`);
     }
   }
+  checkEmbeddings(settings, origins, mistakes);
   if (
     metrics &&
     listen &&
@@ -147,5 +170,23 @@ function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: 
     metrics.host === listen.host
   ) {
     mistakes.push(`metrics_listen (${origins.metrics_listen}): is the address of listen (${origins.listen})`);
+  }
+}
+
+function checkEmbeddings(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
+  const { embeddings_url: url, embeddings_path: path, embeddings_model: model } = settings;
+  if (url && path) {
+    const said = `embeddings_url (${origins.embeddings_url})`;
+    mistakes.push(
+      `embeddings_path (${origins.embeddings_path}): is used in place of ${said}: give one of them`,
+    );
+  }
+  if (url && model === null) {
+    mistakes.push(`embeddings_model: is needed, since embeddings_url (${origins.embeddings_url}) is given`);
+  }
+  for (const name of ["embeddings_model", "embeddings_api_key_file"] as const) {
+    if (url === null && settings[name]) {
+      mistakes.push(`${name} (${origins[name]}): is only used with embeddings_url`);
+    }
   }
 }

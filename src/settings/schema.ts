@@ -23,6 +23,8 @@ const Address = Type.Object({ host: Type.String(), port: Type.Integer({ minimum:
 /** An address to listen on. */
 export type Address = Static<typeof Address>;
 
+const OptionalText = Type.Union([Type.String({ minLength: 1 }), Type.Null()]);
+
 export const SettingsSchema = Type.Object({
   data_dir: Type.String({ minLength: 1 }),
   listen: Address,
@@ -40,6 +42,10 @@ export const SettingsSchema = Type.Object({
   rate_limit: Type.Integer({ minimum: 0, maximum: RATE_LIMIT_MAX }),
   max_body: Type.Integer({ minimum: BODY_MIN_BYTES, maximum: BODY_MAX_BYTES }),
   search_memory: Type.Integer({ minimum: SEARCH_MEMORY_MIN_BYTES, maximum: SEARCH_MEMORY_MAX_BYTES }),
+  embeddings_url: OptionalText,
+  embeddings_model: OptionalText,
+  embeddings_api_key_file: OptionalText,
+  embeddings_path: OptionalText,
   threads: Type.Integer({ minimum: 1, maximum: THREADS_MAX }),
   log_level: Type.Enum(["debug", "info", "warn", "error"]),
   log_format: Type.Enum(["auto", "text", "json"]),

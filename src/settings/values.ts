@@ -119,6 +119,26 @@ export const optionalPath: Kind<string | null> = {
   show: (value) => value ?? "",
 };
 
+/** A text that need not be given. */
+export const optionalText: Kind<string | null> = {
+  metavar: "name",
+  read: (raw) => text(raw, "must be a text"),
+  show: (value) => value ?? "",
+};
+
+/** The address of a server, that need not be given. Secrets have no place in it, since it is shown. */
+export const webAddress: Kind<string | null> = {
+  metavar: "url",
+  read(raw) {
+    const expected = "must be an http or https URL without a user name or password";
+    const url = URL.parse(text(raw, expected));
+    if (url === null || !/^https?:$/.test(url.protocol)) throw new Mistaken(expected);
+    if (url.username !== "" || url.password !== "") throw new Mistaken(expected);
+    return url.href;
+  },
+  show: (value) => value ?? "",
+};
+
 /** A private key: the path of its file, or its PEM text, which is never shown. */
 export const privateKey: Kind<string | null> = {
   metavar: "path",

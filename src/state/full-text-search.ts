@@ -1,9 +1,11 @@
 /** Searching an agent by its full text: candidates, and their ranking as an index of all would have it. */
 import { CANDIDATES, type Candidate, rankCandidates } from "../search/candidates.ts";
 import { queryStems } from "../search/full-text.ts";
+import type { QueryVector } from "../search/query-embedder.ts";
 import type { CorpusStatistics, SearchHit } from "../search/search-options.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
+import { vectorsOfEntries } from "./embeddings.ts";
 import { endOfPrefix } from "./entries.ts";
 import { changesAfter, type FullTextState, termOf } from "./full-text.ts";
 
@@ -28,7 +30,7 @@ export async function searchFullText(
   reader: Reader,
   agent: AgentState,
   state: FullTextState,
-  search: { query: string; options: FullTextOptions },
+  search: { query: string; options: FullTextOptions; queryVector?: QueryVector | null },
 ): Promise<SearchHit[] | null> {
   if (state.phase !== "complete" && state.phase !== "clearing") return null;
   const recent = await recentKeys(reader, agent, state);
@@ -41,7 +43,11 @@ export async function searchFullText(
     ...(await readCandidates(reader, agent, "id", ids)),
     ...(await readCandidates(reader, agent, "key", recent)),
   ];
-  return rankCandidates(query, candidates, options, corpusOf(agent, stems, frequencies, candidates.length));
+  const corpus = corpusOf(agent, stems, frequencies, candidates.length);
+  const { queryVector } = search;
+  if (queryVector == null) return rankCandidates(query, candidates, options, corpus);
+  await addVectors(reader, candidates, queryVector.model);
+  return rankCandidates(query, candidates, { ...options, queryVector: queryVector.vector }, corpus);
 }
 
 /** The keys that were written since; null when the full text lacks more than keys can name. */
@@ -132,6 +138,16 @@ async function readCandidates(
     id,
     document: { key, value: JSON.parse(value) as string, metadata: JSON.parse(metadata) },
   }));
+}
+
+/** Gives the candidates the vectors that a model outside made of them. */
+async function addVectors(reader: Reader, candidates: Candidate[], model: string): Promise<void> {
+  const ids = candidates.map(({ id }) => id);
+  const vectorsOf = await vectorsOfEntries(reader, ids, model);
+  for (const candidate of candidates) {
+    const vectors = vectorsOf.get(candidate.id);
+    if (vectors !== undefined) candidate.vectors = { model, vectors };
+  }
 }
 
 /** What the words weigh in the whole agent. A misspelt word's repair counts as rare, being unknown here. */

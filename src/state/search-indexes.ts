@@ -6,6 +6,7 @@
 import { AgentIndex } from "../search/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
+import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
 
 /** Entries read at once while an index is built; other queries get their turn in between. */
 const ENTRIES_AT_ONCE = 500;
@@ -20,6 +21,8 @@ interface Loaded {
   rows: Map<string, { id: number; writtenSeq: number }>;
   /** The agent's events up to here are in the index. */
   throughAgentSeq: number;
+  /** Vectors of the model outside: whose, and up to which they are in the index. */
+  vectors: { model: string; throughMade: number } | null;
 }
 
 /** What `rows` holds for an entry, beside its key, which is the index's. Estimated. */
@@ -69,10 +72,11 @@ export class SearchIndexes {
     workspaceId: string,
     agent: AgentState,
     use: (index: AgentIndex) => T,
+    model: string | null = null,
   ): Promise<T> {
     const name = nameOf(workspaceId, agent);
     const before = this.#turns.get(name) ?? Promise.resolve();
-    const turn = before.then(async () => use((await this.#current(reader, name, agent)).index));
+    const turn = before.then(async () => use((await this.#current(reader, name, agent, model)).index));
     const settled = turn.catch(() => {});
     this.#turns.set(name, settled);
     try {
@@ -83,18 +87,19 @@ export class SearchIndexes {
     }
   }
 
-  async #current(reader: Reader, name: string, agent: AgentState): Promise<Loaded> {
+  async #current(reader: Reader, name: string, agent: AgentState, model: string | null): Promise<Loaded> {
     const known = this.#loaded.get(name);
-    const loaded = known ?? { index: new AgentIndex(), rows: new Map(), throughAgentSeq: 0 };
+    const loaded = known ?? { index: new AgentIndex(), rows: new Map(), throughAgentSeq: 0, vectors: null };
     this.#loaded.delete(name);
     try {
       if (known === undefined) await compareAll(reader, agent, loaded);
       else await follow(reader, agent, loaded);
+      loaded.throughAgentSeq = agent.headSeq;
+      if (model !== null) await takeUpVectors(reader, agent, loaded, model);
     } catch (error) {
       loaded.index.close();
       throw error;
     }
-    loaded.throughAgentSeq = agent.headSeq;
     this.#loaded.set(name, loaded);
     if (bytesOf(loaded) > this.#maxBytes) this.#misfits.set(name, loaded.rows.size);
     else this.#misfits.delete(name);
@@ -130,6 +135,24 @@ export class SearchIndexes {
   }
 }
 
+/** Gives an index the vectors that were made since. Whose content it does not have yet, it takes next time. */
+async function takeUpVectors(reader: Reader, agent: AgentState, loaded: Loaded, model: string) {
+  if (!(await hasEmbeddings(reader))) return;
+  if (loaded.vectors?.model !== model) loaded.vectors = { model, throughMade: 0 };
+  const { index, rows } = loaded;
+  for (;;) {
+    const page = await vectorsAfter(reader, agent.firstSeq, model, loaded.vectors.throughMade);
+    if (page.length === 0) return;
+    for (const { made, entry, writtenSeq, vectors } of page) {
+      const key = index.keyOf(entry);
+      // Written after this index was brought up to date.
+      if (key === undefined || rows.get(key)?.writtenSeq !== writtenSeq) return;
+      index.setVectors(entry, model, vectors);
+      loaded.vectors.throughMade = made;
+    }
+  }
+}
+
 /** Brings an index up to the agent's newest event. */
 async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promise<void> {
   if (agent.headSeq === loaded.throughAgentSeq) return;
@@ -147,8 +170,15 @@ async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promis
     if (key === null || changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
     keys.add(key);
   }
-  for (const key of keys) await followKey(reader, agent, loaded, key);
+  let followed = 0;
+  for (const key of keys) {
+    await followKey(reader, agent, loaded, key);
+    if (++followed % ENTRIES_AT_ONCE === 0) await giveWay();
+  }
 }
+
+/** Lets what waits on this thread have its turn. */
+const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key: string): Promise<void> {
   const row = await reader.get<DocumentRow>(
@@ -192,7 +222,7 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
     after = (rows.at(-1) as DocumentRow)[1];
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await giveWay();
   }
   for (const key of stale) {
     removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);

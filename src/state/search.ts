@@ -1,4 +1,6 @@
 /** An agent's search: by its index in memory, or by full text when it is too large for one. */
+import type { AgentIndex } from "../search/agent-index.ts";
+import type { QueryVector } from "../search/query-embedder.ts";
 import type { SearchHit } from "../search/search-options.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
@@ -6,11 +8,15 @@ import { readFullText } from "./full-text.ts";
 import { type FullTextOptions, searchFullText } from "./full-text-search.ts";
 import type { SearchIndexes } from "./search-indexes.ts";
 
+export type { QueryEmbedder } from "../search/query-embedder.ts";
+
 export interface AgentSearch {
   workspaceId: string;
   agent: AgentState;
   query: string;
   options: FullTextOptions;
+  /** The query as a model outside sees it, if there is one. */
+  queryVector?: QueryVector | null;
 }
 
 export interface AgentHits {
@@ -36,6 +42,9 @@ export async function searchAgent(
       return { hits, wantsFullText };
     }
   }
-  const hits = await indexes.with(reader, workspaceId, agent, (index) => index.search(query, options));
+  const { model = null, vector } = search.queryVector ?? {};
+  const asked = vector === undefined ? options : { ...options, queryVector: vector };
+  const use = (index: AgentIndex) => index.search(query, asked);
+  const hits = await indexes.with(reader, workspaceId, agent, use, model);
   return { hits, wantsFullText };
 }

@@ -6,10 +6,14 @@ import { Failure } from "../failure.ts";
 import type { JsonValue } from "../json.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
+import { EmbeddingError } from "../search/embedder.ts";
+import type { EmbeddingOptions } from "../search/embedding-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { OperationInputs, OperationName, Principal, WorkspaceEvent } from "../workspace/contract.ts";
 import type { Answer } from "../workspace/operation.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
+
+export type { EmbeddingOptions } from "../search/embedding-options.ts";
 
 /** How a thread is set up; passed as its worker data. */
 export interface ThreadOptions {
@@ -21,6 +25,8 @@ export interface ThreadOptions {
   searchMemoryBytes: number;
   /** Agents with more live entries are searched by full text. */
   fullTextFrom: number;
+  /** The model outside that search uses too; null for none. */
+  embeddings: EmbeddingOptions | null;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
 }
@@ -99,7 +105,7 @@ export function reportFailure(where: string, error: unknown): FailureReport {
   const { name, code, stack } = error as { name?: unknown; code?: unknown; stack?: unknown };
   const frames = typeof stack === "string" ? stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
   // These words are ours, and tell the operator what to do.
-  if (error instanceof SealRefused || error instanceof Failure) {
+  if (error instanceof SealRefused || error instanceof Failure || error instanceof EmbeddingError) {
     return { where, name: `${error.name}: ${error.message}`, frames: [] };
   }
   return {

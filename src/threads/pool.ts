@@ -166,10 +166,10 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
 /** What a thread is told: no functions, which cannot be passed on. */
 function threadOptions(options: PoolOptions): ThreadOptions {
-  const { workspacesDir, clockOffsetMs, fullTextFrom, sealing } = options;
+  const { workspacesDir, clockOffsetMs, fullTextFrom, embeddings, sealing } = options;
   // Each workspace has its reader thread, and no two threads can hold one's index.
   const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
-  return { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, sealing };
+  return { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, sealing };
 }
 
 function rejection(reason: Rejection): ProblemReply {

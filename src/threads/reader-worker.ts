@@ -9,6 +9,8 @@ import { streamTail } from "../features/audit/live.ts";
 import { streamCheckpoint } from "../features/checkpoints/state.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
+import { embedderOf } from "../search/embedding-options.ts";
+import { QueryEmbedder } from "../search/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { isInspection, type OperationProblem } from "../workspace/contract.ts";
@@ -25,7 +27,8 @@ const UPKEEP_INTERVAL_MS = 30_000;
 /** Size of a chunk of a stream, UTF-16 units; larger pieces go as they are. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom } = workerData as ThreadOptions;
+const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings } =
+  workerData as ThreadOptions;
 const clock = () => systemClock() + clockOffsetMs;
 const encoder = new TextEncoder();
 
@@ -38,6 +41,13 @@ const openReader = (workspaceId: string): Connection =>
 const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS });
 
 const indexes = new SearchIndexes(searchMemoryBytes, fullTextFrom);
+
+const queryEmbedder =
+  embeddings === null
+    ? null
+    : new QueryEmbedder(embedderOf(embeddings), (error) =>
+        post({ kind: "failure", failure: reportFailure("vector of a query", error) }),
+      );
 
 interface OpenStream {
   pieces: AsyncGenerator<string>;
@@ -97,7 +107,7 @@ function explain(error: unknown): [OperationProblem, string] {
 }
 
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
-  const context = { workspaceId, principal, nowMs: clock(), indexes };
+  const context = { workspaceId, principal, nowMs: clock(), indexes, queryEmbedder };
   const inquiry = inquiryOf(name);
   if (!inquiry.long) return inquiry.query(connections.use(workspaceId, context.nowMs), context, input);
   const own = openReader(workspaceId);

@@ -9,12 +9,14 @@ import { SealKeyring } from "../seals/keyring.ts";
 import { sealFilePath } from "../seals/options.ts";
 import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
+import { embedderOf } from "../search/embedding-options.ts";
 import type { Connection } from "../store/connection.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
 import { recordingJob } from "../workspace/recording.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
+import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import {
   type EventMessage,
@@ -42,7 +44,7 @@ const SEAL_RETRY_MS = 60_000;
 /** What sealing may take of the time that a stop has. What is left is sealed at the next start. */
 const LAST_SEALS_MS = 4_000;
 
-const { workspacesDir, clockOffsetMs, sealing } = workerData as ThreadOptions;
+const { workspacesDir, clockOffsetMs, embeddings, sealing } = workerData as ThreadOptions;
 const clock = () => systemClock() + clockOffsetMs;
 
 const post = (message: FromWriter): void => parentPort?.postMessage(JSON.stringify(message));
@@ -71,6 +73,7 @@ function openWorkspace(workspaceId: string): Open {
     // A file under another workspace's name would take that one's events into its own log.
     if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
     const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+    embedding?.note(workspaceId);
     void upkeepFullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
     return { connection, writer, ready, close: () => writer.close() };
   } catch (error) {
@@ -88,6 +91,24 @@ const upkeepFullText = new FullTextUpkeep((workspaceId, work) => {
       post({ kind: "failure", failure: reportFailure(`full text of ${workspaceId}`, error) });
     });
 });
+
+/** Vectors by a model outside; null without one. */
+const embedding =
+  embeddings === null
+    ? null
+    : new EmbeddingUpkeep({
+        embedder: embedderOf(embeddings),
+        run: (workspaceId, work) => {
+          const done = turn.then(async () => (await useWorkspace(workspaceId)).writer.derive(work));
+          turn = done.then(
+            () => {},
+            () => {},
+          );
+          return done;
+        },
+        onFailure: (workspaceId, error) =>
+          post({ kind: "failure", failure: reportFailure(`vectors of ${workspaceId}`, error) }),
+      });
 
 const keyring = new SealKeyring(sealing.key);
 const schedule = new SealSchedule(sealing.intervalMs, () => {
@@ -171,6 +192,7 @@ async function runGroup(workspaceId: string, group: readonly Message[]): Promise
   });
   if (open.writer.unsealed) schedule.note(workspaceId, clock());
   upkeepFullText.performed(workspaceId, group);
+  embedding?.note(workspaceId);
   return settled;
 }
 
@@ -207,6 +229,7 @@ const upkeep = setInterval(() => {
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
   upkeepFullText.stop();
+  embedding?.stop();
   await sealAll(schedule.end(), clock() + LAST_SEALS_MS);
   workspaces.closeAll();
   post({ kind: "closed" });

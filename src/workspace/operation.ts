@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AgentChange, AgentDirectory, AgentState } from "../state/agents.ts";
 import type { StoredSeal } from "../state/seals.ts";
+import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
@@ -67,6 +68,8 @@ export interface QueryContext {
   readonly nowMs: number;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
+  /** Makes vectors of queries by the model outside; null without one. */
+  readonly queryEmbedder: QueryEmbedder | null;
 }
 
 /**

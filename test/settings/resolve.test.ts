@@ -43,6 +43,10 @@ describe("settings", () => {
       rate_limit: 0,
       max_body: 2 * 1024 * 1024,
       search_memory: 256 * 1024 * 1024,
+      embeddings_url: null,
+      embeddings_model: null,
+      embeddings_api_key_file: null,
+      embeddings_path: null,
       threads: 3,
       log_level: "info",
       log_format: "auto",
@@ -114,6 +118,14 @@ describe("settings", () => {
     [{ max_body: "1 parsec" }, "must be a size"],
     [{ max_body: "1KiB" }, "must be from 64KiB to 64MiB"],
     [{ search_memory: "1MiB" }, "must be from 16MiB to 1024GiB"],
+    [{ embeddings_url: "ftp://models" }, "must be an http or https URL"],
+    [{ embeddings_url: "http://u:p@models" }, "without a user name or password"],
+    [{ embeddings_url: "http://models" }, "embeddings_model: is needed"],
+    [{ embeddings_model: "m" }, "is only used with embeddings_url"],
+    [
+      { embeddings_url: "http://models", embeddings_model: "m", embeddings_path: "d" },
+      "is used in place of embeddings_url",
+    ],
     [{ threads: "0" }, "must be from 1 to 256"],
     [{ threads: "1.5" }, "must be a whole number"],
     [{ hostnames: "a_b" }, "must be host names"],
@@ -145,6 +157,22 @@ describe("settings", () => {
       "threads (/etc/governd/governd.toml): must be a whole number",
       "tls_cert: is needed, since tls (--tls) is files",
       "tls_key: is needed, since tls (--tls) is files",
+    ]);
+  });
+
+  test("embeddings may be a table", () => {
+    const toml = 'embeddings = { url = "http://127.0.0.1:1/v1", model = "m", api_key_file = "k" }';
+    expect(settingsOf({ toml })).toMatchObject({
+      embeddings_url: "http://127.0.0.1:1/v1",
+      embeddings_model: "m",
+      embeddings_api_key_file: "/etc/governd/k",
+    });
+    expect(mistakesOf({ toml: "embeddings = { modle = 1 }" })).toEqual([
+      "embeddings_modle (/etc/governd/governd.toml): there is no such setting",
+    ]);
+    const twice = `${toml}\nembeddings_model = "n"`;
+    expect(mistakesOf({ toml: twice })).toEqual([
+      "embeddings_model (/etc/governd/governd.toml): is given twice",
     ]);
   });
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { verifyDatabase } from "../../src/evidence/database.ts";
 import { readAgent } from "../../src/state/agents.ts";
+import { nextBatch, prepareEmbeddings, storeVectors } from "../../src/state/embeddings.ts";
 import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
 import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
@@ -207,4 +208,31 @@ test("a workspace with full text verifies, and a changed table beside it does no
   expect(await verdict()).toBe("verified");
   workspace.connection.exec("CREATE TABLE search_more (x)");
   expect(await verdict()).toBe("tampered");
+});
+
+test("vectors of a model outside count among the candidates, too", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(MEMORY, -1);
+  for (let i = 0; i < 20; i++) await write(workspace, "one", `k${i}`, `order number ${i}`);
+  await start(workspace, "one");
+  await finish(workspace);
+  const { writer, connection } = workspace;
+  await writer.derive((tx) => prepareEmbeddings(tx, "m"));
+  for (let batch = await nextBatch(connection); batch !== null; batch = await nextBatch(connection)) {
+    const made = batch.entries.map(({ id }) => [Float32Array.from(id === 14 ? [1, 0] : [0, 1])]);
+    const next = batch;
+    await writer.derive((tx) => storeVectors(tx, "m", next, made));
+  }
+  const agent = await readAgent(connection, "one");
+  if (agent === null) throw new Error("the agent is gone");
+  const { hits } = await searchAgent(connection, indexes, {
+    workspaceId: writer.workspaceId,
+    agent,
+    query: "order",
+    options: { limit: 1, prefix: "", minSimilarity: 0 },
+    queryVector: { model: "m", vector: Float32Array.from([1, 0]) },
+  });
+  expect(hits[0]?.id).toBe(14);
+  expect(indexes.loaded).toEqual([]);
 });

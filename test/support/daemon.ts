@@ -97,10 +97,10 @@ export class TestDaemon implements AsyncDisposable {
     return this.#log.text;
   }
 
-  /** Stops the daemon and starts it anew on the same directory, with its clock moved. */
-  async restart(clockOffsetMs = 0): Promise<void> {
+  /** Stops the daemon and starts it anew on the same directory, with its clock moved, or other settings. */
+  async restart(clockOffsetMs = 0, settings: Partial<Settings> = {}): Promise<void> {
     await this.#stop();
-    const launched = await launch(this.#settings, clockOffsetMs, this.#log);
+    const launched = await launch({ ...this.#settings, ...settings }, clockOffsetMs, this.#log);
     this.#logger = launched.logger;
     this.#daemon = launched.daemon;
   }

@@ -24,6 +24,7 @@ test(
         clockOffsetMs: 0,
         searchMemoryBytes: 64 * 1024 * 1024,
         fullTextFrom: 100,
+        embeddings: null,
         threads: 1,
         sealing: { sealsDir: directory.path, key: { kind: "pem", pem: newSealKey() }, intervalMs: 10_000 },
         onFailure: (failure) => void failures.push(failure),

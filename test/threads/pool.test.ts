@@ -35,6 +35,7 @@ beforeEach(async () => {
     searchMemoryBytes: 16 * 1024 * 1024,
     sealing: { sealsDir: directory.path, key: SEAL_KEY, intervalMs: NEVER_MS },
     fullTextFrom: 300_000,
+    embeddings: null,
     threads: 2,
     onFailure: (failure) => void failures.push(failure),
   });

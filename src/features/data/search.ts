@@ -21,11 +21,14 @@ type HitRow = [id: number, key: string, value: string, metadata: string, updated
 interface Found extends JsonObject {
   rows: string[];
   wantsFullText: boolean;
+  /** Whose vectors the query was compared by. */
+  model: string;
 }
 
 async function query(reader: Reader, context: QueryContext, input: SearchInput): Promise<Found> {
+  const queryVector = (await context.queryEmbedder?.embed(input.query)) ?? null;
   const agent = await readAgent(reader, input.agentId);
-  if (agent === null) return { rows: [], wantsFullText: false };
+  if (agent === null) return { rows: [], wantsFullText: false, model: BUILT_IN_MODEL };
   const cutoff = retentionCutoff(agent.policies, context.nowMs);
   // The index may hold entries that are past their retention and not yet swept; they find no row.
   const limit = input.limit + (await countExpired(reader, agent, cutoff));
@@ -35,8 +38,13 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput):
     agent,
     query: input.query,
     options: { limit, prefix, minSimilarity },
+    queryVector,
   }).catch(explainMissingModel);
-  return { rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit }), wantsFullText };
+  return {
+    rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit }),
+    wantsFullText,
+    model: queryVector?.model ?? BUILT_IN_MODEL,
+  };
 }
 
 function explainMissingModel(error: unknown): never {
@@ -84,7 +92,7 @@ export const searchData: Inquiry<"data.search", Found & JsonValue> = {
     return answered(
       agent,
       agent === null ? { agent_id: input.agentId, ...details } : details,
-      `{"data":[${found.rows.join(",")}],"model":"${BUILT_IN_MODEL}"}`,
+      `{"data":[${found.rows.join(",")}],"model":${JSON.stringify(found.model)}}`,
     );
   },
 };

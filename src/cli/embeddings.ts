@@ -1,0 +1,31 @@
+/** The model outside that the settings name, if any. */
+import { readFileSync } from "node:fs";
+import { Failure, systemReason } from "../failure.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { EmbeddingOptions } from "../threads/messages.ts";
+
+type EmbeddingSettings = Pick<
+  Settings,
+  "embeddings_url" | "embeddings_model" | "embeddings_api_key_file" | "embeddings_path"
+>;
+
+/** @throws {Failure} `invalid_settings` when the file of the API key cannot be read or is empty */
+export function embeddingOptions(settings: EmbeddingSettings): EmbeddingOptions | null {
+  const { embeddings_url: url, embeddings_model: model, embeddings_path: path } = settings;
+  if (path !== null) return { kind: "directory", path };
+  if (url === null || model === null) return null;
+  const file = settings.embeddings_api_key_file;
+  return { kind: "server", url, model, apiKey: file === null ? null : readKey(file) };
+}
+
+function readKey(file: string): string {
+  let key: string;
+  try {
+    key = readFileSync(file, "utf8").trim();
+  } catch (error) {
+    const reason = systemReason(error);
+    throw new Failure("invalid_settings", `Cannot read embeddings_api_key_file ${file}: ${reason}.`);
+  }
+  if (key === "") throw new Failure("invalid_settings", `embeddings_api_key_file ${file} is empty.`);
+  return key;
+}

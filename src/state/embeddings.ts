@@ -1,0 +1,201 @@
+/**
+ * The vectors that a model outside makes of a workspace's entries: which are still to be made, and
+ * where they are kept. They follow the audit log in small steps beside the operations.
+ */
+import schema from "../../sql/workspace/derived/embeddings.sql" with { type: "text" };
+import { embeddingTexts } from "../search/document.ts";
+import type { Connection } from "../store/connection.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+
+/** The tables, made when a model is first set. */
+export const EMBEDDINGS_SCHEMA = schema;
+/** The table by which one sees whether they are there. */
+export const EMBEDDINGS_TABLE = "search_embedding";
+
+/** Entries in one batch; each is at most 16 texts. */
+const ENTRIES_AT_ONCE = 16;
+const EVENTS_AT_ONCE = 1_000;
+/** Vectors that a reader takes up at once. */
+const VECTORS_AT_ONCE = 500;
+
+/** An entry whose vectors are to be made. */
+export interface ToEmbed {
+  id: number;
+  agent: number;
+  writtenSeq: number;
+  texts: string[];
+}
+
+/** The next entries, and what to note when their vectors are stored. */
+export interface EmbeddingBatch {
+  entries: ToEmbed[];
+  after: number | null;
+  throughSeq: number;
+}
+
+export async function hasEmbeddings(reader: Reader): Promise<boolean> {
+  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+  return (await reader.get<[number]>(sql, [EMBEDDINGS_TABLE])) !== undefined;
+}
+
+/** Makes ready for vectors of a model; those of another one are made anew. Inside a transaction. */
+export async function prepareEmbeddings(connection: Connection, model: string): Promise<void> {
+  if (!(await hasEmbeddings(connection))) connection.exec(EMBEDDINGS_SCHEMA);
+  const row = connection.get<[string]>("SELECT model FROM search_embedding");
+  if (row?.[0] === model) return;
+  connection.run("INSERT OR REPLACE INTO search_embedding SELECT 1, ?, 0, seq FROM head WHERE one = 1", [
+    model,
+  ]);
+}
+
+type EntryRow = [id: number, agent: number, writtenSeq: number, key: string, value: string];
+
+const toEmbed = ([id, agent, writtenSeq, key, value]: EntryRow): ToEmbed => ({
+  id,
+  agent,
+  writtenSeq,
+  texts: embeddingTexts({ key, value: JSON.parse(value) as string }),
+});
+
+/** The next batch; null when every live entry has its vectors. */
+export async function nextBatch(reader: Reader): Promise<EmbeddingBatch | null> {
+  const row = await reader.get<[model: string, after: number | null, throughSeq: number, headSeq: number]>(
+    "SELECT s.model, s.after, s.through_seq, h.seq FROM search_embedding s, head h",
+  );
+  if (row === undefined) return null;
+  const [model, after, throughSeq, headSeq] = row;
+  if (after !== null) return passOn(reader, model, after, throughSeq);
+  return throughSeq === headSeq ? null : follow(reader, throughSeq, headSeq);
+}
+
+/** The next entries without vectors of this model, in the order of their ids. */
+async function passOn(
+  reader: Reader,
+  model: string,
+  after: number,
+  throughSeq: number,
+): Promise<EmbeddingBatch> {
+  const rows = await reader.all<EntryRow>(
+    `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM entries e
+     WHERE e.id > ? AND e.live_to IS NULL
+       AND NOT EXISTS (SELECT 1 FROM search_vectors v WHERE v.entry = e.id AND v.model = ?)
+     ORDER BY e.id LIMIT ?`,
+    [after, model, ENTRIES_AT_ONCE],
+  );
+  const last = rows.length < ENTRIES_AT_ONCE ? null : (rows.at(-1) as EntryRow)[0];
+  return { entries: rows.map(toEmbed), after: last, throughSeq };
+}
+
+/** What the next events wrote and is still there. A restore brings back rows that a pass finds. */
+async function follow(reader: Reader, throughSeq: number, headSeq: number): Promise<EmbeddingBatch> {
+  const upTo = Math.min(headSeq, throughSeq + EVENTS_AT_ONCE);
+  const restored = await reader.get<[number]>(
+    "SELECT 1 FROM events WHERE seq > ? AND seq <= ? AND operation = 'checkpoint.restore' LIMIT 1",
+    [throughSeq, upTo],
+  );
+  if (restored !== undefined) return { entries: [], after: 0, throughSeq: upTo };
+  const rows = await reader.all<EntryRow>(
+    `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM events v
+     JOIN agents a ON a.agent_id = v.agent_id
+     JOIN entries e ON e.agent = a.first_seq AND e.key = v.details ->> '$.key' AND e.live_to IS NULL
+       AND e.written_seq = v.seq
+     WHERE v.seq > ? AND v.seq <= ? AND v.operation = 'data.write' ORDER BY v.seq LIMIT ?`,
+    [throughSeq, upTo, ENTRIES_AT_ONCE],
+  );
+  const last = rows.length < ENTRIES_AT_ONCE ? upTo : (rows.at(-1) as EntryRow)[2];
+  return { entries: rows.map(toEmbed), after: null, throughSeq: last };
+}
+
+/**
+ * Keeps the vectors of a batch, in the order of its entries, unless an entry changed meanwhile or
+ * another model was set. Inside a transaction.
+ */
+export async function storeVectors(
+  tx: Transaction,
+  model: string,
+  batch: EmbeddingBatch,
+  vectors: readonly (readonly Float32Array[])[],
+): Promise<void> {
+  for (const [i, { id, agent, writtenSeq }] of batch.entries.entries()) {
+    const own = vectors[i] ?? [];
+    const dimensions = own[0]?.length;
+    if (dimensions === undefined) continue;
+    await tx.run(
+      `INSERT OR REPLACE INTO search_vectors (entry, agent, written_seq, model, dimensions, vectors)
+       SELECT id, agent, written_seq, ?, ?, ? FROM entries
+       WHERE id = ? AND agent = ? AND written_seq = ? AND live_to IS NULL`,
+      [model, dimensions, packed(own), id, agent, writtenSeq],
+    );
+  }
+  await tx.run("UPDATE search_embedding SET after = ?, through_seq = ? WHERE model = ?", [
+    batch.after,
+    batch.throughSeq,
+    model,
+  ]);
+}
+
+function packed(vectors: readonly Float32Array[]): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(vectors.reduce((sum, { byteLength }) => sum + byteLength, 0)));
+  let at = 0;
+  for (const vector of vectors) {
+    for (const x of vector) {
+      bytes.setFloat32(at, x, true);
+      at += Float32Array.BYTES_PER_ELEMENT;
+    }
+  }
+  return new Uint8Array(bytes.buffer);
+}
+
+function unpacked(bytes: Uint8Array, dimensions: number): Float32Array[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = Float32Array.BYTES_PER_ELEMENT;
+  const count = Math.floor(bytes.byteLength / (dimensions * size));
+  return Array.from({ length: count }, (_, i) =>
+    Float32Array.from({ length: dimensions }, (_, k) => view.getFloat32((i * dimensions + k) * size, true)),
+  );
+}
+
+/** Vectors of one entry, as a reader takes them up. */
+export interface StoredVectors {
+  made: number;
+  entry: number;
+  writtenSeq: number;
+  vectors: Float32Array[];
+}
+
+/** The next vectors of an agent's live entries by this model, in the order in which they were made. */
+export async function vectorsAfter(
+  reader: Reader,
+  agent: number,
+  model: string,
+  made: number,
+): Promise<StoredVectors[]> {
+  const rows = await reader.all<[number, number, number, number, Uint8Array]>(
+    `SELECT v.made, v.entry, v.written_seq, v.dimensions, v.vectors FROM search_vectors v
+     JOIN entries e ON e.id = v.entry AND e.written_seq = v.written_seq AND e.live_to IS NULL
+     WHERE v.agent = ? AND v.made > ? AND v.model = ? ORDER BY v.made LIMIT ?`,
+    [agent, made, model, VECTORS_AT_ONCE],
+  );
+  return rows.map(([made, entry, writtenSeq, dimensions, vectors]) => ({
+    made,
+    entry,
+    writtenSeq,
+    vectors: unpacked(vectors, dimensions),
+  }));
+}
+
+/** The vectors of some live entries by this model, by the entries' ids. */
+export async function vectorsOfEntries(
+  reader: Reader,
+  ids: readonly number[],
+  model: string,
+): Promise<Map<number, Float32Array[]>> {
+  if (!(await hasEmbeddings(reader))) return new Map();
+  const rows = await reader.all<[entry: number, dimensions: number, vectors: Uint8Array]>(
+    `SELECT v.entry, v.dimensions, v.vectors FROM search_vectors v
+     JOIN entries e ON e.id = v.entry AND e.written_seq = v.written_seq AND e.live_to IS NULL
+     WHERE v.entry IN (SELECT value FROM json_each(?)) AND v.model = ?`,
+    [JSON.stringify(ids), model],
+  );
+  return new Map(rows.map(([entry, dimensions, vectors]) => [entry, unpacked(vectors, dimensions)]));
+}
