@@ -29,7 +29,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   for (const agent of agents) lines.push(...agentLines(agent));
   if (erasedDetails > 0)
     lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events stand`);
-  if (report.pruned_before > 0) {
+  if (report.pruned_before !== undefined) {
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);
   }

@@ -49,8 +49,8 @@ export interface SourceReport {
   sealed_through: number | null;
   /** Position of the last event under a seal that was kept elsewhere and given. */
   anchored_through: number | null;
-  /** From where the events are there; what is before was pruned. 0 when nothing was. */
-  pruned_before: number;
+  /** From where the events are there, when what is before was pruned. */
+  pruned_before?: number;
   problems: ReportedProblem[];
 }
 
@@ -77,7 +77,6 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
         agents: [],
         sealed_through: null,
         anchored_through: null,
-        pruned_before: 0,
       },
       problems: [{ code, seq: null, id: null, message }],
     },
@@ -113,7 +112,7 @@ export function resultOf(
         ...{ agent_id, events, valid, first_invalid },
       })),
       sealed_through: found.seals?.sealedThrough ?? null,
-      pruned_before: found.prunedBefore ?? 0,
+      ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
       anchored_through: found.seals?.anchoredThrough ?? null,
       problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
     },
