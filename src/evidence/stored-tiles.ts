@@ -18,6 +18,8 @@ export class TileCheck {
   readonly #reader: Reader;
   readonly #verifier: LogVerifier;
   readonly #rows: Row[] = [];
+  /** Tiles that are full and not compared yet. */
+  readonly #full: { level: number; row: Row }[] = [];
   #met = 0;
   #wrong: number | null = null;
 
@@ -28,14 +30,16 @@ export class TileCheck {
 
   /** Takes the next events of the whole log. */
   async add(page: readonly FileEvent[]): Promise<void> {
-    for (const { hash } of page) await this.#push(0, Buffer.from(String(hash), "hex"));
+    for (const { hash } of page) this.#push(0, Buffer.from(String(hash), "hex"));
+    await this.#compareFull();
   }
 
   /** Takes leaves of which there are no events any more. */
   async addLeaves(leaves: Uint8Array): Promise<void> {
     for (let at = 0; at < leaves.length; at += HASH_BYTES) {
-      await this.#push(0, leaves.subarray(at, at + HASH_BYTES));
+      this.#push(0, leaves.subarray(at, at + HASH_BYTES));
     }
+    await this.#compareFull();
   }
 
   /** Says what is wrong, after the last event. */
@@ -61,15 +65,19 @@ export class TileCheck {
     }
   }
 
-  async #push(level: number, hash: Uint8Array): Promise<void> {
+  #push(level: number, hash: Uint8Array): void {
     this.#rows[level] ??= newRow(0);
     const row = this.#rows[level];
     row.hashes.set(hash.subarray(0, HASH_BYTES), row.count * HASH_BYTES);
     row.count += 1;
     if (row.count < TILE_WIDTH) return;
-    await this.#compare(level, row);
+    this.#full.push({ level, row });
     this.#rows[level] = newRow(row.tile + 1);
-    await this.#push(level + 1, rootOfRow(row.hashes));
+    this.#push(level + 1, rootOfRow(row.hashes));
+  }
+
+  async #compareFull(): Promise<void> {
+    for (const { level, row } of this.#full.splice(0)) await this.#compare(level, row);
   }
 
   async #compare(level: number, { hashes, count, tile }: Row): Promise<void> {
