@@ -1,7 +1,8 @@
 /** Which page an address is. */
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useErrorBoundary } from "preact/hooks";
 import { address } from "./api/client.ts";
+import { asProblem } from "./api/problem.ts";
 import { AgentPage } from "./pages/agent.tsx";
 import { AgentsPage } from "./pages/agents.tsx";
 import { EventPage } from "./pages/event.tsx";
@@ -69,9 +70,24 @@ const DOORS: Record<string, () => ComponentChildren> = {
 export function App() {
   return (
     <>
-      <Place />
+      <Guarded />
       <Notices />
     </>
+  );
+}
+
+/** A defect of the dashboard leaves a message and a way on, not half a page. */
+function Guarded() {
+  const [error] = useErrorBoundary();
+  if (error === undefined) return <Place />;
+  return (
+    <main class="door">
+      <Problem problem={asProblem(error)}>
+        <button type="button" class="button" onClick={() => location.reload()}>
+          Load the page again
+        </button>
+      </Problem>
+    </main>
   );
 }
 

@@ -37,11 +37,13 @@ export function Shell({ room, children }: ShellProps) {
         </button>
       </header>
       <aside id="side" aria-label="Ways" class={open ? "side side-open" : "side"}>
-        <div class="side-logo">
-          <Logo />
+        <div class="side-inner">
+          <div class="side-logo">
+            <Logo />
+          </div>
+          {room !== null && <RoomNavigation room={room} />}
+          <AccountNavigation />
         </div>
-        {room !== null && <RoomNavigation room={room} />}
-        <AccountNavigation />
       </aside>
       <main id="main" tabIndex={-1}>
         {children}

@@ -5,6 +5,8 @@ import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
 import { governd, startGovernd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { hasChromium, Stage } from "../web/support/browser.ts";
+import { signUp } from "../web/support/people.ts";
 import { platformOf } from "./binary-format.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -39,6 +41,15 @@ describe("the binary, in an empty directory with an empty environment", () => {
   test("is one file", () => {
     expect(readdirSync(temporary.path)).toEqual(["elsewhere"]);
     expect(readdirSync(home)).toEqual(["renamed"]);
+  });
+
+  test.skipIf(!hasChromium)("serves the dashboard, from the one-time link to the workspace", async () => {
+    await using stage = await Stage.open({ program, cwd: home });
+    const page = await (await stage.person()).newPage();
+    const kept = await signUp(page, stage.daemon.ready.sign_up_url as string);
+    await page.goto(`/workspaces/${kept.workspaceId}/proof`);
+    await page.getByRole("button", { name: "Verify the whole workspace" }).click();
+    await page.getByText("Everything holds.").waitFor();
   });
 
   test("governs from the first workspace to the stop", async () => {

@@ -16,7 +16,6 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     stage = await Stage.open();
     const context = await stage.person();
     page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     page.on("pageerror", (error) => failures.push(String(error)));
     page.on("console", (message) => {
       // Answers such as 404 and 412 are part of the way; the browser reports them as errors of its own.

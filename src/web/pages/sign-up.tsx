@@ -134,7 +134,7 @@ function Welcome({ made }: { made: SignUpResult }) {
         <CopyBlock label="Workspace id" text={made.workspace_id} />
         {made.api_key !== null && <NewKey apiKey={made.api_key} />}
         <button type="button" class="button button-primary" disabled={enter.busy} onClick={() => enter.run()}>
-          {made.api_key === null ? "Go to the workspace" : "I have kept the key: go to the workspace"}
+          {made.api_key === null ? "Go to the workspace" : "I have kept the key"}
         </button>
       </div>
     </Door>

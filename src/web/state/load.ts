@@ -67,9 +67,19 @@ export function useList<T>(
   key: string,
   load: (cursor: string | null, signal?: AbortSignal) => Promise<Page<T>>,
 ): LoadedList<T> {
+  /** How many pages are shown: a reload asks for as many, so that the list does not shrink under the reader. */
+  const shown = useRef({ key, pages: 1 });
+  if (shown.current.key !== key) shown.current = { key, pages: 1 };
   const first = useLoad<{ items: T[]; cursor: string | null }>(key, async (signal) => {
-    const page = await load(null, signal);
-    return { items: page.data, cursor: page.next_cursor };
+    const items: T[] = [];
+    let cursor: string | null = null;
+    for (let pages = shown.current.pages; pages > 0; pages--) {
+      const page: Page<T> = await load(cursor, signal);
+      items.push(...page.data);
+      cursor = page.next_cursor;
+      if (cursor === null) break;
+    }
+    return { items, cursor };
   });
   const [loadingMore, setLoadingMore] = useState(false);
   const [moreProblem, setMoreProblem] = useState<ApiProblem | null>(null);
@@ -80,10 +90,12 @@ export function useList<T>(
     setMoreProblem(null);
     try {
       const page = await load(cursor);
-      // A reload in between made this page one of another list.
-      first.set((old) =>
-        old.cursor === cursor ? { items: [...old.items, ...page.data], cursor: page.next_cursor } : old,
-      );
+      first.set((old) => {
+        // A reload in between made this page one of another list.
+        if (old.cursor !== cursor) return old;
+        shown.current.pages++;
+        return { items: [...old.items, ...page.data], cursor: page.next_cursor };
+      });
     } catch (error) {
       setMoreProblem(asProblem(error));
     } finally {

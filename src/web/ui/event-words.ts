@@ -26,6 +26,7 @@ const VERBS: Record<string, string> = {
   "audit.read": "looked at an event",
   "audit.verify": "verified the log",
   "audit.export": "exported the log",
+  "audit.prune": "pruned the log",
   "audit.stream": "watched the log",
   "audit.activity": "looked at the activity",
   "audit.receipt": "took a receipt",

@@ -5,11 +5,9 @@ import encodeQR from "qr";
 const QUIET_ZONE = 4;
 
 export function QrCode({ text, label }: { text: string; label: string }) {
-  const modules = encodeQR(text, "raw", { border: 0 });
-  const size = modules.length + 2 * QUIET_ZONE;
-  const path = modules
-    .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x + QUIET_ZONE} ${y + QUIET_ZONE}h1v1h-1z` : "")))
-    .join("");
+  const modules = encodeQR(text, "raw", { border: QUIET_ZONE });
+  const size = modules.length;
+  const path = modules.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ""))).join("");
   return (
     <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
       <rect width={size} height={size} />

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
-import { type RunningDaemon, startGovernd } from "../../cli/governd.ts";
+import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd.ts";
 
 /** Where Debian, and others, put it. */
 const CHROMIUM_PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -29,6 +29,9 @@ function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath, args: FLAGS, headless: true });
 }
 
+/** How long a test waits for something to appear before it says what is missing. */
+const PATIENCE_MS = 15_000;
+
 /** A daemon in a fresh directory and a browser before it. */
 export class Stage implements AsyncDisposable {
   private constructor(
@@ -37,9 +40,9 @@ export class Stage implements AsyncDisposable {
     readonly directory: string,
   ) {}
 
-  static async open(words: readonly string[] = []): Promise<Stage> {
+  static async open(options: RunOptions = {}): Promise<Stage> {
     const directory = mkdtempSync(join(tmpdir(), "governd-web-"));
-    const daemon = await startGovernd(join(directory, "data"), words);
+    const daemon = await startGovernd(join(directory, "data"), [], options);
     return new Stage(daemon, await launch(), directory);
   }
 
@@ -52,9 +55,15 @@ export class Stage implements AsyncDisposable {
   }
 
   /** A person's browser window, with its own cookies. */
-  person(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  async person(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     // The daemon's own authority is not the browser's; that it is the right one, other tests hold.
-    return this.browser.newContext({ ignoreHTTPSErrors: true, baseURL: this.url, ...options });
+    const context = await this.browser.newContext({
+      ignoreHTTPSErrors: true,
+      baseURL: this.url,
+      ...options,
+    });
+    context.setDefaultTimeout(PATIENCE_MS);
+    return context;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

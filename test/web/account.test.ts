@@ -1,0 +1,89 @@
+/** One's own account in a real browser: the second factor, a forgotten password, a second workspace. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Secret, TOTP } from "otpauth";
+import type { BrowserContext, Page } from "playwright-core";
+import { governd } from "../cli/governd.ts";
+import { hasChromium, Stage } from "./support/browser.ts";
+import { OWNER, settled, signIn, signUp } from "./support/people.ts";
+
+describe.skipIf(!hasChromium)("an account", () => {
+  let stage: Stage;
+  let context: BrowserContext;
+  let page: Page;
+  let recoveryCode: string;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    context = await stage.person();
+    page = await context.newPage();
+    await signUp(page, stage.daemon.ready.sign_up_url as string);
+  });
+  afterAll(() => stage[Symbol.asyncDispose]());
+
+  test("turns on a second factor with what its QR code says, and gets recovery codes", async () => {
+    await page.goto("/settings");
+    await page.getByRole("button", { name: "Turn on …" }).click();
+    await page.getByLabel("Your password").fill(OWNER.password);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("img", { name: /QR code/ }).waitFor();
+    const secret = ((await page.getByLabel("Secret", { exact: true }).textContent()) ?? "").trim();
+    await page
+      .getByLabel("Code", { exact: true })
+      .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await page.getByRole("button", { name: "Turn on", exact: true }).click();
+    const codes = ((await page.getByRole("region", { name: "Recovery codes" }).textContent()) ?? "")
+      .trim()
+      .split("\n");
+    expect(codes.length).toBe(10);
+    recoveryCode = codes[0] as string;
+    await page.getByRole("button", { name: "I have kept them" }).click();
+    await page.getByText("10 recovery codes left").waitFor();
+  });
+
+  test("is asked for it, and a recovery code stands in once", async () => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Email").fill(OWNER.email);
+    await page.getByLabel("Password").fill(OWNER.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByLabel("Code", { exact: true }).fill("000000");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("Code", { exact: true }).fill(recoveryCode);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
+    await page.goto("/settings");
+    await page.getByText("9 recovery codes left").waitFor();
+  });
+
+  test("gets a new password by a link of the operator", async () => {
+    const words = ["account", "link", "--email", OWNER.email, "--without-totp", "--json"];
+    const made = await governd([...words, "--data-dir", stage.dataDir]);
+    const { url } = made.json<{ url: string }>();
+    const fresh = await (await stage.person()).newPage();
+    await fresh.goto(`/reset${new URL(url).hash}`);
+    await fresh.getByLabel("New password").fill("another long password");
+    await fresh.getByRole("button", { name: "Change the password" }).click();
+    await fresh.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(fresh.url()).not.toContain("token");
+    await signIn(fresh, { ...OWNER, password: "another long password" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("next")).toBe("/settings");
+    page = fresh;
+  });
+
+  test("makes a second workspace and goes between them", async () => {
+    await page.goto("/workspaces");
+    await page.getByRole("button", { name: "New workspace" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Lab");
+    await page.getByRole("button", { name: "Make the workspace" }).click();
+    await page.getByLabel("API key", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Go to the workspace" }).click();
+    await page.getByRole("heading", { name: "Lab", level: 1 }).waitFor();
+    await page.getByRole("combobox", { name: "Workspace" }).selectOption({ label: "Acme" });
+    await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Lab", level: 1 }).waitFor();
+    await settled(page);
+  });
+});
