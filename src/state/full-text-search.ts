@@ -32,7 +32,7 @@ export async function searchFullText(
   state: FullTextState,
   search: { query: string; options: FullTextOptions; queryVector?: QueryVector | null },
 ): Promise<SearchHit[] | null> {
-  if (state.phase !== "complete" && state.phase !== "clearing") return null;
+  if (state.phase === "adding" || state.phase === "dropping") return null;
   const recent = await recentKeys(reader, agent, state);
   if (recent === null) return null;
   const { query, options } = search;
