@@ -189,8 +189,23 @@ export async function changesAfter(
   );
 }
 
+/** Whether none of an agent's events in a range was pruned: what it changed could not be followed then. */
+export async function isWhole(reader: Reader, agentId: string | null, after: number, through: number) {
+  const row = await reader.get<[number]>(
+    "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?",
+    [agentId, after, through],
+  );
+  return row?.[0] === through - after;
+}
+
 /** Follows the next events; one that names no key begins a pass over all entries. */
 async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
+  if (!(await isWhole(tx, agentId, state.throughAgentSeq, headSeq))) {
+    const sql =
+      "UPDATE search_agents SET phase = 'adding', after = '', through_agent_seq = ? WHERE agent = ?";
+    await tx.run(sql, [headSeq, state.agent]);
+    return;
+  }
   const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
   const changes = await changesAfter(tx, agentId, range);
   let through = changes.length < EVENTS_AT_ONCE ? headSeq : (changes.at(-1)?.[0] ?? headSeq);
