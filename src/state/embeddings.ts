@@ -93,7 +93,13 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
     "SELECT 1 FROM events WHERE seq > ? AND seq <= ? AND operation = 'checkpoint.restore' LIMIT 1",
     [throughSeq, upTo],
   );
-  if (restored !== undefined) return { entries: [], after: 0, throughSeq: upTo };
+  // Of pruned events nobody can tell what they wrote.
+  const present = await reader.get<[number]>("SELECT count(*) FROM events WHERE seq > ? AND seq <= ?", [
+    throughSeq,
+    upTo,
+  ]);
+  if (restored !== undefined || present?.[0] !== upTo - throughSeq)
+    return { entries: [], after: 0, throughSeq: upTo };
   const rows = await reader.all<EntryRow>(
     `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM events v
      JOIN agents a ON a.agent_id = v.agent_id

@@ -7,7 +7,7 @@ import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";
 import { endOfPrefix } from "./entries.ts";
-import { changesAfter, type FullTextState, termOf } from "./full-text.ts";
+import { changesAfter, type FullTextState, isWhole, termOf } from "./full-text.ts";
 
 /** Changes that the full text may be behind; with more, it is not asked. */
 const MAX_UNFOLLOWED = 1_000;
@@ -32,7 +32,7 @@ export async function searchFullText(
   state: FullTextState,
   search: { query: string; options: FullTextOptions; queryVector?: QueryVector | null },
 ): Promise<SearchHit[] | null> {
-  if (state.phase !== "complete" && state.phase !== "clearing") return null;
+  if (state.phase === "adding" || state.phase === "dropping") return null;
   const recent = await recentKeys(reader, agent, state);
   if (recent === null) return null;
   const { query, options } = search;
@@ -52,6 +52,7 @@ export async function searchFullText(
 
 /** The keys that were written since; null when the full text lacks more than keys can name. */
 async function recentKeys(reader: Reader, agent: AgentState, state: FullTextState): Promise<string[] | null> {
+  if (!(await isWhole(reader, agent.agentId, state.throughAgentSeq, agent.headSeq))) return null;
   const changes = await changesAfter(reader, agent.agentId, {
     after: state.throughAgentSeq,
     through: agent.headSeq,

@@ -23,7 +23,10 @@ const ROWS_AT_ONCE = 100;
 const CHARACTERS_AT_ONCE = 128 * 1024;
 const EVENTS_AT_ONCE = 200;
 
-export type FullTextPhase = "adding" | "clearing" | "complete" | "dropping";
+/** Pages that one step merges. */
+const PAGES_AT_ONCE = 200;
+
+export type FullTextPhase = "adding" | "clearing" | "merging" | "complete" | "dropping";
 
 export interface FullTextState {
   /** `agents.first_seq`. */
@@ -91,6 +94,7 @@ export async function stepFullText(tx: Transaction): Promise<boolean> {
   if (phase !== "dropping" && 2 * liveEntries < startedAt) await setPhase(tx, state, "dropping");
   else if (phase === "adding") await add(tx, state);
   else if (phase === "clearing") await clear(tx, state);
+  else if (phase === "merging") await merge(tx, state);
   else if (phase === "dropping") await drop(tx, state);
   else await follow(tx, state, agentId, headSeq);
   return true;
@@ -131,9 +135,27 @@ async function clear(tx: Transaction, state: FullTextState): Promise<void> {
     [state.agent, state.after, ROWS_AT_ONCE],
   );
   for (const [entry, , live] of rows) if (live === 0) await takeOut(tx, entry);
-  if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "complete");
+  if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "merging");
   else await setPhase(tx, state, "clearing", rows.at(-1)?.[1]);
 }
+
+/**
+ * Merges all segments into one, a few pages at a time: until then the words of what was taken out
+ * are still in the file, which an erasure does not allow.
+ */
+async function merge(tx: Transaction, state: FullTextState): Promise<void> {
+  const began = state.after !== "";
+  const before = await totalChanges(tx);
+  // A negative number begins to merge everything; a positive one goes on.
+  const pages = began ? PAGES_AT_ONCE : -PAGES_AT_ONCE;
+  await tx.run("INSERT INTO search_texts (search_texts, rank) VALUES ('merge', ?)", [pages]);
+  // FTS5 counts one change for the command itself.
+  const merged = (await totalChanges(tx)) - before > 1;
+  await setPhase(tx, state, merged || !began ? "merging" : "complete", "begun");
+}
+
+const totalChanges = async (reader: Reader): Promise<number> =>
+  (await reader.get<[number]>("SELECT total_changes()"))?.[0] ?? 0;
 
 async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
   const rows = await tx.all<[number]>("SELECT entry FROM search_rows WHERE agent = ? LIMIT ?", [
@@ -141,7 +163,12 @@ async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
     ROWS_AT_ONCE,
   ]);
   for (const [entry] of rows) await takeOut(tx, entry);
-  if (rows.length < ROWS_AT_ONCE) await tx.run("DELETE FROM search_agents WHERE agent = ?", [agent]);
+  if (rows.length === ROWS_AT_ONCE) return;
+  await tx.run("DELETE FROM search_agents WHERE agent = ?", [agent]);
+  // Its words leave the file: at once, or when those of the other agents are merged.
+  await tx.run("UPDATE search_agents SET phase = 'merging', after = '' WHERE phase = 'complete'");
+  const others = await tx.get<[number]>("SELECT agent FROM search_agents LIMIT 1");
+  if (others === undefined) await tx.run("INSERT INTO search_texts (search_texts) VALUES ('delete-all')");
 }
 
 export type Change = [agentSeq: number, operation: string, key: string | null];
@@ -162,8 +189,23 @@ export async function changesAfter(
   );
 }
 
+/** Whether none of an agent's events in a range was pruned: what it changed could not be followed then. */
+export async function isWhole(reader: Reader, agentId: string | null, after: number, through: number) {
+  const row = await reader.get<[number]>(
+    "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?",
+    [agentId, after, through],
+  );
+  return row?.[0] === through - after;
+}
+
 /** Follows the next events; one that names no key begins a pass over all entries. */
 async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
+  if (!(await isWhole(tx, agentId, state.throughAgentSeq, headSeq))) {
+    const sql =
+      "UPDATE search_agents SET phase = 'adding', after = '', through_agent_seq = ? WHERE agent = ?";
+    await tx.run(sql, [headSeq, state.agent]);
+    return;
+  }
   const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
   const changes = await changesAfter(tx, agentId, range);
   let through = changes.length < EVENTS_AT_ONCE ? headSeq : (changes.at(-1)?.[0] ?? headSeq);

@@ -7,6 +7,7 @@ import { AgentIndex } from "../search/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
+import { isWhole } from "./full-text.ts";
 
 /** Entries read at once while an index is built; other queries get their turn in between. */
 const ENTRIES_AT_ONCE = 500;
@@ -156,6 +157,9 @@ async function takeUpVectors(reader: Reader, agent: AgentState, loaded: Loaded, 
 /** Brings an index up to the agent's newest event. */
 async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promise<void> {
   if (agent.headSeq === loaded.throughAgentSeq) return;
+  if (!(await isWhole(reader, agent.agentId, loaded.throughAgentSeq, agent.headSeq))) {
+    return compareAll(reader, agent, loaded);
+  }
   const changes = await reader.all<[operation: string, key: string | null]>(
     `SELECT operation, details ->> '$.key' FROM events
      WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')

@@ -236,3 +236,32 @@ test("vectors of a model outside count among the candidates, too", async () => {
   expect(hits[0]?.id).toBe(14);
   expect(indexes.loaded).toEqual([]);
 });
+
+test("the words of entries that were removed together leave the file", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  for (let i = 0; i < 300; i++) {
+    await write(workspace, "one", `${i % 3 === 0 ? "gone" : "kept"}/${i}`, `word${i % 3}secret${i} order`);
+  }
+  await start(workspace, "one");
+  await finish(workspace);
+  const remnants = () =>
+    workspace.connection.all<[Uint8Array]>("SELECT block FROM search_texts_data").reduce(
+      (sum, [block]) =>
+        sum +
+        (Buffer.from(block)
+          .toString("latin1")
+          .match(/word0secret/g)?.length ?? 0),
+      0,
+    );
+  expect(remnants()).toBeGreaterThan(0);
+  await workspace.perform("data.delete_prefix", { agentId: "one", prefix: "gone/" });
+  await finish(workspace);
+  expect(await phaseOf(workspace, "one")).toBe("complete");
+  expect(remnants()).toBe(0);
+  await workspace.perform("data.delete_prefix", { agentId: "one", prefix: "kept/" });
+  await finish(workspace);
+  expect(await hasFullText(workspace.connection)).toBe(false);
+  const words = workspace.connection.all("SELECT count(*) FROM search_terms");
+  expect(words).toEqual([[0]]);
+});

@@ -4,7 +4,7 @@
 -- The agents that have it, and how far it is.
 CREATE TABLE search_agents (
   agent              INTEGER PRIMARY KEY,  -- agents.first_seq
-  phase              TEXT    NOT NULL,     -- adding: not all entries are in it; clearing: all are, and maybe more; complete; dropping
+  phase              TEXT    NOT NULL,     -- adding: not all entries are in it; clearing: all are, and maybe more; merging: the words of those taken out leave the file; complete; dropping
   after              TEXT    NOT NULL,     -- key (adding, clearing) up to which the phase has come
   through_agent_seq  INTEGER NOT NULL,     -- the agent's events up to here are in it, or are by the end of the phase
   started_at_entries INTEGER NOT NULL      -- live entries when it was wanted; well below, it is dropped
