@@ -124,7 +124,6 @@ describe("a genuine workspace", () => {
         sealed_through: null,
         anchored_through: null,
         problems: [],
-        pruned_before: 0,
       },
     ]);
   });
