@@ -55,6 +55,12 @@ async function countRows(path: string): Promise<number> {
   }
 }
 
+/** For copies of a database that is written to: null when none of them held still. */
+function refusedAsUnsteady(error: unknown): null {
+  if (error instanceof Failure && error.code === "evidence_unreadable") return null;
+  throw error;
+}
+
 describe("a database as evidence", () => {
   test("alone: is read in place, and nothing is changed or made", async () => {
     const connection = makeDatabase();
@@ -115,7 +121,7 @@ describe("a database as evidence", () => {
         connection.exec("BEGIN");
         for (let i = 0; i < 10; i++) connection.run("INSERT INTO rows (text) VALUES (?)", ["y".repeat(3000)]);
         connection.exec("COMMIT");
-        if (turn % 50 === 0) connection.exec("PRAGMA wal_checkpoint(RESTART)");
+        if (turn % 1000 === 999) connection.exec("PRAGMA wal_checkpoint(RESTART)");
       }`;
     const writer = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
     try {
@@ -123,8 +129,9 @@ describe("a database as evidence", () => {
       let last = 0;
       // On a busy machine the writer may need more time to get somewhere.
       for (let i = 0; i < 10 || last <= 100; i++) {
-        using evidence = await openEvidenceFile(file);
-        if (evidence.immutable) continue;
+        // A log that begins anew at every attempt is refused, and that is an answer, too.
+        using evidence = await openEvidenceFile(file).catch(refusedAsUnsteady);
+        if (evidence === null || evidence.immutable) continue;
         const connection = openConnection(evidence.path, { readOnly: true });
         const [count = -1] = connection.get<[number]>("SELECT count(*) FROM rows") ?? [];
         expect(connection.get<[string]>("PRAGMA integrity_check")?.[0]).toBe("ok");
