@@ -4,6 +4,7 @@
  *
  * A state object never changes: an operation that succeeds replaces it, one that fails leaves it.
  */
+import { ZERO_HASH } from "../log/hash.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { type EnforcedPolicies, loadConfigInForce, NO_POLICIES } from "./configs.ts";
 import { findSuspension } from "./suspension.ts";
@@ -32,8 +33,6 @@ export type AgentChange = Partial<
   Pick<AgentState, "liveEntries" | "configVersion" | "policies" | "newestCheckpoint" | "suspended">
 >;
 
-/** Previous hash of an agent's first event. */
-export const ZERO_HASH = "0".repeat(64);
 /** Agents whose state one workspace keeps in memory. */
 const MAX_CACHED_AGENTS = 4_096;
 

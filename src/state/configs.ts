@@ -29,6 +29,11 @@ export function retentionCutoff(policies: EnforcedPolicies, nowMs: number): numb
   return policies.retentionDays === null ? -1 : Math.max(-1, nowMs - policies.retentionDays * DAY_MS);
 }
 
+/** When an entry that was last written at `updatedAt` ends its life, ms; null when nothing ends it. */
+export function retentionEnd(policies: EnforcedPolicies, updatedAt: number): number | null {
+  return policies.retentionDays === null ? null : updatedAt + policies.retentionDays * DAY_MS;
+}
+
 /** How a version is shown, and back: `v1`, `v2` …; null for anything else. */
 export const showVersion = (version: number | null): string | null =>
   version === null ? null : `v${version}`;

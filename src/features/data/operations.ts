@@ -4,6 +4,7 @@ import { sha256Hex } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { decide } from "../../policy/decide.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+import { retentionEnd } from "../../state/configs.ts";
 import {
   type EntryRow,
   endEntry,
@@ -16,7 +17,6 @@ import { answered, knownAgent, notFound, type Operation, type Outcome } from "..
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 const STORED = "Stored.";
-const DAY_MS = 86_400_000;
 
 /** A moment in ms as the API shows it: RFC 3339, UTC, three decimals. */
 const showTime = (ms: number): string => new Date(ms).toISOString();
@@ -76,8 +76,8 @@ export const readFullData: Operation<"data.read_full"> = async (tx, context, { a
 
 /** When the retention in force ends an entry's life; null when nothing does. */
 function expiryOf(agent: AgentState, entry: EntryRow): string | null {
-  const { retentionDays } = agent.policies;
-  return retentionDays === null ? null : showTime(entry.updatedAt + retentionDays * DAY_MS);
+  const end = retentionEnd(agent.policies, entry.updatedAt);
+  return end === null ? null : showTime(end);
 }
 
 function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
