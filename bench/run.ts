@@ -139,6 +139,9 @@ async function measureCheckpoints(daemon: Daemon): Promise<void> {
   row("  ratio", (large / small).toFixed(2), "at most 3");
 }
 
+/** By then the memory of a burst has been given back. */
+const SETTLED_MS = 2_000;
+
 if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
 await ensureWrk();
 await using daemon = await startDaemon(BINARY);
@@ -147,7 +150,9 @@ row("resident after start, MiB", daemon.residentMiB().toFixed(0));
 await prepare(daemon);
 await compareWrites(daemon);
 await measureReads(daemon);
-row("resident after the load, MiB", daemon.residentMiB().toFixed(0), "under 150");
+row("resident at the end of the load, MiB", daemon.residentMiB().toFixed(0));
+await Bun.sleep(SETTLED_MS);
+row("resident after the load, MiB", daemon.residentMiB().toFixed(0), "under 150; two seconds later");
 row("libSQL alone, the same rows, writes/s", whole(rawInserts()), "64 to a transaction");
 await measureVerification(daemon);
 await verifyOffline(daemon);

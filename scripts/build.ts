@@ -49,6 +49,8 @@ async function compile(name: string, target: Target, outfile: string): Promise<v
     // crashes another's (oven-sh/bun issue 24144).
     bytecode: name === hostTarget(),
     format: "esm",
+    // What the threads share is in the binary, and in memory, once.
+    splitting: true,
     minify: { whitespace: true, syntax: true, identifiers: false },
     sourcemap: "inline",
     define: { "process.env.NODE_ENV": '"production"' },

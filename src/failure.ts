@@ -7,7 +7,11 @@ export type FailureCode =
   | "data_directory_in_use"
   | "data_directory_unusable"
   | "certificate_unusable"
+  | "encryption_key"
   | "newer_database"
+  | "migration_failed"
+  | "backup_unusable"
+  | "destination_unusable"
   | "not_found"
   | "busy"
   | "evidence_unreadable"
@@ -30,6 +34,17 @@ export class Failure extends Error {
   ) {
     super(message, options);
   }
+}
+
+/** Stack frames that tell where an error happened. */
+const MAX_FRAMES = 12;
+
+/** Where an error happened; its message is left out, since it may repeat what a client sent. */
+export function stackFrames(error: unknown): string[] {
+  const { stack } = (error ?? {}) as { stack?: unknown };
+  if (typeof stack !== "string") return [];
+  const frames = stack.split("\n").filter((line) => /^\s+at /.test(line));
+  return frames.slice(0, MAX_FRAMES).map((frame) => frame.trim());
 }
 
 /** The `code` of a system error (`ENOENT`, `EACCES`, …), or undefined. */

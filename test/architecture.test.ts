@@ -16,7 +16,7 @@ const MAY_BE_LONG = [
 ];
 
 /** Small modules that know nobody and that everybody may use. */
-const COMMON = ["ids", "json", "failure", "version"];
+const COMMON = ["ids", "json", "failure", "version", "histogram", "cell-rate", "network"];
 
 /** Which folders (and single files) of src each one may import from, besides itself and COMMON. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -24,6 +24,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   json: [],
   failure: [],
   version: [],
+  histogram: [],
+  "cell-rate": [],
+  network: [],
   log: [],
   policy: [],
   store: [],
@@ -32,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // An anchor is named by a key in the settings.
   settings: ["anchors", "log"],
   tls: ["datadir", "settings"],
-  datadir: ["settings"],
+  datadir: ["settings", "store"],
   control: ["store", "datadir", "workspace"],
   // Cursors, written by operations and read by routes.
   lists: ["workspace"],
@@ -44,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Carrying seals elsewhere: commands, web hooks, witnesses.
   anchors: ["log"],
   workspace: ["store", "log", "state", "seals"],
-  evidence: ["store", "log", "state", "policy", "workspace", "seals"],
+  evidence: ["store", "log", "state", "policy", "workspace", "seals", "worker-entry"],
   operations: [
     "export-cursor",
     "seals",
@@ -58,17 +61,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "evidence",
   ],
   routes: ["export-cursor", "http", "workspace", "lists", "policy"],
-  threads: ["seals", "operations", "workspace", "state", "store", "search", "log", "worker-entry"],
+  threads: ["seals", "operations", "workspace", "state", "store", "search", "log", "policy", "worker-entry"],
   // What people need and programs do not: its routes are served by http beside those of the features.
   account: ["control", "http"],
   http: ["workspace", "lists", "routes", "account"],
+  // What a daemon shows to whoever watches it.
+  metrics: ["http", "threads", "anchors"],
+  // A data directory copied, and put back.
+  backup: ["datadir", "store", "evidence", "control", "workspace", "seals", "log"],
   // The dashboard runs in a browser and is bundled apart; it speaks to the daemon over HTTP alone.
   web: [],
   "worker-entry": [],
   // Erasing is an operation that the command line performs itself.
   cli: [
     "operations",
+    "metrics",
     "anchors",
+    "search",
+    "backup",
     "seals",
     "policy",
     "settings",
@@ -88,7 +98,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Of a feature, what faces HTTP is one room and what runs on the workspace's thread another. */
-const FACES_HTTP = /^features\/[^/]+\/(routes|schema|policies)\.ts$/;
+const FACES_HTTP = /^features\/[^/]+\/(routes|(\w+-)?schema|policies)\.ts$/;
 
 interface Source {
   path: string;

@@ -307,9 +307,12 @@ class Trust:
         """Every kept seal must be the beginning of a whole log."""
         for seal in self.anchors:
             require(seal.origin.endswith("/" + log.workspace), "the kept seal is of another workspace", Undetermined)
-            require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says")
+            # a declared restore explains that events are gone, and excuses nothing
+            over = [seq for seq in log.restores if seq < seal.size]
+            why = f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
+            require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says" + why)
             root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
-            require(root == seal.root, "the log is not the one of the kept seal")
+            require(root == seal.root, "the log is not the one of the kept seal" + why)
 
 
 class Log:
@@ -318,15 +321,12 @@ class Log:
     def __init__(self, whole, agent=None, after=None):
         self.whole, self.agent, self.after = whole, agent, after
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
+        self.pruned = 0  # events before this one may be there as leaves of the tree alone
+        self.restores = []  # where the log says that it was put back from a backup
 
     def add(self, canonical, details_text, salt, stored_hash):
-        event = load_json(canonical)
-        require(check_event(event) == canonical, "the bytes are not in canonical form")
+        event, value = self.read(canonical, details_text, salt, stored_hash)
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
-        value = sha256(b"\0", canonical)
-        require(value == stored_hash, f"seq {seq}: the hash is not the one of the bytes")
-        self.workspace = self.workspace or event["workspace_id"]
-        require(event["workspace_id"] == self.workspace, f"seq {seq}: another workspace")
         if self.next_seq is not None:
             good = seq == self.next_seq if self.whole else seq >= self.next_seq
             require(good, f"seq {seq}: expected {self.next_seq}")
@@ -339,17 +339,47 @@ class Log:
         require((place == 1) == (event["previous_hash"] == ZEROS), f"seq {seq}: a chain begins wrongly")
         genesis = (event["operation"], agent, place, event["result"]) == ("workspace.create", None, 1, "ok")
         require(genesis == (seq == 0), f"seq {seq}: the genesis is not where it belongs")
+        if (event["operation"], agent, event["result"]) == ("log.restore", None, "ok"):
+            said = load_json(details_text) if details_text else {}
+            last = (seq - 1, self.hashes[-1] if self.hashes else None)
+            named = (said.get("head_seq"), said.get("head_hash"))
+            require(not (said and self.whole and self.hashes) or named == last, f"seq {seq}: restored from another log")
+            self.restores.append(seq)
+        self.heads[agent] = (place, value)
+        self.hashes.append(value)
+        return event
+
+    def read(self, canonical, details_text, salt, stored_hash):
+        """An event by itself: its form, its hash, its details."""
+        event = load_json(canonical)
+        require(check_event(event) == canonical, "the bytes are not in canonical form")
+        seq, value = event["seq"], sha256(b"\0", canonical)
+        require(value == stored_hash, f"seq {seq}: the hash is not the one of the bytes")
+        self.workspace = self.workspace or event["workspace_id"]
+        require(event["workspace_id"] == self.workspace, f"seq {seq}: another workspace")
         require((details_text is None) == (salt is None), f"seq {seq}: details are half erased")
         if details_text is not None:
             require(re.fullmatch("[0-9a-f]{32}", salt), f"seq {seq}: not a salt")
             commitment = sha256(bytes.fromhex(salt), details_text.encode())
             require(commitment == event["details_commitment"], f"seq {seq}: details do not fit")
+        return event, value
+
+    def keep(self, canonical, details_text, salt, stored_hash):
+        """An event from the pruned part of the log: it has to be the leaf of its place."""
+        event, value = self.read(canonical, details_text, salt, stored_hash)
+        seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
+        require(self.hashes[seq] == value, f"seq {seq}: not the leaf of its place in the tree")
+        before = self.heads.get(agent, (0, ZEROS))
+        require(place > before[0], f"seq {seq}: out of order in its chain")
+        if place == before[0] + 1:
+            require(event["previous_hash"] == before[1], f"seq {seq}: does not follow in its chain")
         self.heads[agent] = (place, value)
-        self.hashes.append(value)
         return event
 
     def summary(self):
-        return f"{self.workspace}: {len(self.hashes)} events, {len(self.heads)} chains"
+        bodies = f", with bodies from seq {self.pruned} on" if self.pruned else ""
+        epochs = f", restored from a backup at seq {self.restores}" if self.restores else ""
+        return f"{self.workspace}: {len(self.hashes)} events{bodies}, {len(self.heads)} chains{epochs}"
 
 
 def check_export(text, trust):
@@ -442,10 +472,12 @@ def check_workspace(path, trust):
 
 def check_database(db, trust):
     log, writes, configs = Log(True), {}, {}
-    log.next_seq = 0
+    log.pruned = log.next_seq = pruned_before(db)
+    log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
+    prunings = [0]
     rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
     for seq, body, value, details, salt in rows:
-        event = log.add(body, details, salt, value)
+        event = (log.keep if 0 <= seq < log.pruned else log.add)(body, details, salt, value)
         require(event["seq"] == seq, f"seq {seq}: the row has another number")
         operation, result = event["operation"], event["result"]
         if details is None or result not in ("ok", "allowed"):
@@ -456,9 +488,12 @@ def check_database(db, trust):
             writes[seq] = (event["agent_id"], said["key"], said["value_digest"])
         elif operation in ("config.update", "config.rollback"):
             configs[seq] = (event["agent_id"], said["version"], said["config_digest"])
+        elif operation == "audit.prune":
+            prunings.append(said["before_seq"])
         elif operation == "checkpoint.restore" and "config_version" in said:
             configs[seq] = (event["agent_id"], said["config_version"], said["config_digest"])
     require(log.hashes, "the log is empty", Undetermined)
+    require(max(prunings) == log.pruned, "no event says that the beginning of the log was pruned")
     head = db.execute("SELECT workspace_id, seq, hash FROM head").fetchall()
     require(head == [(log.workspace, len(log.hashes) - 1, log.hashes[-1])], "the log does not end at its head")
     agents = dict(db.execute("SELECT first_seq, agent_id FROM agents"))
@@ -473,6 +508,20 @@ def check_database(db, trust):
     require(not configs, f"config versions are missing, of seq {sorted(configs)[:5]}")
     trust.anchor(log)
     return f"{log.summary()}, {check_stored_seals(db, log, trust)}"
+
+
+def pruned_before(db):
+    """From where the log has its events, as its own events say; they are checked with all others."""
+    said = db.execute("SELECT details FROM events WHERE operation = 'audit.prune' AND agent_id IS NULL")
+    return max([load_json(details)["before_seq"] for (details,) in said if details is not None], default=0)
+
+
+def leaves_before(db, size):
+    """The leaf hashes of the first events, of which only the tiles of the tree are left."""
+    for tile in range(size // 256):
+        row = db.execute("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", (tile,)).fetchone()
+        require(row is not None and len(row[0]) == 256 * 32, f"tile {tile} of the tree is gone")
+        yield from (row[0][at : at + 32] for at in range(0, 256 * 32, 32))
 
 
 def check_stored_seals(db, log, trust):

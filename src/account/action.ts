@@ -13,6 +13,8 @@ export interface AccountDeps {
   parts: AccountParts;
   /** Bytes that a workspace occupies on disk. */
   storageBytes(workspaceId: string): Promise<number>;
+  /** What one workspace may hold; null for as much as it likes. */
+  quota?: { bytes: number | null; entries: number | null };
 }
 
 /** A request after validation. */

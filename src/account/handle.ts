@@ -30,7 +30,7 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   exchange.operation = `account.${action.name}`;
   requireSameOrigin(request.method, headers);
   const params = checkParams(action, routed.params);
-  const body = action.body === null ? {} : await takeBody(action, request, deps.maxBodyBytes);
+  const body = action.body === null ? {} : await takeBody(action, request, deps);
   readQuery(action, routed.queryText);
   const origin = {
     address: clientAddress(deps.trustedProxies, deps.peerOf?.(request) ?? null, headers),

@@ -221,8 +221,11 @@ const workspaceMembers = {
 
 export const WorkspaceShape = component("Workspace", t.Object(workspaceMembers, closed));
 
+/** Null for none. */
+const quotas = { quota_bytes: nullable(Count), quota_entries: nullable(Count) };
+
 export const WorkspaceDetails = t.Object(
-  { ...workspaceMembers, storage_bytes: Count, members: Count, keys: Count },
+  { ...workspaceMembers, ...quotas, storage_bytes: Count, members: Count, keys: Count },
   closed,
 );
 

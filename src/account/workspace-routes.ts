@@ -78,17 +78,20 @@ const read = action({
   docs: {
     tag: "Workspaces",
     summary: "Read a workspace",
-    description: "With what it occupies on disk, and how many members and usable keys it has.",
+    description:
+      "With what it occupies on disk, its quotas if it has any, and how many members and usable keys it has.",
     response: { description: "The workspace.", schema: WorkspaceDetails },
     problems: ["workspace_not_found"],
   },
-  async run({ params, signedIn }, { parts, storageBytes }) {
+  async run({ params, signedIn }, { parts, storageBytes, quota }) {
     const { connection } = parts.control;
     const workspace = requireMembership(parts, signedIn.accountId, params.workspace_id);
     return {
       body: {
         ...showWorkspace(workspace),
         storage_bytes: await storageBytes(workspace.id),
+        quota_bytes: quota?.bytes ?? null,
+        quota_entries: quota?.entries ?? null,
         members: countMembers(connection, workspace.id),
         keys: countKeysInForce(connection, workspace.id, parts.clock()),
       },

@@ -1,7 +1,8 @@
 /** All sinks of a daemon: each new seal goes to every one of them. */
 import { commandSink } from "./command.ts";
-import { type AnchorEvents, type AnchorLag, AnchorQueue } from "./queue.ts";
-import type { AnchoredSeal, AnchorSink } from "./sink.ts";
+import { type AnchorEvents, type AnchorLag, AnchorQueue, type WaitingSeal } from "./queue.ts";
+import { type AnchorReceipt, AnchorReceipts } from "./receipts.ts";
+import type { AnchoredSeal, AnchorKind, AnchorSink } from "./sink.ts";
 import { webhookSink } from "./webhook.ts";
 import { parseWitness, type WitnessDeps, witnessSink } from "./witness.ts";
 
@@ -12,11 +13,49 @@ export interface AnchorSettings {
   witnesses: readonly string[];
 }
 
+/** What is known of one workspace's anchors at one sink. */
+export interface AnchorState {
+  kind: AnchorKind;
+  place: string | null;
+  /** The newest seal that the sink has taken; null when it is not known to have one. */
+  receipt: AnchorReceipt | null;
+  /** The seal that waits for it; null when none does. */
+  waiting: WaitingSeal | null;
+}
+
+export interface AnchorsOptions {
+  /** A directory for notes about what was delivered; made when there is something to note. */
+  notesDir: string;
+  /** Told of a note that could not be written. */
+  onError(error: unknown): void;
+  clock?: () => number;
+}
+
 export class Anchors implements AsyncDisposable {
   readonly #queues: readonly AnchorQueue[];
+  readonly #receipts: AnchorReceipts;
+  #keeping: Promise<void> = Promise.resolve();
 
-  constructor(sinks: readonly AnchorSink[], events: AnchorEvents) {
-    this.#queues = sinks.map((sink) => new AnchorQueue(sink, events));
+  constructor(sinks: readonly AnchorSink[], events: AnchorEvents, options: AnchorsOptions) {
+    const { notesDir, onError, clock } = options;
+    this.#receipts = new AnchorReceipts(notesDir);
+    const onDelivered: AnchorEvents["onDelivered"] = (sink, { workspaceId, size }, sealedMs, takenMs) => {
+      this.#keeping = this.#receipts.keep(workspaceId, sink, { size, sealedMs, takenMs }).catch(onError);
+    };
+    const all = { ...events, onDelivered };
+    this.#queues = sinks.map((sink) => new AnchorQueue(sink, all, clock === undefined ? {} : { clock }));
+  }
+
+  /** What each sink has of a workspace. */
+  async of(workspaceId: string): Promise<AnchorState[]> {
+    if (this.#queues.length === 0) return [];
+    const receipts = await this.#receipts.of(workspaceId);
+    return this.#queues.map((queue) => ({
+      kind: queue.sink.kind,
+      place: queue.sink.place,
+      receipt: receipts[queue.sink.name] ?? null,
+      waiting: queue.waitingOf(workspaceId),
+    }));
   }
 
   /** How far each sink is behind. */
@@ -30,6 +69,7 @@ export class Anchors implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue[Symbol.asyncDispose]()));
+    await this.#keeping;
   }
 }
 

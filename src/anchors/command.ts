@@ -5,6 +5,8 @@ import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sink.ts";
 /** Runs no shell and passes no arguments; the environment names the workspace and the size. */
 export function commandSink(program: string): AnchorSink {
   return {
+    kind: "command",
+    place: null,
     name: `command ${basename(program)}`,
     async deliver({ workspaceId, size, note }: AnchoredSeal, signal: AbortSignal) {
       let child: Bun.Subprocess<Uint8Array, "ignore", "ignore">;

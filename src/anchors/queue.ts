@@ -22,8 +22,26 @@ export interface AnchorLag {
   sinceMs: number | null;
   /** Deliveries that failed in a row. */
   failures: number;
+  /** Deliveries that failed since the start. */
+  failed: number;
   delivered: number;
+  /** When the last delivery succeeded, ms since the epoch; null when none did since the start. */
+  deliveredMs: number | null;
   dropped: number;
+}
+
+/** A seal that waits for a sink. */
+export interface WaitingSeal {
+  /** Since when one of the workspace's seals waits. */
+  sinceMs: number;
+  /** How often it was tried in vain. */
+  failures: number;
+}
+
+interface Waiting extends WaitingSeal {
+  seal: AnchoredSeal;
+  /** When this seal was made. */
+  sealedMs: number;
 }
 
 export interface AnchorEvents {
@@ -31,6 +49,8 @@ export interface AnchorEvents {
   onFailure(sink: string, reason: string, attempt: number, lag: AnchorLag): void;
   /** Deliveries work again. */
   onRecovery(sink: string, lag: AnchorLag): void;
+  /** A sink has taken a seal, which was made at `sealedMs`. */
+  onDelivered?(sink: string, seal: AnchoredSeal, sealedMs: number, takenMs: number): void;
 }
 
 export class AnchorQueue implements AsyncDisposable {
@@ -39,13 +59,15 @@ export class AnchorQueue implements AsyncDisposable {
   readonly #clock: () => number;
   readonly #retryMs: number;
   /** In the order in which they came. */
-  readonly #waiting = new Map<string, { seal: AnchoredSeal; sinceMs: number }>();
+  readonly #waiting = new Map<string, Waiting>();
   readonly #abort = new AbortController();
   #running: Promise<void> | null = null;
   #wake: () => void = () => {};
   #closing = false;
   #failures = 0;
+  #failed = 0;
   #delivered = 0;
+  #deliveredMs: number | null = null;
   #dropped = 0;
 
   constructor(
@@ -60,15 +82,27 @@ export class AnchorQueue implements AsyncDisposable {
   }
 
   get lag(): AnchorLag {
-    const [oldest] = this.#waiting.values();
+    let sinceMs: number | null = null;
+    for (const waiting of this.#waiting.values()) sinceMs = Math.min(sinceMs ?? Infinity, waiting.sinceMs);
     return {
       sink: this.#sink.name,
       waiting: this.#waiting.size,
-      sinceMs: oldest?.sinceMs ?? null,
+      sinceMs,
       failures: this.#failures,
+      failed: this.#failed,
       delivered: this.#delivered,
+      deliveredMs: this.#deliveredMs,
       dropped: this.#dropped,
     };
+  }
+
+  get sink(): AnchorSink {
+    return this.#sink;
+  }
+
+  /** The seal of a workspace that waits; null when none does. */
+  waitingOf(workspaceId: string): WaitingSeal | null {
+    return this.#waiting.get(workspaceId) ?? null;
   }
 
   /** Takes a seal; one of the same workspace that still waits is replaced. */
@@ -76,7 +110,9 @@ export class AnchorQueue implements AsyncDisposable {
     if (this.#closing) return;
     const before = this.#waiting.get(seal.workspaceId);
     if (before !== undefined && before.seal.size > seal.size) return;
-    this.#waiting.set(seal.workspaceId, { seal, sinceMs: before?.sinceMs ?? this.#clock() });
+    const sealedMs = this.#clock();
+    const { sinceMs, failures } = before ?? { sinceMs: sealedMs, failures: 0 };
+    this.#waiting.set(seal.workspaceId, { seal, sealedMs, sinceMs, failures });
     if (this.#waiting.size > MAX_WAITING) {
       const [longest] = this.#waiting.keys();
       this.#waiting.delete(longest as string);
@@ -105,24 +141,30 @@ export class AnchorQueue implements AsyncDisposable {
     }
   }
 
-  #next(): AnchoredSeal | undefined {
+  #next(): Waiting | undefined {
     const [first] = this.#waiting.values();
-    return first?.seal;
+    return first;
   }
 
-  async #deliver(seal: AnchoredSeal): Promise<boolean> {
+  async #deliver({ seal, sealedMs }: Waiting): Promise<boolean> {
     try {
       await this.#sink.deliver(seal, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]));
     } catch (error) {
       this.#failures += 1;
+      this.#failed += 1;
       const reason = error instanceof AnchorFailed ? error.message : reasonOf(error);
       this.#events.onFailure(this.#sink.name, reason, this.#failures, this.lag);
       this.#putLast(seal.workspaceId);
       return false;
     }
     // A newer one of the same workspace may have come meanwhile.
-    if (this.#waiting.get(seal.workspaceId)?.seal === seal) this.#waiting.delete(seal.workspaceId);
+    const waiting = this.#waiting.get(seal.workspaceId);
+    if (waiting?.seal === seal) this.#waiting.delete(seal.workspaceId);
+    else if (waiting !== undefined) Object.assign(waiting, { sinceMs: waiting.sealedMs, failures: 0 });
     this.#delivered += 1;
+    const takenMs = this.#clock();
+    this.#deliveredMs = takenMs;
+    this.#events.onDelivered?.(this.#sink.name, seal, sealedMs, takenMs);
     const recovered = this.#failures > 0;
     this.#failures = 0;
     if (recovered) this.#events.onRecovery(this.#sink.name, this.lag);
@@ -133,6 +175,7 @@ export class AnchorQueue implements AsyncDisposable {
   #putLast(workspaceId: string): void {
     const waiting = this.#waiting.get(workspaceId);
     if (waiting === undefined) return;
+    waiting.failures += 1;
     this.#waiting.delete(workspaceId);
     this.#waiting.set(workspaceId, waiting);
   }

@@ -9,8 +9,13 @@ export interface AnchoredSeal {
   note: string;
 }
 
+export type AnchorKind = "command" | "webhook" | "witness";
+
 /** One place. */
 export interface AnchorSink {
+  readonly kind: AnchorKind;
+  /** What a workspace's users may know it by: a host, a witness's name; null for a program. */
+  readonly place: string | null;
   /** For the log and the metrics; never a secret, such as the path or query of an address. */
   readonly name: string;
   /** Delivers a seal. @throws {AnchorFailed} when that did not work; it is tried again */

@@ -4,6 +4,8 @@ import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sink.ts";
 /** Posts each seal as text; any 2xx answer means that it was taken. Redirections are not followed. */
 export function webhookSink(url: string): AnchorSink {
   return {
+    kind: "webhook",
+    place: new URL(url).host,
     name: `webhook ${new URL(url).host}`,
     async deliver({ workspaceId, size, note }: AnchoredSeal, signal: AbortSignal) {
       const response = await fetch(url, {

@@ -47,6 +47,8 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
   }
 
   return {
+    kind: "witness",
+    place: key.name,
     name: `witness ${key.name}`,
     async deliver(seal, signal) {
       let response = await submit(seal, known.get(seal.workspaceId) ?? 0, signal);

@@ -38,8 +38,8 @@ export function addAccountCommands(program: Command, session: Session): void {
     .description("list all accounts, oldest first")
     .option("--json", "print JSON")
     .action((options: { json?: boolean }) => showAccounts(session, options));
-  addSettingOptions(link, ["data_dir", "listen", "hostnames", "tls"]);
-  addSettingOptions(list, ["data_dir"]);
+  addSettingOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls"]);
+  addSettingOptions(list, ["data_dir", "encryption_key_file"]);
 }
 
 async function printLink({ terminal }: Session, options: LinkOptions): Promise<void> {

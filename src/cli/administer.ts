@@ -1,10 +1,13 @@
 /** What the commands about workspaces and keys have in common: the data directory, opened and closed again. */
 import { Administration } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
+import { readEncryptionKey } from "../datadir/encryption-key.ts";
+import type { DataDirectory } from "../datadir/layout.ts";
 import { existingDataDirectory, prepareDataDirectory } from "../datadir/prepare.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import { loadSettings } from "../settings/load.ts";
+import type { Settings } from "../settings/schema.ts";
 import { settingFlags } from "./options.ts";
 import { workspaceRecorder } from "./recorder.ts";
 
@@ -22,7 +25,10 @@ export async function administer<T>(
 ): Promise<T> {
   const { settings } = loadSettings(settingFlags(options));
   if (!first) existingDataDirectory(settings.data_dir);
-  const directory = prepareDataDirectory(settings.data_dir, { ownKey: settings.seal_key === null });
+  const directory = prepareDataDirectory(settings.data_dir, {
+    ownKey: settings.seal_key === null,
+    encryptionKey: readEncryptionKey(settings.encryption_key_file),
+  });
   using control = ControlDatabase.open(directory);
   const random = new RandomPool();
   const administration = new Administration({
@@ -46,8 +52,14 @@ export function consult<T>(
   look: (control: ControlDatabase) => T,
 ): T {
   const { settings } = loadSettings(settingFlags(options));
-  using control = ControlDatabase.open(existingDataDirectory(settings.data_dir));
+  using control = ControlDatabase.open(directoryOf(settings));
   return look(control);
+}
+
+/** The data directory that the settings name, which must be there. */
+export function directoryOf(settings: Pick<Settings, "data_dir" | "encryption_key_file">): DataDirectory {
+  const { data_dir, encryption_key_file } = settings;
+  return existingDataDirectory(data_dir, readEncryptionKey(encryption_key_file));
 }
 
 /** A moment as the API writes it, or null. */

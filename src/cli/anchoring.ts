@@ -1,7 +1,8 @@
 /** What anchors need of the daemon: proofs from its workspaces, and its log. */
+import type { Anchors } from "../anchors/anchors.ts";
 import type { AnchorEvents } from "../anchors/queue.ts";
 import { AnchorFailed } from "../anchors/sink.ts";
-import type { WorkspaceClient } from "../workspace/contract.ts";
+import { isReport, type OperationReply, type WorkspaceClient } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
 
 /** Asks a workspace for a consistency proof. @throws {AnchorFailed} when it has none just now */
@@ -20,6 +21,32 @@ export async function proveConsistency(
   const { proof } = JSON.parse(reply.body) as { proof: string[] };
   return proof.map((hash) => Buffer.from(hash, "hex"));
 }
+
+/** The workspaces, with what the daemon knows of where their seals were taken to. */
+export function withAnchors(workspaces: WorkspaceClient, anchors: Anchors): WorkspaceClient {
+  return {
+    perform: (request) =>
+      isReport(request.name)
+        ? reportAnchors(anchors, request.principal.workspaceId)
+        : workspaces.perform(request),
+  };
+}
+
+async function reportAnchors(anchors: Anchors, workspaceId: string): Promise<OperationReply> {
+  const states = await anchors.of(workspaceId);
+  const shown = states.map(({ kind, place, receipt, waiting }) => ({
+    kind,
+    name: place,
+    anchored_at: moment(receipt?.takenMs),
+    seal_size: receipt?.size ?? null,
+    sealed_at: moment(receipt?.sealedMs),
+    pending_since: moment(waiting?.sinceMs),
+    failures: waiting?.failures ?? 0,
+  }));
+  return { kind: "json", status: 200, body: JSON.stringify({ anchors: shown }) };
+}
+
+const moment = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 /** The first failure is said at once, later ones of the same sink as their number doubles. */
 export function anchorLog(logger: Logger): AnchorEvents {

@@ -2,22 +2,28 @@
  * The daemon as one disposable object: everything that it holds, taken in order and given back in the
  * reverse order.
  */
+
+import type { BackupStatus } from "../backup/schedule.ts";
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { startLink } from "../control/operator-links.ts";
 import { SessionKeeper } from "../control/session-keeper.ts";
+import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { prepareDataDirectory } from "../datadir/prepare.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Address, Settings } from "../settings/schema.ts";
 import { formatAddress } from "../settings/values.ts";
 import { certificateSource } from "../tls/source.ts";
+import type { CertificateStatus } from "../tls/status.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
+import { scheduledBackups } from "./scheduled-backups.ts";
 import { openService } from "./service.ts";
+import type { Watching, WatchingParts } from "./watching.ts";
 
 /** How long requests that were begun may take at the end; what remains of the ten seconds is for closing. */
 const DRAIN_MS = 5_000;
@@ -33,8 +39,20 @@ export interface Daemon extends AsyncDisposable {
   empty: boolean;
   /** The page and the one-time token to make the first account with; null when there is an account. */
   signUpUrl: string | null;
+  /** Where metrics and probes are served; null when nobody asked for it. */
+  metricsUrl: string | null;
+  /** What is known of the scheduled backups; null when none are scheduled. */
+  backups(): Readonly<BackupStatus> | null;
   /** Looks for another certificate now. */
   reload(): Promise<void>;
+  /** The certificates in use, the server's own first; none without TLS. */
+  certificates(): CertificateStatus[];
+}
+
+/** What it takes is loaded only when somebody asks for it. */
+async function openWatching(address: Address, parts: WatchingParts): Promise<Watching> {
+  const { openWatching } = await import("./watching.ts");
+  return openWatching(address, parts);
 }
 
 /**
@@ -43,7 +61,10 @@ export interface Daemon extends AsyncDisposable {
  */
 export async function startDaemon(settings: Settings, clock: Clock, logger: Logger): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
-  const directory = prepareDataDirectory(settings.data_dir, { ownKey: settings.seal_key === null });
+  const directory = prepareDataDirectory(settings.data_dir, {
+    ownKey: settings.seal_key === null,
+    encryptionKey: readEncryptionKey(settings.encryption_key_file),
+  });
   // A key that cannot be read is better known now than at the first seal.
   readSealKey(sealKeySource(directory, settings.seal_key));
   stack.use(lockDataDirectory(directory));
@@ -63,24 +84,43 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const watch =
     source && certificate
       ? stack.use(
-          new CertificateWatch(source, certificate, (next) => listener.replaceCertificate(next), logger),
+          new CertificateWatch(source, certificate, {
+            clock,
+            logger,
+            use: (next) => listener.replaceCertificate(next),
+          }),
         )
       : null;
-  if (certificate && certificate.expiresAt <= clock()) {
-    logger.warn("the certificate has expired, so clients will refuse it", {
-      expired_at: new Date(certificate.expiresAt).toISOString(),
-    });
-  }
+  const backups = stack.use(scheduledBackups(settings, clock, logger));
+  const watching =
+    settings.metrics_listen === null
+      ? null
+      : stack.use(
+          await openWatching(settings.metrics_listen, {
+            watched: service.watched,
+            control,
+            directory,
+            moments: {
+              certificates: () => watch?.status ?? [],
+              lastBackupMs: () => backups?.status.lastSuccessMs ?? null,
+            },
+            clock,
+            logger,
+          }),
+        );
   const empty = control.connection.get("SELECT 1 FROM workspaces LIMIT 1") === undefined;
   const token = startLink(control, clock);
   const held = stack.move();
   return {
     url: `${certificate ? "https" : "http"}://${formatAddress(reachable(listener.address))}`,
     signUpUrl: token && linkUrl(publicBase(settings, listener.address), "setup", token),
+    metricsUrl: watching && `http://${formatAddress(reachable(watching.address))}/metrics`,
     dataDir: directory.root,
     authorityFile: source?.authorityFile ?? null,
     empty,
+    backups: () => backups?.status ?? null,
     reload: async () => watch?.look(),
+    certificates: () => watch?.status ?? [],
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

@@ -1,6 +1,8 @@
 /** The model outside that the settings name, if any. */
 import { readFileSync } from "node:fs";
 import { Failure, systemReason } from "../failure.ts";
+import { EmbeddingError } from "../search/embedder.ts";
+import { Model2VecEmbedder } from "../search/model2vec.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { EmbeddingOptions } from "../threads/messages.ts";
 
@@ -9,13 +11,26 @@ type EmbeddingSettings = Pick<
   "embeddings_url" | "embeddings_model" | "embeddings_api_key_file" | "embeddings_path"
 >;
 
-/** @throws {Failure} `invalid_settings` when the file of the API key cannot be read or is empty */
-export function embeddingOptions(settings: EmbeddingSettings): EmbeddingOptions | null {
+/** @throws {Failure} `invalid_settings` when the file of the API key, or those of the model, are unusable */
+export async function embeddingOptions(settings: EmbeddingSettings): Promise<EmbeddingOptions | null> {
   const { embeddings_url: url, embeddings_model: model, embeddings_path: path } = settings;
-  if (path !== null) return { kind: "directory", path };
+  if (path !== null) {
+    await checkModel(path);
+    return { kind: "directory", path };
+  }
   if (url === null || model === null) return null;
   const file = settings.embeddings_api_key_file;
   return { kind: "server", url, model, apiKey: file === null ? null : readKey(file) };
+}
+
+/** Each thread loads the model when it first needs it; whether it can is better known at the start. */
+async function checkModel(path: string): Promise<void> {
+  try {
+    await Model2VecEmbedder.load(path);
+  } catch (error) {
+    if (!(error instanceof EmbeddingError)) throw error;
+    throw new Failure("invalid_settings", `embeddings_path: ${error.message}.`);
+  }
 }
 
 function readKey(file: string): string {

@@ -1,10 +1,10 @@
 /** `governd erase`: data out of a workspace for good, beside a running daemon or without one. */
 import type { Command } from "commander";
-import { existingDataDirectory } from "../datadir/prepare.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { Failure } from "../failure.ts";
 import { eraseData } from "../features/data/erase.ts";
 import { loadSettings } from "../settings/load.ts";
+import { directoryOf } from "./administer.ts";
 import { addSettingOptions, settingFlags } from "./options.ts";
 import type { Session } from "./program.ts";
 import { cliPrincipal, requireWorkspace, sealOrSay, withWriter } from "./recorder.ts";
@@ -35,13 +35,13 @@ export function addErase(program: Command, session: Session): void {
     .option("--prefix <prefix>", "or what the keys begin with")
     .option("--json", "print JSON")
     .action((options: EraseOptions) => runErase(session, options));
-  addSettingOptions(erase, ["data_dir", "seal_key"]);
+  addSettingOptions(erase, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function runErase({ terminal }: Session, options: EraseOptions): Promise<void> {
   const target = targetOf(options);
   const { settings } = loadSettings(settingFlags({ ...options }));
-  const directory = existingDataDirectory(settings.data_dir);
+  const directory = directoryOf(settings);
   requireWorkspace(directory, options.workspace);
   const key = sealKeySource(directory, settings.seal_key);
   const answer = await withWriter(directory, key, options.workspace, async (writer) => {

@@ -2,15 +2,14 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { listWorkspaces } from "../control/workspaces.ts";
-import { workspaceFile } from "../datadir/layout.ts";
-import { existingDataDirectory } from "../datadir/prepare.ts";
+import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { publicPem, readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { parseVerifierKey } from "../log/note.ts";
 import { loadSettings } from "../settings/load.ts";
 import { sealingKey } from "../state/seals.ts";
 import { openConnection } from "../store/connection.ts";
-import { consult } from "./administer.ts";
+import { consult, directoryOf } from "./administer.ts";
 import { addSettingOptions, settingFlags } from "./options.ts";
 import type { Session } from "./program.ts";
 import { printResult } from "./terminal.ts";
@@ -28,18 +27,18 @@ export function addKeyInfo(program: Command, session: Session): void {
     .description("show the public key that signs seals: what auditors need, and nothing secret")
     .option("--json", "print JSON")
     .action((options: { json?: boolean }) => showKeyInfo(session, options));
-  addSettingOptions(info, ["data_dir", "seal_key"]);
+  addSettingOptions(info, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function showKeyInfo({ terminal }: Session, options: { json?: boolean }): Promise<void> {
   const { settings } = loadSettings(settingFlags({ ...options }));
-  const directory = existingDataDirectory(settings.data_dir);
+  const directory = directoryOf(settings);
   const key = readSealKey(sealKeySource(directory, settings.seal_key));
   const fingerprint = sha256Hex(key.publicBytes);
   const ids = consult({ ...options }, ({ connection }) => listWorkspaces(connection).map(({ id }) => id));
   const workspaces: NamedKey[] = [];
   for (const id of ids) {
-    const named = await namedKey(workspaceFile(directory, id));
+    const named = await namedKey(directory, id);
     if (named === null) continue;
     const current = sha256Hex(parseVerifierKey(named).publicKey) === fingerprint;
     workspaces.push({ workspace_id: id, verifier_key: named, current });
@@ -57,9 +56,10 @@ async function showKeyInfo({ terminal }: Session, options: { json?: boolean }): 
   ]);
 }
 
-async function namedKey(path: string): Promise<string | null> {
+async function namedKey(directory: DataDirectory, workspaceId: string): Promise<string | null> {
+  const path = workspaceFile(directory, workspaceId);
   if (!existsSync(path)) return null;
-  const connection = openConnection(path, { readOnly: true });
+  const connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
   try {
     return await sealingKey(connection);
   } finally {

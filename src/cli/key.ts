@@ -58,7 +58,8 @@ export function addKeyCommands(program: Command, session: Session): void {
     .argument("<key-id>", "the key's id (key_…), not the key")
     .option("--json", "print JSON")
     .action((keyId: string, options: { json?: boolean }) => revokeKey(session, keyId, options));
-  for (const command of [create, list, rotate, revoke]) addSettingOptions(command, ["data_dir"]);
+  for (const command of [create, list, rotate, revoke])
+    addSettingOptions(command, ["data_dir", "encryption_key_file"]);
 }
 
 function collect(value: string, before: string[] = []): string[] {

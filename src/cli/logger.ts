@@ -1,25 +1,17 @@
 /**
- * The daemon's log: one line an event, on standard error. JSON for machines, text for a terminal. Lines
- * are gathered and written a few times a second, since a write for each request would cost more than the
- * request; when nobody reads, lines are dropped and counted rather than memory filled.
+ * The daemon's log: one line an event, on standard error. JSON for machines, text for a terminal. The
+ * lines are pino's; its own ways of writing them need threads that load code by path, which one binary
+ * does not have, so they go through {@link LogBuffer}.
  */
+import { type Logger as Pino, pino } from "pino";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
+import { LogBuffer, type LogSink } from "./log-buffer.ts";
 
-const LEVELS = ["debug", "info", "warn", "error"] as const;
-const FLUSH_INTERVAL_MS = 100;
-/** Unwritten text past this is dropped. */
-const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024;
-/** How long the end of the log may hold up the end of the process. */
-const LAST_FLUSH_MS = 300;
+export type { LogSink } from "./log-buffer.ts";
 
-export type LogLevel = (typeof LEVELS)[number];
+export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
-
-/** What a log is written to: `write` resolves when it can take more. */
-export interface LogSink {
-  write(text: string): Promise<void>;
-}
 
 export interface LoggerOptions {
   level: LogLevel;
@@ -30,87 +22,70 @@ export interface LoggerOptions {
 
 /** A log. Messages are fixed texts; what varies stands in the fields, and is never a secret or a value. */
 export class Logger implements AsyncDisposable {
-  readonly #options: LoggerOptions;
-  readonly #least: number;
-  readonly #timer: NodeJS.Timeout;
-  #pending = "";
-  #dropped = 0;
-  #writing: Promise<void> | null = null;
+  readonly #pino: Pino;
+  readonly #buffer: LogBuffer;
 
-  constructor(options: LoggerOptions) {
-    this.#options = options;
-    this.#least = LEVELS.indexOf(options.level);
-    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref();
+  constructor({ level, format, clock, sink }: LoggerOptions) {
+    const buffer = new LogBuffer(sink, (lines) =>
+      this.warn("log lines were dropped, since nobody read them in time", { lines }),
+    );
+    const write =
+      format === "json" ? (line: string) => buffer.add(line) : (line: string) => buffer.add(asText(line));
+    this.#buffer = buffer;
+    this.#pino = pino(
+      {
+        level,
+        // No process id and no host name: whoever gathers logs knows them.
+        base: null,
+        messageKey: "message",
+        timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
+        formatters: { level: (name) => ({ level: name }) },
+      },
+      { write },
+    );
   }
 
   /** True when events of this level are written; asked before costly fields are put together. */
   writes(level: LogLevel): boolean {
-    return LEVELS.indexOf(level) >= this.#least;
+    return this.#pino.isLevelEnabled(level);
   }
 
-  debug(message: string, fields?: LogFields): void {
-    this.#log("debug", message, fields);
+  debug(message: string, fields: LogFields = {}): void {
+    this.#pino.debug(fields, message);
   }
 
-  info(message: string, fields?: LogFields): void {
-    this.#log("info", message, fields);
+  info(message: string, fields: LogFields = {}): void {
+    this.#pino.info(fields, message);
   }
 
-  warn(message: string, fields?: LogFields): void {
-    this.#log("warn", message, fields);
+  warn(message: string, fields: LogFields = {}): void {
+    this.#pino.warn(fields, message);
   }
 
-  error(message: string, fields?: LogFields): void {
-    this.#log("error", message, fields);
+  error(message: string, fields: LogFields = {}): void {
+    this.#pino.error(fields, message);
   }
 
-  /** Hands what is pending to the sink; one write at a time, so that lines keep their order. */
-  async flush(): Promise<void> {
-    if (this.#writing) return this.#writing;
-    if (this.#dropped > 0) {
-      const lines = this.#dropped;
-      this.#dropped = 0;
-      this.#pending += this.#line("warn", "log lines were dropped, since nobody read them in time", {
-        lines,
-      });
-    }
-    if (this.#pending === "") return;
-    const text = this.#pending;
-    this.#pending = "";
-    this.#writing = this.#options.sink.write(text).finally(() => {
-      this.#writing = null;
-    });
-    return this.#writing;
+  /** Hands what is pending to the sink. */
+  flush(): Promise<void> {
+    return this.#buffer.flush();
   }
 
   /** Writes what is pending, unless nobody reads it for a while. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
-    const timeout = Promise.withResolvers<void>();
-    const timer = setTimeout(timeout.resolve, LAST_FLUSH_MS);
-    const written = this.flush().then(() => this.flush());
-    await Promise.race([written, timeout.promise]);
-    clearTimeout(timer);
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#buffer[Symbol.asyncDispose]();
   }
+}
 
-  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    if (!this.writes(level)) return;
-    if (this.#pending.length > MAX_PENDING_CHARACTERS) this.#dropped++;
-    else this.#pending += this.#line(level, message, fields);
-  }
-
-  #line(level: LogLevel, message: string, fields: LogFields): string {
-    const { format, clock } = this.#options;
-    const time = new Date(clock()).toISOString();
-    if (format === "json") return `${JSON.stringify({ time, level, message, ...fields })}\n`;
-    return `${time} ${level.toUpperCase().padEnd(5)} ${message}${textFields(fields)}\n`;
-  }
+/** A line for people, from one for machines. */
+function asText(line: string): string {
+  const { time, level, message, ...fields } = JSON.parse(line) as Record<string, string>;
+  return `${time} ${level?.toUpperCase().padEnd(5)} ${message}${textFields(fields)}\n`;
 }
 
 function textFields(fields: LogFields): string {
   let text = "";
   for (const [name, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
     const plain = typeof value !== "string" || /^[\w.:/@~+-]+$/.test(value);
     text += ` ${name}=${plain ? value : JSON.stringify(value)}`;
   }

@@ -2,17 +2,8 @@
 import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
-import { addAccountCommands } from "./account.ts";
-import { addErase } from "./erase.ts";
-import { addKeyCommands } from "./key.ts";
-import { addKeyInfo } from "./key-info.ts";
-import { addPrune } from "./prune.ts";
-import { addRotateSealKey } from "./rotate-seal-key.ts";
-import { addScan } from "./scan.ts";
-import { addServe } from "./serve.ts";
-import { printFailure, printResult, processTerminal, type Terminal } from "./terminal.ts";
-import { addVerify } from "./verify.ts";
-import { addWorkspaceCommands } from "./workspace.ts";
+import { addCommands } from "./commands.ts";
+import { printFailure, processTerminal, type Terminal } from "./terminal.ts";
 
 /** What every command gets: where to write, and where to leave an exit code other than 0. */
 export interface Session {
@@ -27,7 +18,7 @@ export async function run(words: readonly string[], terminal = processTerminal()
   const session: Session = { terminal, exitCode: EXIT.done };
   const written: Promise<void>[] = [];
   const json = words.includes("--json");
-  const program = buildProgram(session, written, json);
+  const program = await buildProgram(session, written, json, words[0]);
   try {
     await program.parseAsync(words, { from: "user" });
     return session.exitCode;
@@ -42,7 +33,13 @@ export async function run(words: readonly string[], terminal = processTerminal()
   }
 }
 
-function buildProgram(session: Session, written: Promise<void>[], json: boolean): Command {
+/** `word` is the first one of the command line: which command is called. */
+async function buildProgram(
+  session: Session,
+  written: Promise<void>[],
+  json: boolean,
+  word: string | undefined,
+): Promise<Command> {
   const { terminal } = session;
   const program = new Command("governd")
     .description("A self-hosted governance daemon for software agents.")
@@ -58,22 +55,6 @@ function buildProgram(session: Session, written: Promise<void>[], json: boolean)
     .helpCommand(true)
     .addHelpText("after", "\nExit codes: 0 done, 1 the answer is no, 2 usage or environment.")
     .version(VERSION, "-V, --version", "print the version");
-  addServe(program, session);
-  addVerify(program, session);
-  addScan(program, session);
-  addWorkspaceCommands(program, session);
-  addKeyCommands(program, session);
-  addKeyInfo(program, session);
-  addRotateSealKey(program, session);
-  addErase(program, session);
-  addAccountCommands(program, session);
-  addPrune(program, session);
-  program
-    .command("version")
-    .description("print the version")
-    .option("--json", "print JSON")
-    .action(({ json = false }: { json?: boolean }) =>
-      printResult(terminal, json, { version: VERSION }, [`governd ${VERSION}`]),
-    );
+  await addCommands(program, session, word);
   return program;
 }

@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { existingDataDirectory } from "../datadir/prepare.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { Failure, systemReason } from "../failure.ts";
 import { parseTimestamp } from "../http/timestamp.ts";
@@ -20,6 +19,7 @@ import { treeRoot } from "../state/tree.ts";
 import type { Reader } from "../store/transaction.ts";
 import { answered } from "../workspace/operation.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
+import { directoryOf } from "./administer.ts";
 import { addSettingOptions, settingFlags } from "./options.ts";
 import type { Session } from "./program.ts";
 import { cliPrincipal, requireWorkspace, sealOrSay, withWriter } from "./recorder.ts";
@@ -50,13 +50,13 @@ export function addPrune(program: Command, session: Session): void {
     .option("--yes", "do it")
     .option("--json", "print JSON")
     .action((options: PruneOptions) => runPrune(session, options));
-  addSettingOptions(command, ["data_dir", "seal_key"]);
+  addSettingOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function runPrune({ terminal }: Session, options: PruneOptions): Promise<void> {
   const timestamp = timestampOf(options.before);
   const { settings } = loadSettings(settingFlags({ ...options }));
-  const directory = existingDataDirectory(settings.data_dir);
+  const directory = directoryOf(settings);
   requireWorkspace(directory, options.workspace);
   const key = sealKeySource(directory, settings.seal_key);
   await withWriter(directory, key, options.workspace, async (writer, connection) => {

@@ -4,12 +4,14 @@ import type { WorkspaceEvent, WorkspaceRecorder } from "../control/recorder.ts";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
 import { Failure } from "../failure.ts";
-import { isId } from "../ids.ts";
+import { isId, systemClock } from "../ids.ts";
 import { verifierKey } from "../log/note.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
 import type { Principal, WorkspaceJournal } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { WorkspaceWriter } from "../workspace/perform.ts";
@@ -51,7 +53,13 @@ export function workspaceRecorder(
   return {
     async create({ id, name, actor }) {
       const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey(key).publicBytes);
-      await createWorkspaceFile(workspaceFile(directory, id), { workspaceId: id, name, actor, sealKey });
+      await createWorkspaceFile(
+        workspaceFile(directory, id),
+        { workspaceId: id, name, actor, sealKey },
+        systemClock,
+        undefined,
+        directory.encryptionKey,
+      );
       await write(id, async () => {});
     },
     record: (workspaceId, event) => write(workspaceId, (writer) => append(writer, event)),
@@ -73,7 +81,7 @@ export async function withWriter<T>(
       `The workspace's file ${path} is missing: restore it from a backup.`,
     );
   }
-  const connection = openWorkspaceFile(path);
+  const connection = openExplained(path, directory.encryptionKey);
   const sealer = new WorkspaceSealer({
     keyring: new SealKeyring(key),
     file: sealFile(directory, workspaceId),
@@ -84,6 +92,18 @@ export async function withWriter<T>(
     return await work(writer, connection);
   } finally {
     writer.close();
+  }
+}
+
+/** Opens a workspace; what keeps it from being brought up to date is said in words. */
+function openExplained(path: string, key: EncryptionKey | null): Connection {
+  try {
+    return openWorkspaceFile(path, key);
+  } catch (error) {
+    if (error instanceof MigrationFailed)
+      throw new Failure("migration_failed", error.message, { cause: error });
+    if (!(error instanceof NewerDatabase)) throw error;
+    throw new Failure("newer_database", `${path}: ${error.message}. Nothing was changed.`, { cause: error });
   }
 }
 

@@ -7,7 +7,6 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { Command } from "commander";
 import { listWorkspaces } from "../control/workspaces.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
-import { existingDataDirectory } from "../datadir/prepare.ts";
 import { createPrivateFile, replaceFile } from "../datadir/private-files.ts";
 import {
   newSealKey,
@@ -23,7 +22,7 @@ import { sameHash } from "../log/merkle.ts";
 import { parseVerifierKey, verifierKey } from "../log/note.ts";
 import { loadSettings } from "../settings/load.ts";
 import { sealingKey } from "../state/seals.ts";
-import { consult } from "./administer.ts";
+import { consult, directoryOf } from "./administer.ts";
 import { addSettingOptions, settingFlags } from "./options.ts";
 import type { Session } from "./program.ts";
 import { cliPrincipal, withWriter } from "./recorder.ts";
@@ -48,12 +47,12 @@ export function addRotateSealKey(program: Command, session: Session): void {
     .option("--new-key <file>", "the new private key (Ed25519, PKCS #8 PEM), with seal_key set")
     .option("--json", "print JSON")
     .action((options: RotateOptions) => rotateSealKey(session, options));
-  addSettingOptions(rotate, ["data_dir", "seal_key"]);
+  addSettingOptions(rotate, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function rotateSealKey({ terminal }: Session, options: RotateOptions): Promise<void> {
   const { settings } = loadSettings(settingFlags({ ...options }));
-  const directory = existingDataDirectory(settings.data_dir);
+  const directory = directoryOf(settings);
   const oldSource = sealKeySource(directory, settings.seal_key);
   const isOwn = settings.seal_key === null;
   if (isOwn !== (options.newKey === undefined)) {

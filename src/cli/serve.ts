@@ -15,6 +15,9 @@ import { printResult, type Terminal } from "./terminal.ts";
 /** Service managers kill after ten seconds at the earliest. */
 const STOP_WITHIN_MS = 9_500;
 
+/** Signals that are closer than this are one: a wrapper passes on what the terminal sent to both. */
+const SAME_SIGNAL_MS = 300;
+
 /** How a person runs this program: the binary, or the source through the package script. */
 const PROGRAM = import.meta.path.endsWith(".ts") ? "npm run --silent governd --" : "governd";
 
@@ -34,7 +37,7 @@ export function addServe(program: Command, session: Session): void {
     "after",
     "\nEvery setting can also be given in the environment (GOVERND_DATA_DIR for --data-dir) or in the settings file" +
       '\n(data_dir = "…"). A flag outranks the environment, and the environment outranks the file.' +
-      "\nSIGTERM and SIGINT stop the daemon, SIGHUP has it read the certificate again.",
+      "\nSIGTERM and SIGINT stop the daemon within ten seconds, a second one at once; SIGHUP has it read the\ncertificate again.",
   );
 }
 
@@ -69,7 +72,7 @@ async function runServe(session: Session, options: ServeOptions): Promise<void> 
 class Signals {
   /** The first one that asks for the end. */
   readonly end: Promise<string>;
-  /** An interrupt after that: somebody at the terminal does not want to wait. */
+  /** One after that: somebody does not want to wait. */
   readonly again: Promise<string>;
 
   constructor() {
@@ -77,13 +80,12 @@ class Signals {
     const second = Promise.withResolvers<string>();
     this.end = first.promise;
     this.again = second.promise;
-    let asked = 0;
+    let askedAt: number | undefined;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.on(signal, () => {
-        asked += 1;
+        askedAt ??= performance.now();
         first.resolve(signal);
-        // A wrapper may pass on the one that the terminal sent to both: a third is meant.
-        if (signal === "SIGINT" && asked > 2) second.resolve(signal);
+        if (performance.now() - askedAt > SAME_SIGNAL_MS) second.resolve(signal);
       });
     }
     process.on("SIGHUP", () => this.#reload());
@@ -99,13 +101,14 @@ class Signals {
 async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, format: "text" | "json") {
   const create = `${PROGRAM} workspace create --name NAME --data-dir ${shellWord(daemon.dataDir)}`;
   if (format === "json") {
-    const { url, authorityFile, dataDir, empty, signUpUrl } = daemon;
+    const { url, authorityFile, dataDir, empty, signUpUrl, metricsUrl } = daemon;
     const line = {
       message: "ready",
       version: VERSION,
       address: url,
       ca_file: authorityFile,
       data_dir: dataDir,
+      ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
       ...(signUpUrl === null ? {} : { sign_up_url: signUpUrl }),
     };
     await terminal.out(`${JSON.stringify(empty ? { ...line, next: create } : line)}\n`);
@@ -114,6 +117,7 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
   const lines = [`governd ${VERSION} answers at ${daemon.url}`, `  data       ${daemon.dataDir}`];
   if (daemon.authorityFile)
     lines.push(`  trust      ${daemon.authorityFile}  (the certificate authority, for curl --cacert)`);
+  if (daemon.metricsUrl !== null) lines.push(`  metrics    ${daemon.metricsUrl}`);
   if (settings.tls === "off") lines.push(`  proxies    ${settings.trusted_proxies.join(", ")}`);
   if (daemon.signUpUrl !== null) {
     lines.push("", "There is no account yet. Make the first one, with this link that works once:");

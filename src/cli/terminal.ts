@@ -1,5 +1,6 @@
 /** What a command writes to: results to standard output, everything else to standard error. */
 import { EXIT, Failure } from "../failure.ts";
+import { EncryptionMismatch } from "../store/encryption.ts";
 
 /** The two streams of a process. Writing returns when the bytes are handed over, so that none is lost at exit. */
 export interface Terminal {
@@ -37,7 +38,8 @@ export async function printResult(
 }
 
 /** Prints why a command failed and answers its exit code. */
-export async function printFailure(terminal: Terminal, json: boolean, error: unknown): Promise<number> {
+export async function printFailure(terminal: Terminal, json: boolean, thrown: unknown): Promise<number> {
+  const error = thrown instanceof EncryptionMismatch ? new Failure("encryption_key", thrown.message) : thrown;
   if (error instanceof Failure) {
     const { code, message } = error;
     await terminal.err(json ? `${JSON.stringify({ error: { code, message } })}\n` : `governd: ${message}\n`);

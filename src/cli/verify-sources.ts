@@ -1,20 +1,19 @@
 /** From the paths on the command line to pieces of evidence, each verified. */
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { dataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { decodeText, textBytes } from "../evidence/columns.ts";
 import { type DatabaseWish, verifyDatabaseFile } from "../evidence/database.ts";
-import { verifyExport } from "../evidence/export.ts";
+import { verifyExportFile } from "../evidence/export.ts";
 import { verifyReceipt } from "../evidence/receipt.ts";
 import { obstacle, type SourceResult } from "../evidence/report.ts";
 import type { Trust } from "../evidence/trust.ts";
 import { Failure, systemCode, systemReason } from "../failure.ts";
 import { RECEIPT_HEAD } from "../log/receipt.ts";
 import { openConnection } from "../store/connection.ts";
+import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { openEvidenceFile } from "./evidence-file.ts";
 import type { Progress } from "./verify-progress.ts";
 
-/** What every SQLite database begins with (https://www.sqlite.org/fileformat.html, 1.2). */
-const DATABASE_MAGIC = "SQLite format 3\u0000";
 /** How often a file that is written to while it is read is read again. */
 const MAX_ATTEMPTS = 5;
 
@@ -22,7 +21,13 @@ const MAX_ATTEMPTS = 5;
 export interface Asked {
   agentId: string | undefined;
   trust: Trust;
+  encryptionKey: KeySource;
+  /** How many threads may work. */
+  threads: number;
 }
+
+/** The key of encrypted databases, read when it is first needed; null without one. */
+export type KeySource = () => EncryptionKey | null;
 
 /** One piece of evidence. */
 export interface Source {
@@ -34,16 +39,16 @@ export interface Source {
 }
 
 /** What is to be verified: a data directory is all its workspaces. */
-export async function expand(path: string): Promise<Source[] | SourceResult> {
+export async function expand(path: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
   try {
     if (!statSync(path).isDirectory()) return [{ path }];
-    return await workspacesOf(path);
+    return await workspacesOf(path, encryptionKey);
   } catch (error) {
     return unreadable(path, error);
   }
 }
 
-async function workspacesOf(root: string): Promise<Source[] | SourceResult> {
+async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
   if (!existsSync(directory.workspaces)) return none("this directory is no data directory of governd");
@@ -53,7 +58,7 @@ async function workspacesOf(root: string): Promise<Source[] | SourceResult> {
       .map((name) => name.slice(0, -".db".length)),
   );
   // A workspace whose file is gone is still known here.
-  for (const id of await knownWorkspaces(directory.control)) ids.add(id);
+  for (const id of await knownWorkspaces(directory.control, encryptionKey)) ids.add(id);
   if (ids.size === 0) return none("this data directory holds no workspaces");
   return [...ids].sort().map((workspaceId) => {
     const seals = sealFile(directory, workspaceId);
@@ -62,10 +67,14 @@ async function workspacesOf(root: string): Promise<Source[] | SourceResult> {
   });
 }
 
-async function knownWorkspaces(control: string): Promise<string[]> {
-  if (!existsSync(control)) return [];
+async function knownWorkspaces(control: string, encryptionKey: KeySource): Promise<string[]> {
+  const kind = databaseKind(control);
+  if (kind === "absent") return [];
   using file = await openEvidenceFile(control);
-  const connection = openConnection(file.path, file.immutable ? { immutable: true } : { readOnly: true });
+  const connection = openConnection(file.path, {
+    ...(file.immutable ? { immutable: true } : { readOnly: true }),
+    encryptionKey: kind === "encrypted" ? encryptionKey() : null,
+  });
   try {
     return connection
       .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
@@ -99,22 +108,24 @@ export async function verifySources(
 /** Verifies one piece of evidence; whatever is wrong with it is in the result. */
 async function verifySource(
   source: Source,
-  { agentId, trust }: Asked,
+  { agentId, trust, threads, encryptionKey }: Asked,
   progress: Progress,
 ): Promise<SourceResult> {
   const { path, workspaceId, sealFile } = source;
   const wanted = agentId === undefined ? {} : { agentId };
   try {
     if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
-    if (isDatabase(path)) {
-      const wish = { path, ...wanted, publicKey: trust.publicKey, anchors: trust.seals };
+    const kind = databaseKind(path);
+    if (kind === "plain" || kind === "encrypted") {
+      const key = kind === "encrypted" ? encryptionKey() : null;
+      const wish = { path, ...wanted, publicKey: trust.publicKey, anchors: trust.seals, encryptionKey: key };
       return await verifyWorkspaceFile({ ...wish, ...(workspaceId && { workspaceId }) }, sealFile, progress);
     }
     const { size } = statSync(path);
     if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
     if (await isReceipt(path)) return verifyReceipt(await Bun.file(path).text(), path, trust);
     const onProgress = (bytes: number) => progress.step(bytes, size, "bytes");
-    return await verifyExport(Bun.file(path).stream(), { path, ...wanted, trust, onProgress });
+    return await verifyExportFile(threads, { path, ...wanted, trust, onProgress });
   } catch (error) {
     return unreadable(path, error);
   }
@@ -141,18 +152,6 @@ async function isReceipt(path: string): Promise<boolean> {
   return (await Bun.file(path).slice(0, RECEIPT_HEAD.length).text()) === RECEIPT_HEAD;
 }
 
-function isDatabase(path: string): boolean {
-  const file = openSync(path, "r");
-  try {
-    const head = Buffer.alloc(DATABASE_MAGIC.length);
-    return (
-      readSync(file, head, 0, head.length, 0) === head.length && head.toString("latin1") === DATABASE_MAGIC
-    );
-  } finally {
-    closeSync(file);
-  }
-}
-
 function missingWorkspace(path: string, workspaceId: string): SourceResult {
   const message = "the data directory knows this workspace, and its file is gone";
   const result = obstacle(path, "workspace", "evidence_unreadable", message);
@@ -162,6 +161,8 @@ function missingWorkspace(path: string, workspaceId: string): SourceResult {
 }
 
 function unreadable(path: string, error: unknown): SourceResult {
+  if (error instanceof EncryptionMismatch)
+    return obstacle(path, "unknown", "evidence_unreadable", error.advice);
   if (error instanceof Failure) return obstacle(path, "unknown", "evidence_unreadable", error.message);
   if (systemCode(error) === undefined) throw error;
   return obstacle(path, "unknown", "evidence_unreadable", `it cannot be read: ${systemReason(error)}`);

@@ -3,6 +3,7 @@ import {
   OBSTACLE_MEANINGS,
   type ObstacleCode,
   type ReportedProblem,
+  type ReportedRestore,
   type SourceAgent,
   type SourceResult,
   type Verdict,
@@ -33,9 +34,16 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);
   }
+  for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
   if (range !== null) lines.push(...sealLines(report, range));
   lines.push(...problemLines(result));
   return lines;
+}
+
+/** A restore explains a gap against seals kept elsewhere, so it is always said. */
+function restoreLine({ epoch, seq, restored_at, backup_created_at }: ReportedRestore): string {
+  const from = backup_created_at === null ? "a backup" : `a backup of ${backup_created_at}`;
+  return `  epoch ${epoch} from event ${seq} on: restored ${restored_at} from ${from}; what was recorded between the two is not in this log`;
 }
 
 /** Which events are sealed, which are not, and which are under a seal that the auditor brought. */

@@ -1,5 +1,7 @@
 /** `governd verify`: evidence against itself, offline, without writing anything. */
-import type { Command } from "commander";
+import { availableParallelism } from "node:os";
+import { type Command, InvalidArgumentError } from "commander";
+import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import {
   EXIT_CODES,
   type ReportedProblem,
@@ -9,17 +11,22 @@ import {
 } from "../evidence/report.ts";
 import { readTrust, type Trust } from "../evidence/trust.ts";
 import { sealedWorkspace } from "../log/seal.ts";
+import { loadSettings } from "../settings/load.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { addSettingOptions, settingFlags } from "./options.ts";
 import type { Session } from "./program.ts";
 import { Progress } from "./verify-progress.ts";
 import { expand, verifySources } from "./verify-sources.ts";
 import { sourceLines, verdictLine } from "./verify-text.ts";
 
 interface VerifyOptions {
+  encryptionKeyFile?: string;
   publicKey?: string;
   seal?: string[];
   agent?: string;
   json?: boolean;
   quiet?: boolean;
+  threads?: number;
 }
 
 const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon and no network
@@ -32,7 +39,7 @@ Exit codes: 0 everything that was asked holds, 1 tampering was found, 2 it canno
 (unreadable, not a log, empty, a seal missing that was asked for). 1 outranks 2.`;
 
 export function addVerify(program: Command, session: Session): void {
-  program
+  const command = program
     .command("verify")
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
@@ -40,22 +47,39 @@ export function addVerify(program: Command, session: Session): void {
     .option("--public-key <key>", "the key that seals must be signed with: a file or the key itself")
     .option("--seal <file...>", "seals that were kept elsewhere: the log must continue them")
     .option("--agent <id>", "only this agent")
+    .option("--threads <n>", "how many threads verify a large export; 1 to 64", threadCount)
     .option("--json", "print JSON")
     .option("--quiet", "print nothing but what is wrong")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
+  addSettingOptions(command, ["encryption_key_file"]);
+}
+
+const MAX_THREADS = 64;
+
+function threadCount(text: string): number {
+  const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= MAX_THREADS) return count;
+  throw new InvalidArgumentError(`Give a number from 1 to ${MAX_THREADS}.`);
 }
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
   const { terminal } = session;
   const trust = readTrust(options);
+  const encryptionKey = lazyKey(options);
   const progress = new Progress(terminal, !options.quiet);
+  const asked = {
+    agentId: options.agent,
+    trust,
+    threads: options.threads ?? availableParallelism(),
+    encryptionKey,
+  };
   const results: SourceResult[] = [];
   try {
     for (const path of paths) {
-      const sources = await expand(path);
+      const sources = await expand(path, encryptionKey);
       if (!Array.isArray(sources)) results.push(sources);
-      else results.push(...(await verifySources(sources, { agentId: options.agent, trust }, progress)));
+      else results.push(...(await verifySources(sources, asked, progress)));
     }
   } finally {
     await progress.clear();
@@ -65,6 +89,15 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   const verdict = verdictOf(results);
   session.exitCode = EXIT_CODES[verdict];
   await terminal.out(options.json ? json(verdict, results) : text(verdict, results, options));
+}
+
+/** The settings are only read when there is something encrypted: evidence that needs no key is verified without them. */
+function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
+  let key: EncryptionKey | null | undefined;
+  return () => {
+    key ??= readEncryptionKey(loadSettings(settingFlags({ ...options })).settings.encryption_key_file);
+    return key;
+  };
 }
 
 /** An agent lives in one workspace: that others do not know it is only said when none does. */

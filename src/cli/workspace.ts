@@ -24,8 +24,8 @@ export function addWorkspaceCommands(program: Command, session: Session): void {
     .description("list all workspaces, oldest first")
     .option("--json", "print JSON")
     .action((options: { json?: boolean }) => showWorkspaces(session, options));
-  addSettingOptions(create, ["data_dir", "hostnames", "seal_key"]);
-  addSettingOptions(list, ["data_dir"]);
+  addSettingOptions(create, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
+  addSettingOptions(list, ["data_dir", "encryption_key_file"]);
 }
 
 async function createWorkspace({ terminal }: Session, options: CreateOptions): Promise<void> {

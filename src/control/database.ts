@@ -1,15 +1,17 @@
 /** `control.db`: opened by the daemon and by every command beside it. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
 import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
-import { type Connection, openConnection } from "../store/connection.ts";
-import { migrate, NewerDatabase } from "../store/migrate.ts";
+import type { Connection } from "../store/connection.ts";
+import { EncryptionMismatch } from "../store/encryption.ts";
+import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { Generation } from "./generation.ts";
 
-const MIGRATIONS: readonly string[] = [foundation, accounts];
+/** In order; a released one never changes. */
+export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts];
 
 /** The control database with the counter that tells others of its changes. */
 export class ControlDatabase implements Disposable {
@@ -20,24 +22,19 @@ export class ControlDatabase implements Disposable {
 
   /**
    * Opens it, and makes or upgrades it when needed.
-   * @throws {Failure} `newer_database` when a newer governd wrote it; nothing is changed then.
+   * @throws {Failure} `newer_database` when a newer governd wrote it, `migration_failed` when it could
+   *   not be upgraded; nothing is changed then.
    */
   static open(directory: DataDirectory): ControlDatabase {
+    requireContent(directory);
     // SQLite would make it as the umask says; what stands beside it gets its mode.
     if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
-    const connection = openConnection(directory.control);
+    const connection = openUpToDate(directory);
     try {
-      migrate(connection, MIGRATIONS);
       return new ControlDatabase(connection, Generation.open(directory.generation));
     } catch (error) {
       connection.close();
-      if (!(error instanceof NewerDatabase)) throw error;
-      throw new Failure(
-        "newer_database",
-        `${directory.control} was written by a newer governd (schema ${error.found}, this one knows ${error.known}). ` +
-          "Nothing was changed: use the newer governd, or another data directory.",
-        { cause: error },
-      );
+      throw error;
     }
   }
 
@@ -62,5 +59,47 @@ export class ControlDatabase implements Disposable {
 
   [Symbol.dispose](): void {
     this.connection.close();
+  }
+}
+
+/** A new one in the place of a lost one would know no workspace and no key, and invite whoever comes first. */
+function requireContent(directory: DataDirectory): void {
+  const size = statSync(directory.control, { throwIfNoEntry: false })?.size;
+  if ((size !== undefined && size > 0) || !hasWorkspaces(directory)) return;
+  throw new Failure(
+    "data_directory_unusable",
+    `${directory.control} is ${size === undefined ? "missing" : "empty"}, though there are workspaces: put it back from a backup. Nothing was changed.`,
+  );
+}
+
+function hasWorkspaces({ workspaces }: DataDirectory): boolean {
+  return existsSync(workspaces) && readdirSync(workspaces).some((name) => name.endsWith(".db"));
+}
+
+/** What SQLite says of a damaged file, for people; other errors as they are. */
+function damaged(directory: DataDirectory, error: unknown): unknown {
+  const code = String((error as { code?: unknown }).code);
+  if (error instanceof EncryptionMismatch || !/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return error;
+  return new Failure(
+    "data_directory_unusable",
+    `${directory.control} is damaged, or no database of governd: put it back from a backup. Nothing was changed.`,
+    { cause: error },
+  );
+}
+
+function openUpToDate(directory: DataDirectory): Connection {
+  const path = directory.control;
+  try {
+    return openMigrated(path, CONTROL_MIGRATIONS, { encryptionKey: directory.encryptionKey });
+  } catch (error) {
+    if (error instanceof MigrationFailed)
+      throw new Failure("migration_failed", error.message, { cause: error });
+    if (!(error instanceof NewerDatabase)) throw damaged(directory, error);
+    throw new Failure(
+      "newer_database",
+      `${path} was written by a newer governd (schema ${error.found}, this one knows ${error.known}). ` +
+        "Nothing was changed: use the newer governd, or another data directory.",
+      { cause: error },
+    );
   }
 }

@@ -46,6 +46,10 @@ export function listWorkspaces(connection: Connection): WorkspaceRecord[] {
     .map(fromRow);
 }
 
+export function countWorkspaces(connection: Connection): number {
+  return connection.get<[number]>("SELECT count(*) FROM workspaces")?.[0] ?? 0;
+}
+
 /** One workspace, or undefined. */
 export function findWorkspace(connection: Connection, id: string): WorkspaceRecord | undefined {
   const row = connection.get<WorkspaceRow>(

@@ -1,7 +1,8 @@
 /** Where things are in a data directory. Nothing else composes these paths. */
 import { join } from "node:path";
+import type { EncryptionKey } from "../store/encryption.ts";
 
-/** The paths of one data directory. */
+/** The paths of one data directory, and what is needed to read its databases. */
 export interface DataDirectory {
   root: string;
   /** Accounts, workspaces, API keys. */
@@ -10,10 +11,16 @@ export interface DataDirectory {
   generation: string;
   /** Held by the running daemon. */
   lock: string;
+  /** Space set aside for a full disk. */
+  reserve: string;
+  /** There while a backup is restored into this directory: until then it is no data directory. */
+  unfinished: string;
   /** One database for each workspace. */
   workspaces: string;
   /** One file of seals for each workspace. */
   seals: string;
+  /** For each workspace, what was anchored where; made with the first anchor. */
+  anchors: string;
   keys: string;
   sealKey: string;
   sealPublicKey: string;
@@ -23,9 +30,11 @@ export interface DataDirectory {
   authorityKey: string;
   serverCertificate: string;
   serverKey: string;
+  /** The key of its databases; null when they are not encrypted. */
+  encryptionKey: EncryptionKey | null;
 }
 
-export function dataDirectory(root: string): DataDirectory {
+export function dataDirectory(root: string, encryptionKey: EncryptionKey | null = null): DataDirectory {
   const keys = join(root, "keys");
   const tls = join(root, "tls");
   return {
@@ -33,8 +42,11 @@ export function dataDirectory(root: string): DataDirectory {
     control: join(root, "control.db"),
     generation: join(root, "control.generation"),
     lock: join(root, "daemon.lock"),
+    reserve: join(root, "disk.reserve"),
+    unfinished: join(root, "restore.unfinished"),
     workspaces: join(root, "workspaces"),
     seals: join(root, "seals"),
+    anchors: join(root, "anchors"),
     keys,
     sealKey: join(keys, "seal.key"),
     sealPublicKey: join(keys, "seal.pub"),
@@ -43,6 +55,7 @@ export function dataDirectory(root: string): DataDirectory {
     authorityKey: join(tls, "ca.key"),
     serverCertificate: join(tls, "server.crt"),
     serverKey: join(tls, "server.key"),
+    encryptionKey,
   };
 }
 

@@ -17,8 +17,21 @@ import { createPrivateFile } from "./private-files.ts";
  * @throws {Failure} `data_directory_in_use` when another daemon holds it.
  */
 export function lockDataDirectory(directory: DataDirectory): Disposable {
-  if (!existsSync(directory.lock)) createPrivateFile(directory.lock, "");
-  const file = new Database(directory.lock);
+  return holdLock(
+    directory.lock,
+    (cause) =>
+      new Failure(
+        "data_directory_in_use",
+        `The data directory ${directory.root} is in use by another running governd. Stop that one, or choose another --data-dir.`,
+        { cause },
+      ),
+  );
+}
+
+/** Takes the lock that is this file, made when absent. @throws what `inUse` makes, when another process holds it */
+export function holdLock(path: string, inUse: (cause: unknown) => Failure): Disposable {
+  if (!existsSync(path)) createPrivateFile(path, "");
+  const file = new Database(path);
   try {
     file.run("PRAGMA busy_timeout = 0");
     // Nothing is ever written, so there is nothing to keep for a rollback.
@@ -27,15 +40,25 @@ export function lockDataDirectory(directory: DataDirectory): Disposable {
   } catch (error) {
     file.close();
     if (!(error instanceof SQLiteError) || !error.code?.startsWith("SQLITE_BUSY")) throw error;
-    throw new Failure(
-      "data_directory_in_use",
-      `The data directory ${directory.root} is in use by another running governd. Stop that one, or choose another --data-dir.`,
-      { cause: error },
-    );
+    throw inUse(error);
   }
   return {
     [Symbol.dispose]() {
       file.close();
     },
   };
+}
+
+/** Whether a daemon holds the lock. Neither makes nor changes a file. */
+export function isLocked({ lock }: DataDirectory): boolean {
+  if (!existsSync(lock)) return false;
+  using file = new Database(lock, { readonly: true });
+  try {
+    file.run("PRAGMA busy_timeout = 0");
+    file.query("SELECT 1 FROM sqlite_schema").get();
+    return false;
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY")) return true;
+    throw error;
+  }
 }

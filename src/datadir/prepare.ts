@@ -1,7 +1,8 @@
 /** The first thing that every command with a data directory does: make it, or see that it is one. */
-import { accessSync, chmodSync, constants, readdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { Failure, systemCode, systemReason } from "../failure.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
 import { type DataDirectory, dataDirectory } from "./layout.ts";
 import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE } from "./private-files.ts";
 import { ensureSealKey } from "./seal-key.ts";
@@ -9,17 +10,26 @@ import { ensureSealKey } from "./seal-key.ts";
 /** What a fresh volume may hold. */
 const HARMLESS = new Set(["lost+found"]);
 
+export interface PrepareOptions {
+  /** Whether the signing key is kept in it. */
+  ownKey?: boolean;
+  /** The key of its databases. */
+  encryptionKey?: EncryptionKey | null;
+}
+
 /**
  * Makes the data directory with its signing key, unless it is there. Safe to run by several processes at
  * once: all of them end with the same directory and the same key. Without `ownKey`, the key is kept
  * elsewhere and none is made.
  * @throws {Failure} `data_directory_unusable` when it cannot be made, read or written, or is something else's.
  */
-export function prepareDataDirectory(root: string, { ownKey = true } = {}): DataDirectory {
-  const directory = dataDirectory(root);
+export function prepareDataDirectory(root: string, options: PrepareOptions = {}): DataDirectory {
+  const { ownKey = true, encryptionKey = null } = options;
+  const directory = dataDirectory(root, encryptionKey);
   try {
     const made = makePrivateDirectory(root);
     if (!made) refuseForeign(directory);
+    refuseUnfinished(directory);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
     tighten(root);
     for (const path of [directory.workspaces, directory.seals, directory.keys, directory.tls]) {
@@ -42,8 +52,9 @@ export function prepareDataDirectory(root: string, { ownKey = true } = {}): Data
  * The paths of a data directory that must be there already.
  * @throws {Failure} `data_directory_unusable` when there is none.
  */
-export function existingDataDirectory(root: string): DataDirectory {
-  const directory = dataDirectory(root);
+export function existingDataDirectory(root: string, key: EncryptionKey | null = null): DataDirectory {
+  const directory = dataDirectory(root, key);
+  refuseUnfinished(directory);
   try {
     statSync(directory.control);
   } catch (error) {
@@ -57,9 +68,24 @@ export function existingDataDirectory(root: string): DataDirectory {
   return directory;
 }
 
+/** What a restore that was cut off leaves behind is not verified, and may lack anything. */
+function refuseUnfinished(directory: DataDirectory): void {
+  if (!existsSync(directory.unfinished)) return;
+  throw new Failure(
+    "data_directory_unusable",
+    `A restore into ${directory.root} was not finished, so what is there is not to be used: remove all of it and run \`governd restore\` again.`,
+  );
+}
+
+/** Whether there is nothing at a path but what a fresh volume may hold. */
+export function isEmptyDirectory(path: string): boolean {
+  return !existsSync(path) || readdirSync(path).every((name) => HARMLESS.has(name));
+}
+
 /** A typing error must not turn somebody's home directory into a data directory. */
 function refuseForeign(directory: DataDirectory): void {
-  const ours = new Set(Object.values(directory).map((path) => basename(path)));
+  const paths = Object.values(directory).filter((value) => typeof value === "string");
+  const ours = new Set(paths.map((path) => basename(path)));
   const present = readdirSync(directory.root).filter((name) => !HARMLESS.has(name));
   if (present.length === 0 || present.some((name) => ours.has(name))) return;
   throw new Failure(

@@ -1,6 +1,7 @@
 /** A database file as evidence. */
 import type { VerificationReport } from "../log/verify.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
@@ -15,6 +16,8 @@ export interface DatabaseWish extends WorkspaceVerificationOptions {
   agentId?: string;
   /** The workspace that the file should be, as its place says. */
   workspaceId?: string;
+  /** The key of an encrypted file. */
+  encryptionKey?: EncryptionKey | null;
 }
 
 /** SQLite's result codes for a file that is damaged, or is no database. */
@@ -41,7 +44,10 @@ export async function verifyDatabaseFile(
 ): Promise<SourceResult> {
   let connection: Connection;
   try {
-    connection = openConnection(file.path, file.immutable ? { immutable: true } : { readOnly: true });
+    connection = openConnection(file.path, {
+      ...(file.immutable ? { immutable: true } : { readOnly: true }),
+      encryptionKey: wish.encryptionKey ?? null,
+    });
   } catch (error) {
     const message = damage(error);
     if (message === null) throw error;
@@ -118,6 +124,7 @@ function changedSchema(source: { path: string; kind: "workspace" }): SourceResul
 
 /** What a failure says of the file; null when it is no matter of the file. */
 function damage(error: unknown): string | null {
+  if (error instanceof EncryptionMismatch) return error.advice;
   const { rawCode, code } = error as { rawCode?: unknown; code?: unknown };
   const primary = typeof rawCode === "number" ? rawCode & 0xff : null;
   if (primary === SQLITE_NOTADB || code === "SQLITE_NOTADB")

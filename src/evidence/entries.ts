@@ -1,7 +1,7 @@
 /** All stored entries of one agent against the log. */
 import type { Reader } from "../store/transaction.ts";
 import type { Census } from "./census.ts";
-import { entryProblem, type StoredVersion } from "./entry.ts";
+import { digestOf, entryProblem, isJson, type StoredRow, type StoredVersion } from "./entry.ts";
 import { pagesOfEntries } from "./entry-pages.ts";
 import type { AgentName, Report } from "./findings.ts";
 import type { AgentTally } from "./tally.ts";
@@ -23,15 +23,19 @@ export async function checkEntries(
   const counts: EntryCounts = { rows: 0, live: 0 };
   const visibility = new Visibility(facts.checkpoints);
   const restored = new RestoredCounts();
-  for await (const page of pagesOfEntries(reader, agent.firstSeq)) {
-    for (const { live, writtenSeq, version } of page) {
+  const proves = (row: StoredRow): boolean => {
+    const digest = row.liveTo === null && isJson(row.metadata) ? digestOf(row) : null;
+    return digest !== null && facts.census.replay.proves(agent.agentId, row, digest);
+  };
+  for await (const page of pagesOfEntries(reader, agent.firstSeq, proves)) {
+    for (const { live, writtenSeq, version, proved } of page) {
       counts.rows += 1;
       if (live) counts.live += 1;
       if (version === null) {
         report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type");
         continue;
       }
-      const problem = entryProblem(version, agent.agentId);
+      const problem = proved ? null : entryProblem(version, agent.agentId);
       if (problem !== null) report(problem.code, version.writtenSeq, problem.message);
       const seen = visibility.add(version.liveFrom, version.liveTo, version.updatedAt);
       if (!seen && version.liveTo !== null) {

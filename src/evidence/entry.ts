@@ -5,8 +5,8 @@ import { CanonicalJsonError, canonicalString } from "../log/jcs.ts";
 import type { ProblemCode } from "../log/problems.ts";
 import type { NamedEvent } from "./events-named.ts";
 
-/** A row of `entries`, with what stands in the log at the positions it names (null: nothing there). */
-export interface StoredVersion {
+/** The columns of a row of `entries`. */
+export interface StoredRow {
   key: string;
   /** JSON texts, as stored. */
   value: string;
@@ -17,6 +17,10 @@ export interface StoredVersion {
   liveTo: number | null;
   createdAt: number;
   updatedAt: number;
+}
+
+/** A row with what stands in the log at the positions that it names (null: nothing there). */
+export interface StoredVersion extends StoredRow {
   written: NamedEvent | null;
   created: NamedEvent | null;
   from: NamedEvent | null;
@@ -87,8 +91,9 @@ function lifeProblem(row: StoredVersion, agentId: string | null): EntryProblem {
   return null;
 }
 
+/** The digest of what a row holds, hex; null when its key has none. */
 // The hashed text is put together from the columns as they stand, so each byte of them counts.
-function digestOf(row: StoredVersion): string | null {
+export function digestOf(row: StoredRow): string | null {
   try {
     return sha256Hex(`{"key":${canonicalString(row.key)},"metadata":${row.metadata},"value":${row.value}}`);
   } catch (error) {
@@ -98,7 +103,7 @@ function digestOf(row: StoredVersion): string | null {
 }
 
 /** The one way to cut the hashed text elsewhere leaves metadata that is no JSON. */
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   if (text === "{}") return true;
   try {
     JSON.parse(text);

@@ -1,36 +1,54 @@
-/** An export as evidence, read as a stream. */
-import { ExportVerifier } from "../log/export-read.ts";
+/** An export as evidence, read as a stream, or by several threads when it is a large file. */
+import { statSync } from "node:fs";
+import { type ExportReport, ExportVerifier } from "../log/export-read.ts";
+import { type PartWish, verifyInParts } from "./export-parts.ts";
+import { linesOf } from "./lines.ts";
 import { type ObstacleCode, resultOf, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
 /** What is asked of an export. */
-export interface ExportWish {
+export interface ExportWish extends PartWish {
   /** How the file is named to the person. */
   path: string;
   /** The agent whose chain must be in it. */
   agentId?: string;
   /** The key and the seals that the auditor brought. */
   trust?: Trust;
-  /** Told after each piece how many bytes were read. */
-  onProgress?: (bytes: number) => void | Promise<void>;
 }
 
 /** Verifies an export from its bytes. */
 export async function verifyExport(
-  bytes: AsyncIterable<Uint8Array>,
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   wish: ExportWish,
 ): Promise<SourceResult> {
-  const verifier = new ExportVerifier({
-    publicKey: wish.trust?.publicKey ?? null,
-    anchors: wish.trust?.seals ?? [],
-  });
+  const verifier = new ExportVerifier(trustOf(wish));
   let read = 0;
   for await (const piece of bytes) {
     verifier.push(piece);
     read += piece.length;
     await wish.onProgress?.(read);
   }
-  const found = verifier.finish();
+  return resultOfExport(verifier.finish(), wish);
+}
+
+/**
+ * Verifies an export in a file, with several threads where it is large and nothing is wrong with it. What is
+ * reported does not depend on how many there are: when anything is wrong, one thread verifies all of it again.
+ *
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function verifyExportFile(threads: number, wish: ExportWish): Promise<SourceResult> {
+  const { path } = wish;
+  const found = await verifyInParts(threads, path, trustOf(wish), wish);
+  if (found !== null) return resultOfExport(found, wish);
+  return await verifyExport(linesOf(path, { from: 0, to: statSync(path).size }), wish);
+}
+
+function trustOf({ trust }: ExportWish) {
+  return { publicKey: trust?.publicKey ?? null, anchors: trust?.seals ?? [] };
+}
+
+function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
   const obstacles: { code: ObstacleCode; message: string }[] = [];
   if (found.undetermined !== null) {
     const code = found.header === null && found.eventsChecked === 0 ? "not_evidence" : "export_incomplete";

@@ -8,6 +8,7 @@ import { detailsProblem, isErased } from "../log/details.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../log/event.ts";
 import { eventHash } from "../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../log/merkle.ts";
+import { declaredRestore } from "../log/restores.ts";
 import { plainRange, type Segment } from "../log/segment.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import type { LogVerifier } from "../log/verify.ts";
@@ -37,7 +38,7 @@ export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise
       return;
     }
     await parts.seals.upTo(start + TILE_WIDTH);
-    await parts.tiles.addLeaves(leaves);
+    await parts.tiles.addLeaves(start / TILE_WIDTH, leaves);
     parts.verifier.append(segmentOf(start, leaves, start === 0 ? kept : null));
   }
 }
@@ -46,10 +47,11 @@ interface Kept {
   workspaceId: string | null;
   chains: ChainState[];
   keys: Segment["keys"];
+  restores: Segment["restores"];
 }
 
 async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> {
-  const kept: Kept = { workspaceId: null, chains: [], keys: [] };
+  const kept: Kept = { workspaceId: null, chains: [], keys: [], restores: [] };
   const chains = new Map<string | null, ChainState>();
   for await (const page of pagesOfLog(parts.reader, beforeSeq - 1)) {
     for (const stored of page) {
@@ -66,6 +68,8 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
       }
       const details = isErased(stored) ? null : stored.details;
       parts.observe(event, details);
+      const restore = declaredRestore(event, details);
+      if (restore !== null) kept.restores.push(restore);
       if (details === null || event.agent_id !== null) continue;
       const { signing_key: fingerprint } = JSON.parse(details) as { signing_key?: unknown };
       if (typeof fingerprint === "string") kept.keys.push({ fingerprint, seq: event.seq });
@@ -132,5 +136,6 @@ function segmentOf(start: number, leaves: Uint8Array, kept: Kept | null): Segmen
     tree: plainRange(tree),
     marks,
     keys: kept?.keys ?? [],
+    restores: kept?.restores ?? [],
   };
 }

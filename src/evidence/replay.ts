@@ -12,7 +12,10 @@
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditEventBody } from "../log/event.ts";
-import type { StoredVersion } from "./entry.ts";
+import { Bytes, same } from "../log/fast/bytes.ts";
+import type { Accepted } from "../log/fast/known-chains.ts";
+import { DigestTable } from "./digest-table.ts";
+import type { StoredRow, StoredVersion } from "./entry.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { changedNothing, restoreCutoff } from "./retention.ts";
 import { type Disturbance, Timeline } from "./timeline.ts";
@@ -27,6 +30,7 @@ interface Version {
   from: number;
   timeMs: number;
   created: number;
+  createdMs: number;
 }
 
 /** What is known of a key. */
@@ -36,6 +40,8 @@ interface KeyState {
   past: (Version & { to: number })[];
   /** How many of the agent's disturbances are taken into account. */
   followed: number;
+  /** Its place in the table of digests. */
+  slot: number;
 }
 
 interface AgentReplay {
@@ -54,6 +60,7 @@ export const partOf = (key: string, parts: number): number =>
 export class Replay {
   readonly #timelines: ReadonlyMap<string | null, Timeline>;
   readonly #agents = new Map<string | null, AgentReplay>();
+  readonly #digests = new DigestTable();
   readonly #part: number;
   readonly #maxKeys: number;
   /** How many parts the keys are divided into. */
@@ -77,11 +84,51 @@ export class Replay {
     this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
   }
 
+  /** Takes an allowed write that is known to be genuine, without making an object of it. */
+  addWrite(write: Accepted, text: Bytes): void {
+    const { shape, seq, detailsAt, detailsEnd } = write;
+    const { agent_id, config_version } = shape.event;
+    const plain = write.foreign ? null : keyIn(text, detailsAt, detailsEnd);
+    const key = plain ?? keyOf(text.text(detailsAt, detailsEnd));
+    const agent = this.#agent(agent_id);
+    const state = this.#write(agent, { seq, config_version, timeMs: write.timeMs }, key);
+    if (plain !== null && state !== null) this.#digests.set(state.slot, seq, text, detailsEnd - REST);
+  }
+
+  /**
+   * Whether a stored present version is, in all its columns, what its key was last written with and when. It
+   * was an allowed write with genuine details then, so nothing is left to be said of that row by itself.
+   *
+   * @param digest the digest of what is stored
+   */
+  proves(agentId: string | null, row: StoredRow, digest: string): boolean {
+    if (this.overflowed) return false;
+    const agent = this.#agents.get(agentId);
+    const state = agent?.keys.get(row.key);
+    if (agent === undefined || state === undefined) return false;
+    this.#follow(agent, row.key, state);
+    const { present } = state;
+    return (
+      present !== null &&
+      present.written === row.writtenSeq &&
+      present.from === row.liveFrom &&
+      present.from === present.written &&
+      present.created === row.createdSeq &&
+      present.timeMs === row.updatedAt &&
+      present.createdMs === row.createdAt &&
+      this.#digests.is(state.slot, present.written, digest)
+    );
+  }
+
   /** Takes an event, in the order of the log; `details` are null where erased or not genuine. */
   add(event: AuditEventBody, details: string | null): void {
     switch (event.operation) {
       case "data.write":
-        if (event.result === "allowed" && details !== null) this.#write(event, keyOf(details));
+        if (event.result === "allowed" && details !== null) {
+          const { seq, config_version, timestamp } = event;
+          const write = { seq, config_version, timeMs: Date.parse(timestamp) };
+          this.#write(this.#agent(event.agent_id), write, keyOf(details));
+        }
         return;
       case "data.delete":
         if (event.result === "ok" && details !== null) this.#delete(event, keyOf(details));
@@ -130,37 +177,46 @@ export class Replay {
     return agent.expected;
   }
 
-  #write(event: AuditEventBody, key: string): void {
-    if (partOf(key, this.parts) !== this.#part) return;
-    const agent = this.#agent(event.agent_id);
+  /** Answers the state of the key; null when it is not followed. */
+  #write(
+    agent: AgentReplay,
+    event: { seq: number; config_version: string | null; timeMs: number },
+    key: string,
+  ): KeyState | null {
+    if (partOf(key, this.parts) !== this.#part) return null;
     const { timeline } = agent;
-    // Times matter where something expires, and reading them is slow.
-    const timeMs = timeline.retention.size > 0 ? Date.parse(event.timestamp) : 0;
+    const { timeMs } = event;
     const state = agent.keys.get(key);
     if (state === undefined) {
-      const present = { written: event.seq, from: event.seq, timeMs, created: event.seq };
-      agent.keys.set(key, { present, past: [], followed: timeline.disturbances.length });
+      const created = { created: event.seq, createdMs: timeMs };
+      const present = { written: event.seq, from: event.seq, timeMs, ...created };
+      const slot = this.#digests.take();
+      const begun = { present, past: [], followed: timeline.disturbances.length, slot };
+      agent.keys.set(key, begun);
       this.#held += 1;
       this.#boundKeys();
-      return;
+      return begun;
     }
     this.#follow(agent, key, state);
     const { present } = state;
     // What is expired is gone already: what follows it under the same key is a new entry.
     const goesOn = present !== null && present.timeMs >= timeline.cutoff(event.config_version, timeMs);
     const created = goesOn ? present.created : event.seq;
+    const createdMs = goesOn ? present.createdMs : timeMs;
     if (present !== null && state.past.length === 0 && !timeline.isSeenNow(present.from, event.seq)) {
       // The usual case, made quick: nobody can ask for what is overwritten.
       present.written = event.seq;
       present.from = event.seq;
       present.timeMs = timeMs;
       present.created = created;
-      return;
+      present.createdMs = createdMs;
+      return state;
     }
     this.#end(agent, key, state, event.seq);
     this.#forget(agent, state);
-    state.present = { written: event.seq, from: event.seq, timeMs, created };
+    state.present = { written: event.seq, from: event.seq, timeMs, created, createdMs };
     this.#boundKeys();
+    return state;
   }
 
   #delete(event: AuditEventBody, key: string): void {
@@ -173,6 +229,7 @@ export class Replay {
     this.#forget(agent, state);
     if (state.past.length > 0) return;
     agent.keys.delete(key);
+    this.#digests.release(state.slot);
     this.#held -= 1;
   }
 
@@ -206,8 +263,8 @@ export class Replay {
     if (isFresh && wanted?.written === present.written) return;
     this.#end(agent, key, state, seq);
     if (wanted === undefined) return;
-    const { written, timeMs, created } = wanted;
-    state.present = { written, from: seq, timeMs, created };
+    const { written, timeMs, created, createdMs } = wanted;
+    state.present = { written, from: seq, timeMs, created, createdMs };
   }
 
   /** Ends a key's present version, if there is one. */
@@ -293,7 +350,11 @@ export class Replay {
     this.parts *= 2;
     this.#held = 0;
     for (const { keys } of this.#agents.values()) {
-      for (const key of keys.keys()) if (partOf(key, this.parts) !== this.#part) keys.delete(key);
+      for (const [key, { slot }] of keys) {
+        if (partOf(key, this.parts) === this.#part) continue;
+        keys.delete(key);
+        this.#digests.release(slot);
+      }
       for (const { past } of keys.values()) this.#held += 1 + past.length;
     }
   }
@@ -303,11 +364,17 @@ export class Replay {
 function nameOf(
   timeline: Timeline,
   key: string,
-  { written, from, created }: Omit<Version, "timeMs">,
+  { written, from, created }: Pick<Version, "written" | "from" | "created">,
   to: number | null,
 ): string {
   return `${written} ${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
 }
+
+/** Operations besides `data.write` that are followed. */
+export const FOLLOWED: readonly string[] = [
+  ...["data.delete", "data.delete_prefix", "data.expire"],
+  ...["checkpoint.create", "checkpoint.restore", "checkpoint.delete"],
+];
 
 const KEY_START = '{"key":"';
 const KEY_END = '","value_digest":"';
@@ -321,4 +388,15 @@ function keyOf(details: string): string {
     return details.slice(KEY_START.length, end);
   }
   return String((JSON.parse(details) as JsonObject).key);
+}
+
+const KEY_START_BYTES = Bytes.of(KEY_START);
+const KEY_END_BYTES = Bytes.of(KEY_END);
+
+/** {@link keyOf} on ASCII that is canonical and has no escapes; null when it is of another form. */
+function keyIn(text: Bytes, start: number, end: number): string | null {
+  const keyAt = start + KEY_START.length;
+  const keyEnd = end - REST - KEY_END.length;
+  if (keyEnd < keyAt || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return null;
+  return same(text, keyEnd, KEY_END_BYTES, 0, KEY_END.length) ? text.ascii(keyAt, keyEnd) : null;
 }

@@ -1,6 +1,7 @@
 /** What `governd verify` reports of each piece of evidence, and the verdict over all of them. */
 import type { FirstInvalid, Problem, ProblemCode } from "../log/problems.ts";
 import { MAX_REPORTED_PROBLEMS } from "../log/problems.ts";
+import type { DeclaredRestore } from "../log/restores.ts";
 import type { VerificationReport } from "../log/verify.ts";
 
 /** What is established. Finding tampering outranks not being able to tell. */
@@ -38,6 +39,15 @@ export interface SourceAgent {
   first_invalid: FirstInvalid | null;
 }
 
+/** A declared restore: the epoch that it begins, counted from 1, which is the log from its genesis on. */
+export interface ReportedRestore {
+  epoch: number;
+  seq: number;
+  restored_at: string;
+  backup_created_at: string | null;
+  backup_digest: string | null;
+}
+
 /** One file. The shape of `--json`. */
 export interface SourceReport {
   path: string;
@@ -51,6 +61,8 @@ export interface SourceReport {
   anchored_through: number | null;
   /** From where the events are there, when what is before was pruned. */
   pruned_before?: number;
+  /** Where the log was put back from a backup, as it says itself. */
+  restores?: ReportedRestore[];
   problems: ReportedProblem[];
 }
 
@@ -113,6 +125,7 @@ export function resultOf(
       })),
       sealed_through: found.seals?.sealedThrough ?? null,
       ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
+      ...(found.restores.length > 0 ? { restores: found.restores.map(reportedRestore) } : {}),
       anchored_through: found.seals?.anchoredThrough ?? null,
       problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
     },
@@ -120,6 +133,16 @@ export function resultOf(
     problemCount: found.problemCount + inTheWay.length,
     range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails: found.erasedDetails,
+  };
+}
+
+function reportedRestore(restore: DeclaredRestore, index: number): ReportedRestore {
+  return {
+    epoch: index + 2,
+    seq: restore.seq,
+    restored_at: restore.timestamp,
+    backup_created_at: restore.backupCreatedAt,
+    backup_digest: restore.backupDigest,
   };
 }
 

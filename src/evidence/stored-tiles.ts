@@ -3,7 +3,6 @@ import { HASH_BYTES, rootOfRow, sameHash } from "../log/merkle.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import type { LogVerifier } from "../log/verify.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { FileEvent } from "./log-pages.ts";
 
 /** A tile that is filling, as it must be stored. */
 interface Row {
@@ -28,18 +27,21 @@ export class TileCheck {
     this.#verifier = verifier;
   }
 
-  /** Takes the next events of the whole log. */
-  async add(page: readonly FileEvent[]): Promise<void> {
-    for (const { hash } of page) this.#push(0, Buffer.from(String(hash), "hex"));
-    await this.#compareFull();
+  /** Takes a full tile of leaves and the root over it, in order. */
+  add(tile: number, hashes: Uint8Array, root: Uint8Array): void {
+    this.#full.push({ level: 0, row: { hashes, count: TILE_WIDTH, tile } });
+    this.#push(1, root, tile);
   }
 
-  /** Takes leaves of which there are no events any more. */
-  async addLeaves(leaves: Uint8Array): Promise<void> {
-    for (let at = 0; at < leaves.length; at += HASH_BYTES) {
-      this.#push(0, leaves.subarray(at, at + HASH_BYTES));
-    }
-    await this.#compareFull();
+  /** Takes a full tile of leaves of which there are no events any more. */
+  async addLeaves(tile: number, hashes: Uint8Array): Promise<void> {
+    this.add(tile, hashes, rootOfRow(hashes));
+    await this.compare();
+  }
+
+  /** Compares the tiles that are full by now. */
+  async compare(): Promise<void> {
+    for (const { level, row } of this.#full.splice(0)) await this.#compare(level, row);
   }
 
   /** Says what is wrong, after the last event. */
@@ -65,19 +67,16 @@ export class TileCheck {
     }
   }
 
-  #push(level: number, hash: Uint8Array): void {
-    this.#rows[level] ??= newRow(0);
-    const row = this.#rows[level];
+  /** @param index the number of the hash on its level */
+  #push(level: number, hash: Uint8Array, index: number): void {
+    this.#rows[level] ??= newRow(Math.floor(index / TILE_WIDTH));
+    const row = this.#rows[level] as Row;
     row.hashes.set(hash.subarray(0, HASH_BYTES), row.count * HASH_BYTES);
     row.count += 1;
     if (row.count < TILE_WIDTH) return;
     this.#full.push({ level, row });
     this.#rows[level] = newRow(row.tile + 1);
-    this.#push(level + 1, rootOfRow(row.hashes));
-  }
-
-  async #compareFull(): Promise<void> {
-    for (const { level, row } of this.#full.splice(0)) await this.#compare(level, row);
+    this.#push(level + 1, rootOfRow(row.hashes), row.tile);
   }
 
   async #compare(level: number, { hashes, count, tile }: Row): Promise<void> {

@@ -20,6 +20,13 @@ export interface AgentTally {
 /** Operations that remove entries from checkpoints too. */
 const REMOVALS = new Set(["data.expire", "data.erase"]);
 
+/** Operations that are counted. */
+export const TALLIED: readonly string[] = [
+  ...["config.update", "config.rollback"],
+  ...["checkpoint.create", "checkpoint.delete", "checkpoint.restore"],
+  ...REMOVALS,
+];
+
 export class LogTally {
   readonly #agents = new Map<string | null, AgentTally>();
 

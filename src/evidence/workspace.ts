@@ -7,7 +7,7 @@
  * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
  * or written anew, together with everything stored beside it.
  */
-import { AUDIT_FORMAT, type AuditEventBody } from "../log/event.ts";
+import { AUDIT_FORMAT, type AuditEventBody, parseEvent } from "../log/event.ts";
 import { type Seal, sealedWorkspace } from "../log/seal.ts";
 import { LogVerifier, type VerificationReport } from "../log/verify.ts";
 import { readSealFile } from "../seals/seal-file.ts";
@@ -17,11 +17,13 @@ import type { Reader } from "../store/transaction.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts, type StoredCheck } from "./agents.ts";
 import { Census } from "./census.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
+import { feedLog } from "./event-pages.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
 import { takePruned } from "./pruned.ts";
+import { FOLLOWED } from "./replay.ts";
 import { KeyCheck, readKeys, SealFeed } from "./stored-seals.ts";
 import { TileCheck } from "./stored-tiles.ts";
-import { LogTally } from "./tally.ts";
+import { LogTally, TALLIED } from "./tally.ts";
 import { loadTimelines } from "./timelines.ts";
 
 /** What was found, and from where the log has its events: what is before is pruned. */
@@ -82,19 +84,25 @@ async function verifyEverything(
 ): Promise<WorkspaceReport> {
   const head = await readHead(reader);
   const check = await prepare(reader, { scope: "workspace" }, options);
-  const { verifier, before } = check;
-  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER, before > 0 ? before : undefined);
+  const { verifier, before, tiles } = check;
+  const firstSeq = before > 0 ? before : Number.MIN_SAFE_INTEGER + 1;
+  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER, firstSeq);
   const seals = sealsOf(reader, verifier, head, options);
-  const tiles = new TileCheck(reader, verifier);
   await seals.upTo(0);
-  if (before > 0) await takePruned({ ...check, seals, tiles }, before);
-  await feed(verifier, log(), (head?.seq ?? -1) + 1, {
-    ...options,
-    beforePage: async (page) => {
-      await seals.upTo((page.at(-1)?.seq ?? 0) + 1);
-      await tiles.add(page);
+  if (before > 0) await takePruned({ ...check, seals }, before);
+  const total = (head?.seq ?? -1) + 1;
+  await feedLog(
+    reader,
+    verifier,
+    { firstSeq, lastSeq: Number.MAX_SAFE_INTEGER },
+    {
+      before: (lastSeq) => seals.upTo(lastSeq + 1),
+      after: async () => {
+        await tiles.compare();
+        await options.onProgress?.(verifier.eventsChecked, total);
+      },
     },
-  });
+  );
   await seals.upTo();
   await tiles.finish();
   await check.keys.compare(reader, verifier);
@@ -138,8 +146,12 @@ async function lastKept(reader: Reader, agentId: string, before: number): Promis
   return row?.[0] ?? before;
 }
 
+/** Operations besides `data.write` that are counted, or followed from key to key. */
+const COUNTED: ReadonlySet<string> = new Set([...TALLIED, ...FOLLOWED]);
+
 interface Prepared extends StoredCheck {
   keys: KeyCheck;
+  tiles: TileCheck;
   /** From where the log has all its events. */
   before: number;
   /** Counts an event without following it. */
@@ -157,7 +169,7 @@ async function prepare(
   const census = new Census(await loadTimelines(reader, scope), maxKeys);
   const keys = new KeyCheck();
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
-  const verifier = new LogVerifier({
+  const verifier: LogVerifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
     ...("agentId" in scope ? {} : { seals: { trusted: publicKey, offered } }),
@@ -166,12 +178,27 @@ async function prepare(
       tally.add(event, details);
       census.replay.add(event, details);
     },
+    onAccepted: (accepted, text) => {
+      const { operation, result } = accepted.shape.event;
+      if (operation === "data.write") {
+        if (result === "allowed") census.replay.addWrite(accepted, text);
+        return;
+      }
+      if (!COUNTED.has(operation)) return;
+      const event = parseEvent(text.text(accepted.start, accepted.end));
+      const details = text.text(accepted.detailsAt, accepted.detailsEnd);
+      keys.add(event, details);
+      tally.add(event, details);
+      census.replay.add(event, details);
+    },
+    onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
+  const tiles = new TileCheck(reader, verifier);
   const observe = (event: AuditEventBody, details: string | null) => {
     keys.add(event, details);
     tally.add(event, details);
   };
-  return { reader, verifier, tally, census, keys, before, observe };
+  return { reader, verifier, tally, census, keys, tiles, before, observe };
 }
 
 /** The seals that the events are compared with. */
@@ -185,18 +212,13 @@ function sealsOf(
   return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile) : null);
 }
 
-type FeedOptions = Pick<WorkspaceVerificationOptions, "onProgress"> & {
-  beforePage?: (page: readonly FileEvent[]) => Promise<void>;
-};
-
 async function feed(
   verifier: LogVerifier,
   pages: AsyncGenerator<FileEvent[]>,
   total: number,
-  { onProgress, beforePage }: FeedOptions,
+  { onProgress }: Pick<WorkspaceVerificationOptions, "onProgress">,
 ): Promise<void> {
   for await (const page of pages) {
-    await beforePage?.(page);
     verifier.add(page);
     for (const { typed, seq } of page) {
       if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");

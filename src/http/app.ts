@@ -10,10 +10,11 @@ import type { Action } from "../account/action.ts";
 import { handleAction } from "../account/handle.ts";
 import { accountActions } from "../account/routes.ts";
 import { agentRoutes } from "../features/agents/routes.ts";
-import { auditRoutes } from "../features/audit/routes.ts";
+import { auditRoutes, exportTrail } from "../features/audit/routes.ts";
 import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
+import { DOWNLOAD_PATH } from "./download.ts";
 import type { Exchange } from "./exchange.ts";
 import { type PublicPage, publicPages } from "./pages.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline.ts";
@@ -68,8 +69,10 @@ export function createApp(deps: AppDeps) {
   for (const action of served) {
     app.route(action.method, action.path, accountAction(pipeline, action, deps) as never, UNPARSED);
   }
+  if (deps.accounts !== undefined) app.post(DOWNLOAD_PATH, download(pipeline) as never, UNPARSED);
   for (const page of pages) app.get(page.path, publicPage(pipeline, page) as never, UNPARSED);
-  const known = [...routes, ...served, ...pages.map(({ path }) => ({ method: "GET", path }))];
+  const downloads = deps.accounts === undefined ? [] : [{ method: "POST", path: DOWNLOAD_PATH }];
+  const known = [...routes, ...served, ...downloads, ...pages.map(({ path }) => ({ method: "GET", path }))];
   for (const [path, allow] of allowedMethods(known)) {
     app.all(path, otherMethods(pipeline, path, allow) as never, UNPARSED);
   }
@@ -93,6 +96,12 @@ function accountAction(pipeline: Pipeline, action: Action, deps: AppDeps) {
         deps,
       ),
     );
+}
+
+/** The export, for a form of the dashboard. */
+function download(pipeline: Pipeline) {
+  return ({ request, url, qi, params, exchange }: Context) =>
+    pipeline.download(exportTrail, { request, url, qi, params, exchange });
 }
 
 function publicPage(pipeline: Pipeline, page: PublicPage) {

@@ -1,13 +1,15 @@
 /** From a routed request to its answer: scope, body, validation, operation. */
 import type { JsonObject } from "../json.ts";
-import type {
-  OperationInputs,
-  OperationName,
-  OperationReply,
-  Principal,
-  WorkspaceClient,
+import {
+  isInquiry,
+  type OperationInputs,
+  type OperationName,
+  type OperationReply,
+  type OperationRequest,
+  type Principal,
+  type WorkspaceClient,
 } from "../workspace/contract.ts";
-import { parseBody, readBody, readOptionalBody } from "./body.ts";
+import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasControlCharacter } from "./fields.ts";
@@ -26,9 +28,9 @@ const MAX_PARAM_LENGTH = 256;
 const EMPTY: JsonObject = {};
 
 /** What handling a request needs of the rest of the program. */
-export interface HandleDeps {
+export interface HandleDeps extends BodyLimits {
   workspaces: WorkspaceClient;
-  maxBodyBytes: number;
+  setPatience?(request: Request, patient: boolean): void;
   monotonicMs(): number;
 }
 
@@ -55,8 +57,9 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   checkScope(principal, route.operation);
   const params = checkParams(route, routed.params);
   const pathAgent = params.agent_id;
+  exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) checkAgent(principal, pathAgent);
-  const body = route.body === null ? EMPTY : await takeBody(route, request, deps.maxBodyBytes);
+  const body = route.body === null ? EMPTY : await takeBody(route, request, deps);
   const query = readQuery(route, routed.queryText);
   const asked = { params, query, body, headers: request.headers, principal };
   const other = route.variant?.input(asked) ?? null;
@@ -66,8 +69,11 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
     checkScope(principal, name);
   }
   const input = other ?? route.input(asked);
+  exchange.agentId ??= agentOf(input);
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
-  const reply = await deps.workspaces.perform({ name, input, principal });
+  const reply = isInquiry(name)
+    ? await inquire(deps, request, { name, input, principal })
+    : await deps.workspaces.perform({ name, input, principal });
   if (reply.kind === "stream" && reply.live === true) {
     const { isStillAllowed } = routed;
     const body = watched(reply.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
@@ -76,14 +82,24 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   return respond(reply, request, exchange);
 }
 
+/** What is looked for may take longer than a connection may be idle. */
+async function inquire(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<OperationReply> {
+  deps.setPatience?.(request, true);
+  try {
+    return await deps.workspaces.perform(asked);
+  } finally {
+    deps.setPatience?.(request, false);
+  }
+}
+
 /** What of a route says how a request for it is to look. */
 export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
 
 /** The body of a request, checked. @throws {Problem} */
-export async function takeBody(form: RequestForm, request: Request, maxBytes: number): Promise<unknown> {
+export async function takeBody(form: RequestForm, request: Request, limits: BodyLimits): Promise<unknown> {
   const read = form.bodyOptional ? readOptionalBody : readBody;
   try {
-    return checkBody(form, request, await read(request, maxBytes));
+    return checkBody(form, request, await read(request, limits));
   } catch (error) {
     throw error instanceof Problem ? error : unread(error);
   }
@@ -126,14 +142,22 @@ export function checkParams(
   return params as Record<string, string>;
 }
 
-/** Which agent a body or a query names; checkpoints and events are checked where they are found. */
+/** Checkpoints and events are checked where they are found. */
 function checkInputAgent(principal: Principal, input: OperationInputs[OperationName]): void {
-  if ("agentId" in input) checkAgent(principal, input.agentId);
-  else if ("scope" in input && "agentId" in input.scope) checkAgent(principal, input.scope.agentId);
+  const agentId = agentOf(input);
+  if (agentId !== null) checkAgent(principal, agentId);
+}
+
+/** Which agent a body or a query names. */
+function agentOf(input: OperationInputs[OperationName]): string | null {
+  if ("agentId" in input) return input.agentId;
+  return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;
 }
 
 function respond(reply: OperationReply, request: Request, exchange: Exchange): Response {
   exchange.auditId = reply.auditId ?? null;
+  exchange.decision = reply.result ?? null;
+  exchange.blockedBy = reply.blockedBy ?? null;
   if (reply.kind === "json") {
     const headers = exchange.headers(JSON_TYPE);
     if (reply.etag !== undefined) {

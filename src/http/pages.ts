@@ -14,11 +14,18 @@ export interface PublicPage {
   answer(exchange: Exchange, request: Request): Response | Promise<Response>;
 }
 
+/** Whether requests can be taken. Which workspaces are down is not for everybody. */
+export interface ReadinessAnswer {
+  ready: boolean;
+  /** Workspaces whose files cannot be used; the others work, so this is no reason to be not ready. */
+  workspacesDown: number;
+}
+
 /** Every public page. `isReady` says whether the storage can be written and is migrated. */
 export function publicPages(
   routes: readonly Route[],
   actions: readonly Action[],
-  isReady: () => boolean | Promise<boolean>,
+  isReady: () => ReadinessAnswer | Promise<ReadinessAnswer>,
 ): PublicPage[] {
   let document: Promise<string> | undefined;
   return [
@@ -45,8 +52,9 @@ async function makeDocument(routes: readonly Route[], actions: readonly Action[]
   return openApiJson(routes, actions);
 }
 
-function readiness(exchange: Exchange, ready: boolean): Response {
-  if (ready) return json(exchange, '{"status":"ready"}');
+function readiness(exchange: Exchange, { ready, workspacesDown }: ReadinessAnswer): Response {
+  const down = workspacesDown === 0 ? {} : { workspaces_down: workspacesDown };
+  if (ready) return json(exchange, JSON.stringify({ status: "ready", ...down }));
   throw new Problem("unavailable", "The storage cannot be written. The daemon's log says why; try again.");
 }
 

@@ -2,14 +2,23 @@
 
 import type { AccountDeps } from "../account/action.ts";
 import type { Principal, WorkspaceClient } from "../workspace/contract.ts";
+import { isStorageFailure } from "../workspace/storage-failure.ts";
 import { type Authenticate, authenticateRequest, type Sessions } from "./authenticate.ts";
+import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, type RequestLogEntry } from "./exchange.ts";
 import { handle } from "./handle.ts";
+import type { ReadinessAnswer } from "./pages.ts";
 import { Problem, problemResponse } from "./problem.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { RequestIds } from "./request-id.ts";
+import type { RequestMeter } from "./request-meter.ts";
 import type { Route } from "./route.ts";
-import { requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
+import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
+import { WrongKeys } from "./wrong-keys.ts";
+
+/** What a client is told when the control database cannot be written or read just now. */
+const STORAGE_FAILED = "The disk takes no writes just now; nothing was changed. Try again shortly.";
+const RETRY_AFTER_SECONDS = 1;
 
 /** What the HTTP side needs of the rest of the program. */
 export interface AppDeps {
@@ -17,23 +26,31 @@ export interface AppDeps {
   authenticate: Authenticate;
   /** Accounts and their sessions; absent where there are none, and no routes for them. */
   accounts?: AccountDeps;
-  /** Whether the storage can be written and is migrated. */
-  isReady(): boolean | Promise<boolean>;
+  /** Whether the storage can be written and is migrated, and how many workspaces are down. */
+  isReady(): ReadinessAnswer | Promise<ReadinessAnswer>;
   /** Told of every request once its answer is known, or of those whose status `logs` says yes to. */
   log(entry: RequestLogEntry): void;
   logs?(status: number): boolean;
+  /** Counts every request; absent where nobody asks for the count. */
+  meter?: RequestMeter;
   /** Told what went wrong inside; the client sees only `internal`. */
   onInternalError(error: unknown, requestId: string): void;
   /** A monotonic clock in milliseconds. */
   monotonicMs(): number;
   randomBytes(length: number): Uint8Array;
   maxBodyBytes: number;
+  /** Time that a large body may take to come, ms. */
+  bodyTimeoutMs?: number;
   /** Requests per second that each key may send; absent or 0 for no limit. */
   requestsPerSecond?: number;
+  /** Requests per minute with wrong keys that may come from one address; absent or 0 for no limit. */
+  wrongKeysPerMinute?: number;
   /** Present when TLS is off: the proxies that may speak to the daemon. */
   trustedProxies?: TrustedProxies;
   /** The address of a request's peer; needed with `trustedProxies`. */
   peerOf?(request: Request): string | null;
+  /** Whether a connection may stay without a byte for as long as the answer takes. */
+  setPatience?(request: Request, patient: boolean): void;
 }
 
 /** What the router found out about a request. */
@@ -56,6 +73,7 @@ export class Pipeline {
   readonly #requestIds: RequestIds;
   readonly #publicPaths: ReadonlySet<string>;
   readonly #rateLimit: RateLimit | null;
+  readonly #wrongKeys: WrongKeys | null;
 
   /** `publicPaths` are answered without a key; everything else under /v1 is not. */
   constructor(deps: AppDeps, publicPaths: ReadonlySet<string>) {
@@ -63,6 +81,7 @@ export class Pipeline {
     this.#requestIds = new RequestIds(deps.randomBytes);
     this.#publicPaths = publicPaths;
     this.#rateLimit = deps.requestsPerSecond ? new RateLimit(deps.requestsPerSecond) : null;
+    this.#wrongKeys = deps.wrongKeysPerMinute ? new WrongKeys(deps.wrongKeysPerMinute) : null;
   }
 
   /** Begins the record of a request, and gives it its id. */
@@ -82,12 +101,32 @@ export class Pipeline {
           this.#deps.authenticate,
           this.#deps.accounts?.sessions,
         );
-        this.#rateLimit?.check(exchange.principal.actor, exchange.startedMs);
+        if (this.#rateLimit !== null) {
+          exchange.rateLimit = this.#rateLimit.count(exchange.principal.actor, exchange.startedMs);
+        }
       }
       return undefined;
     } catch (error) {
-      return this.fail(exchange, error);
+      return this.fail(exchange, this.#countWrongKey(request, error, exchange.startedMs));
     }
+  }
+
+  /** What to answer: the error itself, or that there were too many of its kind. */
+  #countWrongKey(request: Request, error: unknown, nowMs: number): unknown {
+    const isWrongKey =
+      error instanceof Problem && error.code === "unauthenticated" && request.headers.has("x-api-key");
+    if (this.#wrongKeys === null || !isWrongKey) return error;
+    try {
+      this.#wrongKeys.count(this.#addressOf(request), nowMs);
+      return error;
+    } catch (refused) {
+      return refused;
+    }
+  }
+
+  #addressOf(request: Request): string {
+    const { trustedProxies, peerOf } = this.#deps;
+    return clientAddress(trustedProxies, peerOf?.(request) ?? null, request.headers);
   }
 
   #isStillAllowed({ method, headers }: Request, principal: Principal): boolean {
@@ -133,6 +172,24 @@ export class Pipeline {
     }
   }
 
+  /** Answers a form of the dashboard with what the route streams; see `download.ts`. */
+  async download(route: Route, routed: Routed): Promise<Response> {
+    const { exchange } = routed;
+    exchange.route = DOWNLOAD_PATH;
+    let request: Request;
+    try {
+      const headers = downloadHeaders(routed.request, routed.params?.workspace_id ?? "");
+      exchange.principal = authenticateDownload(headers, this.#deps.accounts?.sessions);
+      if (this.#rateLimit !== null) {
+        exchange.rateLimit = this.#rateLimit.count(exchange.principal.actor, exchange.startedMs);
+      }
+      request = await requestOfForm(routed.request, headers);
+    } catch (error) {
+      return this.fail(exchange, error);
+    }
+    return this.operate(route, { ...routed, request, params: undefined });
+  }
+
   /** Answers a request for something that is no operation: a page, a probe, a method not allowed. */
   async serve(
     path: string,
@@ -157,6 +214,10 @@ export class Pipeline {
 
   #internal(error: unknown, requestId: string): Problem {
     this.#deps.onInternalError(error, requestId);
+    if (error instanceof Error && isStorageFailure(error)) {
+      const headers = { "retry-after": `${RETRY_AFTER_SECONDS}` };
+      return new Problem("unavailable", STORAGE_FAILED, { headers });
+    }
     return new Problem(
       "internal",
       "Something went wrong inside. Tell the operator the request_id; the daemon's log says more.",
@@ -164,8 +225,10 @@ export class Pipeline {
   }
 
   #done(exchange: Exchange, response: Response): Response {
-    const { logs, log, monotonicMs } = this.#deps;
-    if (logs === undefined || logs(response.status)) log(exchange.logEntry(response.status, monotonicMs()));
+    const { logs, log, meter, monotonicMs } = this.#deps;
+    const { status } = response;
+    if (meter !== undefined) meter.count(exchange, status, monotonicMs() - exchange.startedMs);
+    if (logs === undefined || logs(status)) log(exchange.logEntry(status, monotonicMs()));
     return response;
   }
 }

@@ -35,6 +35,7 @@ export const PROBLEMS = {
   session_not_found: [404, "Session not found"],
   link_not_found: [404, "The link is not valid"],
   method_not_allowed: [405, "Method not allowed"],
+  request_timeout: [408, "The body came too slowly"],
   restore_blocked: [409, "Restore blocked by a policy"],
   email_taken: [409, "The mail address has an account"],
   already_member: [409, "Already a member"],
@@ -48,6 +49,7 @@ export const PROBLEMS = {
   rate_limited: [429, "Too many requests"],
   internal: [500, "Internal error"],
   unavailable: [503, "Not available right now"],
+  quota_exceeded: [507, "The workspace is full"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 /** A stable error code. */

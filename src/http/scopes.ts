@@ -35,6 +35,7 @@ const AUDITOR: readonly OperationName[] = [
   "audit.seal",
   "audit.key",
   "audit.consistency",
+  "audit.anchors",
   "audit.verify",
   "audit.export",
   "audit.stream",

@@ -3,7 +3,7 @@
  * Which of the two it is shows in its first line.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
-import { EventFormatError } from "./event.ts";
+import { addShownText } from "./export-event.ts";
 import {
   asHeader,
   asTrailer,
@@ -13,10 +13,13 @@ import {
   MAX_RECORD_CHARS,
 } from "./export-format.ts";
 import { checkExportSeal } from "./export-seal.ts";
-import { JsonScanError, JsonScanner } from "./json-scan.ts";
-import { hasRepeatedMember, parseJson, parseStrictJson, StrictJsonError } from "./json-strict.ts";
-import { type ExportedEvent, renderEvent, storedFromPresented } from "./present.ts";
+import { asObject, decode, isJson, isNdjsonHeader, joined, unreadable } from "./export-text.ts";
+import { Bytes } from "./fast/bytes.ts";
+import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
+import { JsonScanner } from "./json-scan.ts";
+import { parseJson, parseStrictJson } from "./json-strict.ts";
 import type { Seal } from "./seal.ts";
+import type { Segment } from "./segment.ts";
 import { LogVerifier, type VerificationReport } from "./verify.ts";
 
 /** What the verification of an export found. */
@@ -28,15 +31,19 @@ export interface ExportReport extends VerificationReport {
 }
 
 /** How much is looked at to find the first line. */
-const MAX_HEADER_CHARS = 1024 * 1024;
+const MAX_HEADER_BYTES = 1024 * 1024;
+/** In json, the longest unfinished line that is kept to be tried as an event. */
+const MAX_LINE_KEPT = 1024 * 1024;
+const CUT_OFF = "the given seal cannot be compared with an export that is not whole";
+const NEW_LINE = 0x0a;
+const COMMA = 0x2c;
 
 /** Feed with {@link push} as the file is read, then {@link finish} once. Neither throws for bad input. */
 export class ExportVerifier {
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   readonly #lines = new LineReader(this);
   readonly #document = new DocumentReader(this);
   #reader: LineReader | DocumentReader | null = null;
-  #pending = "";
+  #pending: Uint8Array = new Uint8Array();
   #verifier: LogVerifier | null = null;
   #undetermined: string | null = null;
   readonly #trusted: Uint8Array | null;
@@ -70,19 +77,21 @@ export class ExportVerifier {
 
   /** Takes the next bytes of the file. */
   push(bytes: Uint8Array): void {
-    this.#guard(() => this.#take(this.#decoder.decode(bytes, { stream: true }), false));
+    this.#guard(() => this.#take(bytes, false));
   }
 
   /** Says what was found, after the last bytes. */
   finish(): ExportReport {
     this.#guard(() => {
-      this.#take(this.#decoder.decode(), true);
+      this.#take(new Uint8Array(), true);
       this.#reader?.end();
     });
     const { header, trailer } = this;
     const verifier = this.#verifier ?? this.#newVerifier();
-    if (header !== null) checkExportSeal(verifier, header);
     const complete = this.#undetermined === null;
+    if (header !== null && complete) checkExportSeal(verifier, header);
+    // Of an export that is cut off, its seal and other people's say nothing: the events that they are of may follow.
+    else for (const _ of verifier.seals?.takeAnchors() ?? []) verifier.seals?.cannotTell(CUT_OFF);
     const report = verifier.finish({
       ...(header && { workspaceId: header.workspace_id, agentId: header.agent_id }),
       ...(header && header.agent_id !== null && { startsAfter: header.starts_after }),
@@ -96,22 +105,27 @@ export class ExportVerifier {
   /** Takes an event as text. `line`: it came as a line of ndjson, with its `type`. */
   event(text: string, value: JsonObject, line: boolean): void {
     this.#verifier ??= this.#newVerifier();
-    let stored: ExportedEvent;
-    try {
-      stored = storedFromPresented(value);
-    } catch (error) {
-      if (!(error instanceof EventFormatError)) throw error;
-      this.#verifier.addMalformed(error.message, typeof value.seq === "number" ? value.seq : undefined);
-      return;
-    }
-    // Text as this format's own writer writes it has no member twice; other text is looked through.
-    const own = renderEvent(stored, stored.hash);
-    const same = line ? text === `{"type":"event",${own.slice(1)}` : text === own;
-    if (!same && hasRepeatedMember(text, line ? { type: "event", ...value } : value)) {
-      this.#verifier.addMalformed("a member is there twice", value.seq as number);
-      return;
-    }
-    this.#verifier.add([stored]);
+    addShownText(this.#verifier, text, value, line);
+  }
+
+  /** Goes on behind a part of the export that was verified by itself (export-part.ts). */
+  append(segment: Segment): void {
+    this.#verifier?.append(segment);
+    this.#document.skipPart();
+  }
+
+  /** Whether the verifier stands where a part may follow: behind an event, and before the next. */
+  get mayAppend(): boolean {
+    return (
+      this.#undetermined === null &&
+      this.#verifier !== null &&
+      (this.form === "ndjson" ? this.trailer === null : this.#document.atElement)
+    );
+  }
+
+  /** Takes an event as bytes, if nothing is to be said of it; otherwise it is to come as text. */
+  eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean {
+    return this.#verifier?.addShown(text, start, end, lead) ?? false;
   }
 
   #newVerifier(): LogVerifier {
@@ -121,17 +135,19 @@ export class ExportVerifier {
     return verifier;
   }
 
-  #take(text: string, last: boolean): void {
+  #take(bytes: Uint8Array, last: boolean): void {
     if (this.#reader === null) {
-      this.#pending += text;
-      const end = this.#pending.indexOf("\n");
-      if (end < 0 && !last && this.#pending.length < MAX_HEADER_CHARS) return;
-      const firstLine = end < 0 ? this.#pending : this.#pending.slice(0, end);
+      bytes = joined(this.#pending, bytes);
+      const end = bytes.indexOf(NEW_LINE);
+      if (end < 0 && !last && bytes.length < MAX_HEADER_BYTES) {
+        this.#pending = bytes;
+        return;
+      }
+      const firstLine = decode(end < 0 ? bytes : bytes.subarray(0, end));
       this.#reader = isNdjsonHeader(firstLine) ? this.#lines : this.#document;
-      text = this.#pending;
-      this.#pending = "";
+      this.#pending = new Uint8Array();
     }
-    this.#reader.push(text);
+    this.#reader.push(bytes);
   }
 
   /** Runs a step unless the export is already given up; what makes it unreadable is remembered. */
@@ -145,62 +161,29 @@ export class ExportVerifier {
   }
 }
 
-function unreadable(error: unknown): string {
-  if (error instanceof ExportFormatError) return error.message;
-  if (error instanceof JsonScanError || error instanceof StrictJsonError) {
-    return `this is not a json or ndjson export: ${error.message}`;
-  }
-  if (error instanceof TypeError && "code" in error && error.code === "ERR_ENCODING_INVALID_ENCODED_DATA") {
-    return "this is not a json or ndjson export: it is not UTF-8 text";
-  }
-  throw error;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isNdjsonHeader(line: string): boolean {
-  try {
-    const value = JSON.parse(line) as JsonValue;
-    return (
-      value !== null && typeof value === "object" && !Array.isArray(value) && Object.hasOwn(value, "type")
-    );
-  } catch {
-    return false;
-  }
-}
-
-function asObject(value: JsonValue, what: string): JsonObject {
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) return value;
-  throw new ExportFormatError(`${what} is not a JSON object`);
-}
-
 /** ndjson: a header, events, a trailer, one to a line. */
 class LineReader {
-  #rest = "";
+  #rest: Uint8Array = new Uint8Array();
 
   constructor(private readonly target: ExportVerifier) {}
 
-  push(text: string): void {
-    const whole = this.#rest + text;
+  push(bytes: Uint8Array): void {
+    const text = new Bytes(joined(this.#rest, bytes));
+    const { u8 } = text;
     let from = 0;
-    for (let end = whole.indexOf("\n"); end >= 0; end = whole.indexOf("\n", from)) {
-      this.#line(whole.slice(from, whole[end - 1] === "\r" ? end - 1 : end));
+    for (let end = u8.indexOf(NEW_LINE); end >= 0; end = u8.indexOf(NEW_LINE, from)) {
+      const quick = this.target.trailer === null && this.target.eventBytes(text, from, end, LINE_LEAD);
+      if (!quick) this.#line(decode(u8.subarray(from, end)).replace(/\r$/, ""));
       from = end + 1;
     }
-    this.#rest = whole.slice(from);
+    this.#rest = u8.slice(from);
     if (this.#rest.length > MAX_RECORD_CHARS) throw new ExportFormatError("a line of the export is too long");
   }
 
   end(): void {
     // A last line without its end is taken if it is whole, which only a trailer can be.
-    if (this.#rest !== "" && isJson(this.#rest)) this.#line(this.#rest);
+    const rest = decode(this.#rest);
+    if (rest !== "" && isJson(rest)) this.#line(rest);
     if (this.target.trailer === null) {
       throw new ExportFormatError("the export is incomplete: its trailer is missing. Export it again");
     }
@@ -223,8 +206,14 @@ class LineReader {
   }
 }
 
-/** json: one object; its `events` are taken one by one. */
+/**
+ * json: one object; its `events` are taken one by one. This format's own writer begins a line with each, so
+ * that whole lines can be tried as bytes; the rest goes through the scanner.
+ */
 class DocumentReader {
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  #rest: Uint8Array = new Uint8Array();
+  #atLineStart = true;
   readonly #scanner: JsonScanner;
   readonly #members = new Map<string, JsonValue>();
   #hasEvents = false;
@@ -235,11 +224,45 @@ class DocumentReader {
     this.#scanner = new JsonScanner({ element, member }, "events", MAX_RECORD_CHARS);
   }
 
-  push(text: string): void {
-    this.#scanner.push(text);
+  push(bytes: Uint8Array): void {
+    const text = new Bytes(joined(this.#rest, bytes));
+    const { u8 } = text;
+    this.#rest = new Uint8Array();
+    for (let at = 0; at < u8.length; ) {
+      const end = u8.indexOf(NEW_LINE, at);
+      const mayBeEvent = this.#atLineStart && this.#hasEvents && this.#scanner.atElement;
+      if (end < 0) {
+        this.#atLineStart = mayBeEvent && u8.length - at < MAX_LINE_KEPT;
+        if (this.#atLineStart) this.#rest = u8.slice(at);
+        else this.#scan(u8, at, u8.length);
+        return;
+      }
+      const more = u8[end - 1] === COMMA;
+      const quick = mayBeEvent && this.target.eventBytes(text, at, more ? end - 1 : end, ELEMENT_LEAD);
+      if (quick) this.#scanner.skipElement(more);
+      else this.#scan(u8, at, end + 1);
+      this.#atLineStart = true;
+      at = end + 1;
+    }
+  }
+
+  /** Whether an event is what comes next. */
+  get atElement(): boolean {
+    return this.#hasEvents && this.#atLineStart && this.#rest.length === 0 && this.#scanner.atElement;
+  }
+
+  /** In place of events that were read otherwise, each with the comma behind it. */
+  skipPart(): void {
+    if (this.#hasEvents) this.#scanner.skipElement(true);
+  }
+
+  #scan(u8: Uint8Array, from: number, to: number): void {
+    if (to > from) this.#scanner.push(this.#decoder.decode(u8.subarray(from, to), { stream: true }));
   }
 
   end(): void {
+    this.#scan(this.#rest, 0, this.#rest.length);
+    this.#scanner.push(this.#decoder.decode());
     if (!this.#scanner.complete) {
       throw new ExportFormatError("the export is incomplete: its end is missing. Export it again");
     }

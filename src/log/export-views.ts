@@ -33,6 +33,7 @@ const ACTIVITIES: Readonly<Record<string, keyof typeof OCSF_ACTIVITY>> = {
   "data.erase": "delete",
   "audit.prune": "delete",
   "seal.rotate_key": "other",
+  "log.restore": "other",
 };
 
 /** An event as a CloudEvent; `data` is the event as the API shows it. */

@@ -64,6 +64,16 @@ export class JsonScanner {
     if (this.#text.length - this.#at > this.#maxChars) throw new JsonScanError("a part of it is too long");
   }
 
+  /** Whether nothing is pending and an element of the list is what may come next. */
+  get atElement(): boolean {
+    return this.#at === this.#text.length && (this.#state === "first-element" || this.#state === "element");
+  }
+
+  /** In place of an element that was read otherwise, where {@link atElement}; `more`: with its comma. */
+  skipElement(more: boolean): void {
+    this.#state = more ? "element" : "after-element";
+  }
+
   /** Whether the object is closed. */
   get complete(): boolean {
     return this.#state === "end";

@@ -2,6 +2,7 @@
 import type { AgentReport, ChainEnd, EventReference } from "./chains.ts";
 import { ZERO_HASH } from "./hash.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
+import type { DeclaredRestore } from "./restores.ts";
 import type { SealReport } from "./seal-audit.ts";
 
 /** What a verification found. */
@@ -19,6 +20,8 @@ export interface VerificationReport {
   agents: AgentReport[];
   /** What the seals establish; null when they were not asked for. */
   seals: SealReport | null;
+  /** Where the log was put back from a backup, as it says itself; each begins an epoch. */
+  restores: readonly DeclaredRestore[];
   /** Events whose details are erased. */
   erasedDetails: number;
   /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */

@@ -47,6 +47,8 @@ export class SealAudit {
   readonly #keys = new Map<string, Uint8Array>();
   readonly #offered: Uint8Array[] = [];
   readonly #trusted = new Set<string>();
+  /** Positions of declared restores. */
+  readonly #restores: number[] = [];
   #newestSize = 0;
   #sealedThrough: number | null = null;
   /** Whether a trusted key made any seal here; an export without events has a seal that covers none of it. */
@@ -99,6 +101,11 @@ export class SealAudit {
     if (seq === 0 && this.#options.trusted === null) this.#trusted.add(fingerprint);
   }
 
+  /** Takes note that event `seq` declares a restore from a backup. */
+  noteRestore(seq: number): void {
+    this.#restores.push(seq);
+  }
+
   /** Compares every seal that waits for a tree of this size. */
   reached(tree: { size: number; root: Uint8Array }, workspaceId: string): void {
     while (this.#own[0]?.size === tree.size)
@@ -147,9 +154,8 @@ export class SealAudit {
 
   /** Says what the seals establish. Those that still wait cover more than the log holds. */
   finish(): SealReport {
-    for (const seal of [...this.#own, ...this.#anchors]) {
-      this.#problem("seal_beyond_log", seal, `a seal covers ${seal.size} events, more than the log holds`);
-    }
+    for (const seal of this.#own) this.#beyond(seal);
+    for (const seal of this.#anchors) if (!this.#rolledBack(seal)) this.#beyond(seal);
     const { trusted } = this.#options;
     if (trusted !== null && this.#checked === 0)
       this.#undetermined.push("there is no seal that the given key could have signed");
@@ -215,15 +221,32 @@ export class SealAudit {
       this.#undetermined.push("the given seal is of another workspace");
     } else if (trusted !== null && checkSeal(seal, trusted) === "bad") {
       this.#undetermined.push("the given seal is damaged: its signature is not right");
-    } else if (!sameHash(seal.root, root)) {
+    } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
       this.#problem(
         "anchor_mismatch",
         seal,
         `the first ${seal.size} events are not the ones of the given seal`,
       );
-    } else if (seal.size > 0) {
+    } else if (sameHash(seal.root, root) && seal.size > 0) {
       this.anchored(seal.size - 1);
     }
+  }
+
+  #beyond(seal: Seal): void {
+    this.#problem("seal_beyond_log", seal, `a seal covers ${seal.size} events, more than the log holds`);
+  }
+
+  /**
+   * Reports a kept seal that the log does not continue, when it reaches over a declared restore: that would
+   * explain it. True when so. Which restore it was the seal does not tell: the first that it can have been.
+   */
+  #rolledBack(seal: Seal): boolean {
+    const from = this.#restores.find((seq) => seq < seal.size && seq > (this.#anchoredThrough ?? -1));
+    if (from === undefined) return false;
+    const lost = from === seal.size - 1 ? `event ${from}` : `events ${from} to ${seal.size - 1}`;
+    const message = `the given seal covers ${seal.size} events. This log was put back from a backup at event ${from} and went on otherwise: ${lost} under that seal ${from === seal.size - 1 ? "is" : "are"} not in it`;
+    this.#problem("rolled_back", seal, message);
+    return true;
   }
 
   #problem(code: ProblemCode, seal: Seal, message: string): void {

@@ -5,6 +5,7 @@
 import type { ChainEnd, ChainState } from "./chains.ts";
 import { CompactRange } from "./merkle.ts";
 import type { FirstInvalid, Problem } from "./problems.ts";
+import type { DeclaredRestore } from "./restores.ts";
 
 /** A run of leaves in a form that crosses threads. */
 export interface PlainRange {
@@ -31,6 +32,8 @@ export interface Segment {
   marks: PlainRange[];
   /** Fingerprints of sealing keys that events name. */
   keys: { fingerprint: string; seq: number }[];
+  /** Restores that events declare. */
+  restores: DeclaredRestore[];
 }
 
 /** A run of leaves as plain data. */

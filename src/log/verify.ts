@@ -3,6 +3,9 @@
  * fed events in seq order, batch by batch, and at the end says what holds. What is stored beside
  * the log is checked by who reads it, with the help of `onEvent`, and reported here. Memory does not
  * grow with the log, except for one head per agent.
+ *
+ * There are two ways through it. The quick one (fast/) takes events of which nothing is to be said, on
+ * their bytes; the thorough one takes the rest, and finds the words for what is wrong.
  */
 import type { JsonObject } from "../json.ts";
 import {
@@ -16,10 +19,17 @@ import {
 } from "./chains.ts";
 import { detailsProblem, isErased } from "./details.ts";
 import { type AuditEventBody, EventFormatError, genesisProblem, parseEvent } from "./event.ts";
+import type { Bytes } from "./fast/bytes.ts";
+import { type Accepted, KnownChains, type Place } from "./fast/known-chains.ts";
+import { takeShown } from "./fast/shown-event.ts";
+import { takeStored } from "./fast/stored-event.ts";
+import type { StoredPage } from "./fast/stored-page.ts";
 import { eventHash } from "./hash.ts";
-import { CompactRange, EMPTY_ROOT } from "./merkle.ts";
+import { LeafRun, type OnTile } from "./leaf-run.ts";
+import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "./merkle.ts";
 import { type ProblemCode, ProblemList } from "./problems.ts";
 import { type Expectations, unmet, type VerificationReport } from "./report.ts";
+import { type DeclaredRestore, declaredRestore, restoreProblem } from "./restores.ts";
 import type { StoredEvent } from "./rows.ts";
 import type { Seal } from "./seal.ts";
 import { ROTATE_SEAL_KEY, SealAudit, type SealAuditOptions } from "./seal-audit.ts";
@@ -42,6 +52,10 @@ export interface VerifierOptions {
   marks?: readonly number[];
   /** Told of every well-formed event, with its details where they are there and genuine. */
   onEvent?: (event: AuditEventBody, details: string | null) => void;
+  /** Told instead of `onEvent` of events that went the quick way, with the text that they stand in. */
+  onAccepted?: (accepted: Accepted, text: Bytes) => void;
+  /** Told of every full tile of the tree. */
+  onTile?: OnTile;
 }
 
 /** Problems that break links or numbers; all others leave the chain intact. */
@@ -66,10 +80,14 @@ export class LogVerifier {
   readonly #chains = new Map<string | null, ChainState>();
   readonly #seals: SealAudit | null;
   readonly #keys: Segment["keys"] = [];
+  readonly #restores: DeclaredRestore[] = [];
   readonly #marks: PlainRange[] = [];
   readonly #startSeq: number;
   /** The tree over the events, when it is asked for; it begins where they begin. */
-  #tree: CompactRange | null = null;
+  #tree: LeafRun | null = null;
+  readonly #known = new KnownChains();
+  readonly #place: Place;
+  readonly #noLeaf = new Uint8Array(HASH_BYTES);
   #workspaceId: string | null = null;
   #nextSeq: number | null;
   #events = 0;
@@ -77,6 +95,8 @@ export class LogVerifier {
   #intact = true;
   #first: ChainEnd | null = null;
   #last: ChainEnd | null = null;
+  /** The one before the last. */
+  #before: ChainEnd | null = null;
 
   constructor(options: VerifierOptions) {
     const { start, seals } = options;
@@ -84,7 +104,8 @@ export class LogVerifier {
     this.#seals = seals ? new SealAudit(seals, (problem) => this.#problems.add(problem)) : null;
     this.#startSeq = typeof start === "object" ? start.seq : 0;
     this.#nextSeq = start === "anywhere" ? null : this.#startSeq;
-    if (this.#nextSeq !== null && seals !== undefined) this.#tree = new CompactRange(this.#nextSeq);
+    this.#place = { seq: 0, gaps: options.scope === "agent" };
+    if (this.#nextSeq !== null && seals !== undefined) this.#tree = this.#newTree(this.#nextSeq);
   }
 
   /** How many events were fed; for progress. */
@@ -100,10 +121,41 @@ export class LogVerifier {
       if (event !== null) {
         const details = this.#detailsOf(stored, event);
         this.#noteKeys(event, details);
+        this.#noteRestore(event, details);
         this.#options.onEvent?.(event, details);
       }
       this.#checkSeals();
     }
+  }
+
+  /**
+   * Checks stored events from number `from` of a page on, as long as nothing is to be said of them. Answers
+   * the number of the first one that was not taken, which is to go to {@link add}; their count when all were.
+   */
+  addStored(page: StoredPage, from: number): number {
+    let index = from;
+    for (; index < page.count && this.#isReady(); index++) {
+      // The row's own number must be the event's.
+      const seq = page.seq(index);
+      if (seq !== this.#place.seq && (this.#options.scope === "workspace" || seq < this.#place.seq)) break;
+      const leaf = this.#tree?.slot ?? this.#noLeaf;
+      if (!takeStored(this.#known, page.bytes, page.start(index), page.end(index), seq, leaf)) break;
+      this.#accepted(page.bytes);
+    }
+    this.#known.keepTexts();
+    return index;
+  }
+
+  /**
+   * Checks the event of an export that stands from `start` to `end`, beginning with `lead`, if nothing is to
+   * be said of it. False when it is to go to {@link add}.
+   */
+  addShown(text: Bytes, start: number, end: number, lead: Bytes): boolean {
+    if (!this.#isReady()) return false;
+    const leaf = this.#tree?.slot ?? this.#noLeaf;
+    if (!takeShown(this.#known, text, { start, end }, lead, this.#place, leaf)) return false;
+    this.#accepted(text);
+    return true;
   }
 
   /**
@@ -113,6 +165,8 @@ export class LogVerifier {
    * @throws RangeError when a mark is missing
    */
   append(segment: Segment): void {
+    this.#known.settleAll();
+    this.#last = this.last;
     this.#events += segment.events;
     this.#erased += segment.erased;
     this.#intact &&= segment.intact;
@@ -124,25 +178,28 @@ export class LogVerifier {
 
   /** What was found so far, for another verifier's {@link append}. */
   segment(): Segment {
+    this.#known.settleAll();
     return {
       start: this.#startSeq,
       nextSeq: this.#nextSeq ?? this.#startSeq,
       workspaceId: this.#workspaceId,
       first: this.#first,
-      last: this.#last,
+      last: this.last,
       events: this.#events,
       erased: this.#erased,
       intact: this.#intact,
       chains: [...this.#chains.values()],
       problems: this.#problems.toPlain(),
-      tree: this.#tree && plainRange(this.#tree),
+      tree: this.#tree && plainRange(this.#tree.range),
       marks: this.#marks,
       keys: this.#keys,
+      restores: this.#restores,
     };
   }
 
   /** What is known of the chains so far, by agent. */
   get chains(): ReadonlyMap<string | null, Readonly<ChainState>> {
+    this.#known.settleAll();
     return this.#chains;
   }
 
@@ -175,12 +232,12 @@ export class LogVerifier {
 
   /** The run of leaves that was fed; null unless seals were asked for and something was fed. */
   get tree(): CompactRange | null {
-    return this.#tree;
+    return this.#tree?.range ?? null;
   }
 
   /** The last event that was fed, and its hash. */
   get last(): Readonly<ChainEnd> | null {
-    return this.#last;
+    return this.#known.last?.last ?? this.#last;
   }
 
   /** What is known of the seals; null unless they were asked for. */
@@ -196,9 +253,11 @@ export class LogVerifier {
 
   /** Says what was found. Nothing can be fed afterwards. */
   finish(expected: Expectations = {}): VerificationReport {
+    this.#known.settleAll();
+    const { last } = this;
     for (const { code, message } of unmet(expected, {
       first: this.#first,
-      last: this.#last,
+      last,
       events: this.#events,
     })) {
       const { seq = null, id = null } = this.#first?.event ?? {};
@@ -213,14 +272,45 @@ export class LogVerifier {
       chainIntact,
       valid: chainIntact && this.#problems.count === 0,
       chainStart: this.#first && reference(this.#first),
-      chainEnd: this.#last && reference(this.#last),
+      chainEnd: last && reference(last),
       firstInvalid: this.#problems.first,
       agents: [...this.#chains.values()].map(chainReport),
       seals,
+      restores: this.#restores,
       erasedDetails: this.#erased,
       problems: this.#problems.reported,
       problemCount: this.#problems.count,
     };
+  }
+
+  /** Whether an event may go the quick way; `#place` is then what it has to follow. */
+  #isReady(): boolean {
+    if (this.#nextSeq === null) return false;
+    if (this.#tree === null && this.#growsTree) return false;
+    this.#place.seq = this.#nextSeq;
+    return true;
+  }
+
+  get #growsTree(): boolean {
+    return this.#seals !== null && this.#options.scope === "workspace";
+  }
+
+  /** Counts an event that went the quick way. */
+  #accepted(text: Bytes): void {
+    const { accepted } = this.#known;
+    this.#events += 1;
+    this.#nextSeq = accepted.seq + 1;
+    if (accepted.erased) this.#erased += 1;
+    this.#options.onAccepted?.(accepted, text);
+    const [tree, seals] = [this.#tree, this.#seals];
+    if (tree === null || seals === null || this.#options.scope === "agent") return;
+    tree.grow();
+    const next = Math.min(seals.nextSize, this.#options.marks?.[this.#marks.length] ?? seals.nextSize);
+    if (next <= tree.end) this.#checkSeals();
+  }
+
+  #newTree(start: number): LeafRun {
+    return new LeafRun(start, this.#options.onTile);
   }
 
   #checkEvent(stored: StoredEvent): AuditEventBody | null {
@@ -251,10 +341,10 @@ export class LogVerifier {
 
   /** Adds a leaf to the tree, which of an agent's chain alone there is none. */
   #growTree(hash: string, event: AuditEventBody | null): void {
-    if (this.#seals === null || this.#options.scope === "agent") return;
+    if (!this.#growsTree) return;
     if (this.#tree === null) {
       if (event === null) return; // where the run begins is not known yet
-      this.#tree = new CompactRange(event.seq);
+      this.#tree = this.#newTree(event.seq);
     }
     this.#tree.append(Buffer.from(hash, "hex"));
   }
@@ -264,10 +354,10 @@ export class LogVerifier {
     const [seals, tree, workspaceId] = [this.#seals, this.#tree, this.#workspaceId];
     if (seals === null || tree === null) return;
     const mark = this.#options.marks?.[this.#marks.length];
-    if (mark === tree.end) this.#marks.push(plainRange(tree));
+    if (mark === tree.end) this.#marks.push(plainRange(tree.range));
     if (workspaceId === null || tree.start !== 0) return;
     if (seals.nextSize === 0) seals.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
-    if (seals.nextSize === tree.end) seals.reached({ size: tree.end, root: tree.root() }, workspaceId);
+    if (seals.nextSize === tree.end) seals.reached({ size: tree.end, root: tree.range.root() }, workspaceId);
   }
 
   /** Remembers which sealing keys the log names. */
@@ -281,6 +371,22 @@ export class LogVerifier {
   #nameKey(key: Segment["keys"][number]): void {
     this.#keys.push(key);
     this.#seals?.nameKey(key.fingerprint, key.seq);
+  }
+
+  /** Remembers where the log was put back from a backup. */
+  #noteRestore(event: AuditEventBody, details: string | null): void {
+    const restore = declaredRestore(event, details);
+    if (restore === null) return;
+    this.#takeRestore(restore);
+    if (this.#options.scope === "agent" || this.#before?.event.seq !== event.seq - 1) return;
+    const { hash } = this.#before;
+    const found = restoreProblem(restore, { seq: event.seq - 1, hash });
+    if (found !== null) this.#problem("restore_invalid", event, found);
+  }
+
+  #takeRestore(restore: DeclaredRestore): void {
+    this.#restores.push(restore);
+    this.#seals?.noteRestore(restore.seq);
   }
 
   /** The workspace's numbers, and that every event is of one workspace. */
@@ -307,16 +413,20 @@ export class LogVerifier {
   #checkChain(event: AuditEventBody, hash: string): void {
     const here = { event, hash };
     this.#first ??= here;
+    this.#before = this.last;
     this.#last = here;
-    const chain = this.#chains.get(event.agent_id);
+    this.#known.settle(event.agent_id);
+    let chain = this.#chains.get(event.agent_id);
     if (chain === undefined) {
-      this.#begin(newChain(here));
-      return;
+      chain = newChain(here);
+      this.#begin(chain);
+    } else {
+      const found = linkProblem(chain.last, event);
+      chain.last = here;
+      chain.events += 1;
+      if (found !== null) this.#problem(found.code, event, found.message);
     }
-    const found = linkProblem(chain.last, event);
-    chain.last = here;
-    chain.events += 1;
-    if (found !== null) this.#problem(found.code, event, found.message);
+    this.#known.learn(chain, event, hash, event.workspace_id === this.#workspaceId);
   }
 
   #begin(chain: ChainState): void {
@@ -354,25 +464,30 @@ export class LogVerifier {
     chain.events += next.events;
     chain.intact &&= next.intact;
     chain.firstInvalid ??= next.firstInvalid;
+    this.#known.learn(chain, chain.last.event, chain.last.hash, false);
     if (found !== null) this.#problem(found.code, event, found.message);
   }
 
-  #appendTree({ tree: next, marks, keys, nextSeq }: Segment): void {
+  #appendTree({ tree: next, marks, keys, restores, nextSeq }: Segment): void {
     for (const key of keys) this.#nameKey(key);
+    for (const restore of restores) this.#takeRestore(restore);
     const [seals, tree, workspaceId] = [this.#seals, this.#tree, this.#workspaceId];
-    if (seals === null || tree === null || workspaceId === null) return;
+    if (seals === null || tree === null) return;
     if (next === null || next.start !== tree.end || next.end !== nextSeq) {
       // Events are missing or repeated, which is reported; no later seal can be compared with this.
       this.#tree = null;
       seals.abandon();
       return;
     }
-    if (seals.nextSize === 0) seals.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
-    while (seals.nextSize <= next.end) {
+    // As in growing: a window of the log, which does not begin at 0, has no root to compare, and whose seals
+    // they are is known only with the first event that is one.
+    const compares = tree.start === 0 && workspaceId !== null;
+    if (compares && seals.nextSize === 0) seals.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
+    while (compares && seals.nextSize <= next.end) {
       const size = seals.nextSize;
       const part = size === next.end ? next : marks.find(({ end }) => end === size);
       if (part === undefined) throw new RangeError("a segment lacks the mark of a seal");
-      seals.reached({ size, root: grown(tree, part).root() }, workspaceId);
+      seals.reached({ size, root: grown(tree.range, part).root() }, workspaceId);
     }
     tree.appendRange(CompactRange.of(next.start, next.end, next.roots));
   }

@@ -40,7 +40,7 @@ export function decide(policies: Policies, write: Write): Decision {
   if (!policies.blockPii && !policies.blockSecrets) return { allowed: true };
   const wanted = { pii: policies.blockPii, secrets: policies.blockSecrets };
 
-  const matched: { field: Field; hits: Hit[] }[] = [];
+  const matched: { field: Field; hits: readonly Hit[] }[] = [];
   for (const field of fieldsOf(write.key, write.value, write.metadata)) {
     const hits = screen(field.text, field.context, wanted);
     if (hits.length > 0) matched.push({ field, hits });
@@ -58,6 +58,18 @@ export function decide(policies: Policies, write: Write): Decision {
     message: describe(findings),
     findings,
   };
+}
+
+/** Touches what every text does, and what only other alphabets and long tokens do. */
+const SAMPLE: Write = {
+  key: "note/1",
+  value: "Привет. The customer in Köln asked on Monday about invoice 2024-1093, see build 7f3c9ad1e2b4.",
+  metadata: {},
+};
+
+/** Builds the tables of these policies, for which the first write would otherwise wait, 20 to 60 ms. */
+export function prepare(policies: Policies): void {
+  decide(policies, SAMPLE);
 }
 
 function finding(hit: Hit, field: string): Finding {

@@ -10,7 +10,7 @@ import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
 import { secretAnchors } from "./secrets/anchors.ts";
-import { Automaton } from "./text/automaton.ts";
+import { ACCEPTS, Automaton } from "./text/automaton.ts";
 
 /** Findings in one text after which the rest is not looked at: the write is blocked already. */
 export const MOST_HITS = 64;
@@ -71,7 +71,7 @@ const LONG_TOKEN = 12;
  */
 export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[] {
   const { automaton, anchors, first, last } = dictionaryFor(wanted);
-  const { classOf, next, classes, accepting, output, lengths } = automaton;
+  const { classOf, next, classes, output, lengths } = automaton;
   const personal = wanted.pii;
   const hits: Hit[] = [];
   let state = 0;
@@ -90,8 +90,9 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
     } else if (tokenStart >= 0) {
       if (longTokens && at - tokenStart >= LONG_TOKEN) longTokens.push(tokenStart);
       if (personal && tokenStart >= checkedTo) {
+        const plainWord = tokenKinds === LETTER && at - tokenStart > LONGEST_SHORT_WORD;
         spend(tokenKinds === LETTER ? 1 : TOKEN_UNITS);
-        const hit = tokenHit(text, tokenStart, at, tokenKinds);
+        const hit = plainWord ? null : tokenHit(text, tokenStart, at, tokenKinds);
         if (hit) {
           hits.push(hit);
           checkedTo = hit.end;
@@ -100,8 +101,9 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
       }
       tokenStart = -1;
     }
-    state = next[state * classes + (classOf[code] as number)] as number;
-    if (accepting[state] === 0) continue;
+    const transition = next[state * classes + (classOf[code] as number)] as number;
+    state = transition & ~ACCEPTS;
+    if (transition < ACCEPTS) continue;
     for (const id of output[state] as readonly number[]) {
       const end = at + 1;
       const start = end - (lengths[id] as number);
@@ -133,11 +135,14 @@ function overBudget(text: string, wanted: Wanted): Hit {
   return { policy, detector: "budget", start: 0, end: text.length };
 }
 
+/** A run of letters alone can be something only when it is not longer: a part of an address, two letters. */
+const LONGEST_SHORT_WORD = 4;
+
 /** What the run of letters and digits `[start, end)` is, on its own form. */
 function tokenHit(text: string, start: number, end: number, kinds: number): Hit | null {
   const length = end - start;
   const joiner = text[end];
-  if (joiner === ":" && length <= 4) {
+  if (joiner === ":" && length <= LONGEST_SHORT_WORD) {
     const hit = ipv6(text, start);
     if (hit) return hit;
   }

@@ -11,8 +11,35 @@ import { compose, identity, type View } from "./text/view.ts";
 /** How much of the context is read: its end is nearest to the text. */
 const LONGEST_CONTEXT = 96;
 
+/** A text without any of these is read as it stands, and nothing else can be read into it. */
+const OTHERWISE_READ = /[^\x20-\x24\x27-\x5b\x5d-\x7e\t\r\n]/;
+const NO_HITS: readonly Hit[] = [];
+
 /** What the detectors find in `text`; `context` is words from outside it (a key, metadata names). */
-export function screen(text: string, context: string, wanted: Wanted): Hit[] {
+export function screen(text: string, context: string, wanted: Wanted): readonly Hit[] {
+  const whole = context === "" ? text : labelOf(context) + text;
+  if (!OTHERWISE_READ.test(whole)) {
+    // Most texts: nothing is found, and the ways back to its offsets are never needed.
+    beginEffort(whole.length);
+    const longTokens: number[] = [];
+    if (scan(whole, wanted, longTokens).length === 0 && !encodesText(whole, longTokens)) return NO_HITS;
+  }
+  return screenViews(text, context, wanted);
+}
+
+function encodesText(text: string, longTokens: readonly number[]): boolean {
+  let readTo = 0;
+  for (const at of longTokens) {
+    if (at < readTo) continue;
+    const { end, decoded } = decodeRun(text, at);
+    if (decoded !== null) return true;
+    readTo = end;
+  }
+  return false;
+}
+
+/** Every reading of the text. */
+function screenViews(text: string, context: string, wanted: Wanted): Hit[] {
   const named = withContext(text, context);
   beginEffort(named.text.length);
   const plain = plainView(named.text);
@@ -29,9 +56,11 @@ export function screen(text: string, context: string, wanted: Wanted): Hit[] {
 /** The text behind its context, as if somebody had written "context: text". */
 function withContext(text: string, context: string): View {
   if (context === "") return identity(text);
-  const label = `${context.slice(-LONGEST_CONTEXT)}: `;
+  const label = labelOf(context);
   return { text: label + text, start: (at) => at - label.length, end: (at) => at - label.length };
 }
+
+const labelOf = (context: string): string => `${context.slice(-LONGEST_CONTEXT)}: `;
 
 function readAs(view: View, wanted: Wanted, named: View, longTokens?: number[]): Hit[] {
   const hits = scan(view.text, wanted, longTokens);

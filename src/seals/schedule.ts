@@ -5,6 +5,8 @@ export class SealSchedule {
   readonly #onDue: () => void;
   /** In the order in which they fall due. */
   readonly #due = new Map<string, number>();
+  /** Since when each has had unsealed events, the longest first; also while it is being sealed. */
+  readonly #since = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
 
   /** `onDue` is called when a workspace falls due; it is to ask for {@link takeDue}. */
@@ -16,6 +18,7 @@ export class SealSchedule {
   /** This workspace has unsealed events. Said again before it is sealed, it changes nothing. */
   note(workspaceId: string, nowMs: number, afterMs = this.#intervalMs): void {
     if (this.#due.has(workspaceId)) return;
+    if (!this.#since.has(workspaceId)) this.#since.set(workspaceId, nowMs);
     this.#due.set(workspaceId, nowMs + afterMs);
     this.#arm(nowMs);
   }
@@ -27,6 +30,13 @@ export class SealSchedule {
   /** It was sealed. */
   remove(workspaceId: string): void {
     this.#due.delete(workspaceId);
+    this.#since.delete(workspaceId);
+  }
+
+  /** How many workspaces have unsealed events, and since when the first of them; 0 when none has. */
+  get unsealed(): { workspaces: number; sinceMs: number } {
+    const [sinceMs = 0] = this.#since.values();
+    return { workspaces: this.#since.size, sinceMs };
   }
 
   /** The workspaces whose time has come; they are no longer waited for. */

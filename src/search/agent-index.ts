@@ -1,6 +1,6 @@
 import { Bm25 } from "./bm25.ts";
 import type { SearchDocument } from "./document.ts";
-import { documentTokens } from "./document.ts";
+import { DocumentReader, headerRows } from "./document-forms.ts";
 import { EntrySlots } from "./entry-slots.ts";
 import { HeaderVectors } from "./headers.ts";
 import type { SearchModel } from "./model.ts";
@@ -10,14 +10,12 @@ import { Passages } from "./passages.ts";
 import type { QueryTerm } from "./query.ts";
 import { queryTerms, queryTokens } from "./query.ts";
 import { rank } from "./ranking.ts";
+import { RelatedWords } from "./related-words.ts";
 import { SpellingRepair } from "./repair.ts";
 import type { SearchHit, SearchOptions } from "./search-options.ts";
 import { VectorRows } from "./vector-rows.ts";
 import { NONE, Vocabulary } from "./vocabulary.ts";
 import { addRows, embedWindows } from "./windows.ts";
-
-/** Words of a key that say something; its numbers and letters are only for exact matching. */
-const KEY_WORD = /^\p{L}{3,}$/u;
 
 /** Removed passages and rows are cleared away when there are this many and they outnumber the others. */
 const COMPACT_FROM = 2048;
@@ -29,6 +27,7 @@ const COMPACT_FROM = 2048;
 export class AgentIndex {
   readonly #model: SearchModel;
   #vocabulary: Vocabulary;
+  #related: RelatedWords;
   #repair: SpellingRepair;
   #passages: Passages;
   #bm25: Bm25;
@@ -36,6 +35,7 @@ export class AgentIndex {
   #headers: HeaderVectors;
   #modelVectors: ModelVectors | undefined;
   #slots = new EntrySlots();
+  readonly #reader = new DocumentReader();
   /** Passages and vector rows of removed entries. */
   #waste = 0;
   /** Scores by slot, kept between queries. */
@@ -46,6 +46,7 @@ export class AgentIndex {
   constructor(model: SearchModel = loadModel()) {
     this.#model = model;
     this.#vocabulary = new Vocabulary((word) => model.words.vectors.find(word));
+    this.#related = new RelatedWords(this.#vocabulary, model.words);
     this.#repair = new SpellingRepair(this.#vocabulary);
     this.#passages = new Passages(this.#vocabulary);
     this.#bm25 = new Bm25(this.#passages);
@@ -62,6 +63,7 @@ export class AgentIndex {
   get memoryBytes(): number {
     const parts = [
       this.#vocabulary,
+      this.#related,
       this.#repair,
       this.#passages,
       this.#bm25,
@@ -85,16 +87,13 @@ export class AgentIndex {
     this.remove(id);
     const slot = this.#slots.count;
     const { vectors } = this.#model.words;
-    const tokens = documentTokens(document);
     const vocabulary = this.#vocabulary;
-    const value = vocabulary.internAll(tokens.value);
-    const metadata = vocabulary.internAll(tokens.metadata);
-    const passages = this.#passages.add(slot, { key: vocabulary.internAll(tokens.key), value, metadata });
+    const forms = this.#reader.read(document, vocabulary);
+    const passages = this.#passages.add(slot, forms);
     const first = this.#vectors.count;
-    embedWindows(vocabulary.rowsOf(value), vectors, (vector) => this.#vectors.add(vector, slot));
+    embedWindows(vocabulary.rowsOf(forms.value), vectors, (vector) => this.#vectors.add(vector, slot));
     const rows = { first, count: this.#vectors.count - first };
-    const keyWords = vocabulary.internAll(tokens.key.filter((token) => KEY_WORD.test(token)));
-    const header = this.#headers.intern([...vocabulary.rowsOf(keyWords), ...vocabulary.rowsOf(metadata)]);
+    const header = this.#headers.intern(headerRows(forms, vocabulary));
     this.#slots.add({ id, key: document.key, passages, rows, header });
   }
 
@@ -152,6 +151,7 @@ export class AgentIndex {
     const terms = queryTerms(tokens, {
       vocabulary: this.#vocabulary,
       words: this.#model.words,
+      related: this.#related,
       repair: this.#repair,
       passages: options.corpus?.entries ?? this.#passages.liveCount,
       ...(options.corpus === undefined ? {} : { frequencyOf: options.corpus.frequencyOf }),
@@ -249,6 +249,7 @@ export class AgentIndex {
     }
     this.close();
     this.#vocabulary = rest.#vocabulary;
+    this.#related = rest.#related;
     this.#repair = rest.#repair;
     this.#passages = rest.#passages;
     this.#bm25 = rest.#bm25;

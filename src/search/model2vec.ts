@@ -5,6 +5,7 @@ import type { Embedder } from "./embedder.ts";
 import { EmbeddingError } from "./embedder.ts";
 import type { Tensor } from "./safetensors.ts";
 import { readSafetensors } from "./safetensors.ts";
+import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
 /** Tokens of a text that count, as in Model2Vec itself. */
 const MAX_TOKENS = 512;
@@ -35,6 +36,10 @@ export class Model2VecEmbedder implements Embedder {
     if (embeddings?.shape.length !== 2) throw new Error("model.safetensors has no table named embeddings");
     this.model = model;
     this.dimensions = embeddings.shape[1] as number;
+    if (this.dimensions < 1 || this.dimensions > MAX_DIMENSIONS) {
+      throw new Error(`its vectors must have 1 to ${MAX_DIMENSIONS} dimensions, not ${this.dimensions}`);
+    }
+    if (!embeddings.data.every(Number.isFinite)) throw new Error("model.safetensors holds what is no number");
     this.#embeddings = embeddings.data;
     this.#rowOf = tensors.get("mapping")?.data;
     this.#weights = tensors.get("weights")?.data;
@@ -46,9 +51,8 @@ export class Model2VecEmbedder implements Embedder {
   static async load(directory: string): Promise<Model2VecEmbedder> {
     try {
       const tensors = readSafetensors(await readFile(join(directory, "model.safetensors")));
-      const settings = JSON.parse(await readFile(join(directory, "tokenizer.json"), "utf8"));
-      const unknown = unknownToken(settings);
-      return new Model2VecEmbedder(basename(directory), tensors, new Tokenizer(settings, {}), unknown);
+      const { tokenizer, unknown } = readTokenizer(await readFile(join(directory, "tokenizer.json"), "utf8"));
+      return new Model2VecEmbedder(basename(directory), tensors, tokenizer, unknown);
     } catch (error) {
       const reason = error instanceof Error ? error.message : "it cannot be read";
       throw new EmbeddingError(`the Model2Vec model in ${directory} cannot be used: ${reason}`, false);
@@ -75,6 +79,17 @@ export class Model2VecEmbedder implements Embedder {
     }
     const norm = Math.sqrt(sum.reduce((squares, x) => squares + x * x, 0));
     return norm === 0 ? sum : sum.map((x) => x / norm);
+  }
+}
+
+function readTokenizer(text: string): { tokenizer: Tokenizer; unknown: number | undefined } {
+  try {
+    const settings = JSON.parse(text);
+    const tokenizer = new Tokenizer(settings, {});
+    tokenizer.encode("a word", { add_special_tokens: false });
+    return { tokenizer, unknown: unknownToken(settings) };
+  } catch {
+    throw new Error("tokenizer.json is not the description of a tokenizer");
   }
 }
 

@@ -1,4 +1,5 @@
 import { HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
+import type { DocumentForms } from "./document-forms.ts";
 import type { Range } from "./entry-slots.ts";
 import { growU8, growU32 } from "./growable.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -9,13 +10,6 @@ const VALUE_WEIGHT = WEIGHT_UNIT;
 const METADATA_WEIGHT = 4;
 const KEY_WEIGHT = 3;
 const MAX_WEIGHT = 255;
-
-/** The tokens of an entry as forms of the vocabulary, field by field. */
-export interface DocumentForms {
-  key: Uint32Array;
-  value: Uint32Array;
-  metadata: Uint32Array;
-}
 
 /** The arrays that a search walks; valid until the next change. See `Passages` for their meaning. */
 export interface PassageArrays {

@@ -1,9 +1,10 @@
 import { type Embedder, EmbeddingError } from "./embedder.ts";
+import { Outage, type Pauses } from "./outage.ts";
 
 /** What a search waits for its query's vector at most, ms; then the built-in model answers alone. */
 const QUERY_TIMEOUT_MS = 1_000;
-/** After a model that was away or slow it is not asked for this long, so that not every search waits. */
-const RETRY_AFTER_MS = 5_000;
+/** A model that was away or slow is not asked for this long, so that not every search waits. */
+const PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };
 
 const SLOW = `the embeddings server gave no vector of a query within ${QUERY_TIMEOUT_MS} ms; the built-in model answers`;
 
@@ -13,20 +14,27 @@ export interface QueryVector {
   vector: Float32Array;
 }
 
+/** What is worth telling: the first failure of an outage, and its end with their number. */
+export interface OutageEvents {
+  onFailure(error: unknown): void;
+  onRecovery(failures: number): void;
+}
+
 /** Vectors of queries, within a bounded time. */
 export class QueryEmbedder {
   readonly #embedder: () => Promise<Embedder>;
   readonly #monotonicMs: () => number;
-  readonly #onFailure: (error: unknown) => void;
+  readonly #events: OutageEvents;
+  readonly #outage = new Outage();
   #notBeforeMs = 0;
 
   constructor(
     embedder: () => Promise<Embedder>,
-    onFailure: (error: unknown) => void,
+    events: OutageEvents,
     monotonicMs = () => performance.now(),
   ) {
     this.#embedder = embedder;
-    this.#onFailure = onFailure;
+    this.#events = events;
     this.#monotonicMs = monotonicMs;
   }
 
@@ -37,10 +45,14 @@ export class QueryEmbedder {
     try {
       const embedder = await this.#embedder();
       const [vector] = await embedder.embed([query], signal);
+      const failures = this.#outage.end();
+      if (failures > 0) this.#events.onRecovery(failures);
       return vector === undefined ? null : { model: embedder.model, vector };
     } catch (error) {
-      this.#notBeforeMs = this.#monotonicMs() + RETRY_AFTER_MS;
-      this.#onFailure(signal.aborted ? new EmbeddingError(SLOW, true) : error);
+      const failure = signal.aborted ? new EmbeddingError(SLOW, true) : error;
+      const { pauseMs, isNews } = this.#outage.fail(String(failure), PAUSES);
+      this.#notBeforeMs = this.#monotonicMs() + pauseMs;
+      if (isNews) this.#events.onFailure(failure);
       return null;
     }
   }

@@ -1,3 +1,5 @@
+import type { RelatedWords, Relations } from "./related-words.ts";
+import { MIN_RELATEDNESS } from "./related-words.ts";
 import type { SpellingRepair } from "./repair.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { tokenize } from "./tokenize.ts";
@@ -11,8 +13,6 @@ export const MAX_QUERY_TOKENS = 1024;
 /** Terms of a query that are matched: the rarest, which decide the ranking. */
 export const MAX_QUERY_TERMS = MAX_COMPARED;
 
-/** Cosine of two words' vectors from which on they count as related. */
-const MIN_RELATEDNESS = 0.4;
 /** What a related word counts at most, in place of the word itself. */
 const RELATED_STRENGTH = 0.5;
 /** Words of the model beyond this rank are rare enough to be somebody's typing error. */
@@ -41,6 +41,7 @@ export interface QueryTerm {
 export interface QueryContext {
   vocabulary: Vocabulary;
   words: WordTable;
+  related: RelatedWords;
   repair: SpellingRepair;
   /** Passages of the agent. */
   passages: number;
@@ -98,21 +99,19 @@ function exactTerms(tokens: readonly string[], context: QueryContext): QueryTerm
 }
 
 /** Adds the words of the entries that are related to a term. */
-function addRelated(terms: readonly QueryTerm[], { vocabulary, words }: QueryContext): void {
+function addRelated(terms: readonly QueryTerm[], { vocabulary, related }: QueryContext): void {
   const known = terms.filter(({ row }) => row !== NONE);
-  const { forms, rows } = vocabulary.known;
-  const same = known.map((term) => new Set(term.forms.map(({ form }) => form)));
-  words.compare(
-    known.map(({ row }) => row),
-    rows,
-    MIN_RELATEDNESS,
-    (place, other, cosine) => {
-      const form = forms[other] as number;
-      if (!vocabulary.isUsed(form) || same[place]?.has(form) === true) return;
-      const strength = (RELATED_STRENGTH * (cosine - MIN_RELATEDNESS)) / (1 - MIN_RELATEDNESS);
-      known[place]?.forms.push({ form, strength });
-    },
-  );
+  const relations = related.find(known.map(({ row }) => row));
+  known.forEach((term, place) => {
+    const same = new Set(term.forms.map(({ form }) => form));
+    const { forms, cosines } = relations[place] as Relations;
+    forms.forEach((form, i) => {
+      if (!vocabulary.isUsed(form) || same.has(form)) return;
+      const strength =
+        (RELATED_STRENGTH * ((cosines[i] as number) - MIN_RELATEDNESS)) / (1 - MIN_RELATEDNESS);
+      term.forms.push({ form, strength });
+    });
+  });
 }
 
 /** Adds the words that a term may be a misspelling of, and takes the frequency of the nearest. */

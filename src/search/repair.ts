@@ -45,10 +45,10 @@ export class SpellingRepair {
 
   /** The words in use that are spelt nearly as a token, the nearest first; equals in code unit order. */
   find(token: string): Resemblance[] {
-    if (!isRepairable(token, SHORTEST_REPAIRED)) return [];
+    if (!isMisspellable(token)) return [];
     this.#update();
     const vocabulary = this.#vocabulary;
-    const slips = token.length < TWO_SLIPS_FROM ? 1 : 2;
+    const slips = slipsOf(token);
     const found: Resemblance[] = [];
     for (const form of this.#plausible(token, slips)) {
       if (!vocabulary.isUsed(form)) continue;
@@ -92,6 +92,33 @@ export class SpellingRepair {
       this.#count++;
     }
   }
+}
+
+/**
+ * The stems of whose words a token may be a misspelling, the nearest first, equals in code unit order.
+ * Its beginning is compared besides its own stem, as an ending with a slip in it is not taken off.
+ */
+export function misspeltStems(token: string, stem: string, stems: Iterable<string>): string[] {
+  if (!isMisspellable(token)) return [];
+  const slips = slipsOf(token);
+  const found: { word: string; distance: number }[] = [];
+  for (const word of stems) {
+    if (word.length > token.length + slips || !isRepairable(word, SHORTEST_REPAIRED)) continue;
+    const beginnings = [-1, 0, 1].map((more) => token.slice(0, word.length + more));
+    const distance = Math.min(...[stem, ...beginnings].map((one) => editDistance(one, word, slips)));
+    if (distance <= slips) found.push({ word, distance });
+  }
+  return found.sort((a, b) => a.distance - b.distance || (a.word < b.word ? -1 : 1)).map(({ word }) => word);
+}
+
+/** Whether a token may be a misspelt word: an identifier or a number that nearly fits is another one. */
+export function isMisspellable(token: string): boolean {
+  return isRepairable(token, SHORTEST_REPAIRED);
+}
+
+/** How many slips a word may hold. */
+function slipsOf(token: string): number {
+  return token.length < TWO_SLIPS_FROM ? 1 : 2;
 }
 
 function isRepairable(token: string, shortest: number): boolean {

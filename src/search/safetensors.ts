@@ -53,22 +53,26 @@ function parseHeader(bytes: Uint8Array): Record<string, Entry> {
   }
 }
 
-function readTensor(
-  view: DataView,
-  start: number,
-  name: string,
-  { dtype, shape, data_offsets }: Entry,
-): Tensor {
+function readTensor(view: DataView, start: number, name: string, entry: Entry): Tensor {
+  const { dtype, shape, data_offsets } = entry ?? {};
+  if (!isWhole(shape) || !isWhole(data_offsets) || data_offsets.length !== 2) {
+    throw new Error(`the header says of tensor ${name} what makes no sense`);
+  }
   const reader = READERS[dtype];
   if (reader === undefined)
     throw new Error(`tensor ${name} has numbers of type ${dtype}, which is not supported`);
   const [size, read] = reader;
   const count = shape.reduce((product, n) => product * n, 1);
   const [from, to] = data_offsets;
-  if (to - from !== count * size || start + to > view.byteLength || from < 0) {
+  if (to - from !== count * size || start + to > view.byteLength) {
     throw new Error(`tensor ${name} does not lie within the file; it may be cut short`);
   }
   const data = new Float32Array(count);
   for (let i = 0; i < count; i++) data[i] = read(view, start + from + i * size);
   return { shape, data };
+}
+
+/** Whether this is a list of whole numbers, none below 0. */
+function isWhole(list: unknown): list is number[] {
+  return Array.isArray(list) && list.every((number) => Number.isSafeInteger(number) && number >= 0);
 }

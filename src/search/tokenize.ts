@@ -28,7 +28,7 @@ const HYPHENATED = /^[\p{L}\p{M}]+(?:[-'’&][\p{L}\p{M}]+)*$/u;
  * Splits a text into the tokens that search compares: words in lower case without accents, numbers,
  * and identifiers both whole and in parts (`ERR-1093` gives `err`, `1093`, `err-1093`; `parseIso`
  * gives `parse`, `iso`, `parseiso`). Scripts without spaces are cut by dictionary. The order is the
- * order of the text, since windows of it are embedded.
+ * order of the text, since windows of it are embedded. `appendForms` does the same for an index.
  */
 export function tokenize(text: string): string[] {
   const ascii = isAscii(text);
@@ -44,8 +44,8 @@ export function tokenize(text: string): string[] {
   return tokens;
 }
 
-/** Takes a chunk apart that is not a plain word. */
-function appendChunk(chunk: string, into: string[]): void {
+/** Takes a chunk apart that is not a plain word; its accents are folded, its case is not. */
+export function appendChunk(chunk: string, into: string[]): void {
   const base = CLITIC.exec(chunk)?.[1] ?? chunk;
   if (isUnspaced(base)) {
     appendMixedScripts(base, into);

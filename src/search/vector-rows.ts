@@ -133,7 +133,8 @@ function measure(vector: Float32Array): { largest: number; norm: number } {
   for (let k = 0; k < vector.length; k++) {
     const x = vector[k] as number;
     squares += x * x;
-    largest = Math.max(largest, Math.abs(x));
+    const size = x < 0 ? -x : x;
+    if (size > largest) largest = size;
   }
   return { largest, norm: Math.sqrt(squares) };
 }

@@ -1,5 +1,6 @@
 import { stemmer } from "stemmer";
 import { growI32, growU8, growU32 } from "./growable.ts";
+import { hashOf, lowerAscii, SpellingTable } from "./spelling-table.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 
 /** Stands for "no such number": a word that the model lacks, a form that was never seen. */
@@ -19,9 +20,8 @@ export type RowFinder = (word: string) => number;
  * nor the frequencies of one agent can be seen through another.
  */
 export class Vocabulary {
-  readonly #forms = new Map<string, number>();
+  readonly #forms = new SpellingTable();
   readonly #terms = new Map<string, number>();
-  readonly #spelling: string[] = [];
   readonly #findRow: RowFinder;
   #characters = 0;
   /** form → term. */
@@ -47,7 +47,7 @@ export class Vocabulary {
   }
 
   get formCount(): number {
-    return this.#spelling.length;
+    return this.#forms.size;
   }
 
   get termCount(): number {
@@ -67,19 +67,23 @@ export class Vocabulary {
       this.#frequency,
     ];
     const strings = (this.#forms.size + this.#terms.size) * STRING_OVERHEAD_BYTES + this.#characters * 2;
-    return arrays.reduce((sum, array) => sum + array.byteLength, strings);
+    return arrays.reduce((sum, array) => sum + array.byteLength, strings + this.#forms.byteLength);
   }
 
   /** The number of a form, given to it when it is met for the first time. */
   intern(token: string): number {
-    return this.#forms.get(token) ?? this.#add(token);
+    const hash = hashOf(token);
+    const form = this.#forms.find(token, hash);
+    return form === NONE ? this.#add(token, hash) : form;
   }
 
-  /** The numbers of some tokens. */
-  internAll(tokens: readonly string[]): Uint32Array {
-    const forms = new Uint32Array(tokens.length);
-    for (let i = 0; i < forms.length; i++) forms[i] = this.intern(tokens[i] as string);
-    return forms;
+  /**
+   * The same for a stretch of an ASCII text taken in lower case; `hash` is that of `SpellingTable`. The
+   * spelling of a new form is a copy, so that no word keeps the text that it was first met in.
+   */
+  internLower(text: string, from: number, to: number, hash: number): number {
+    const form = this.#forms.findLower(text, from, to, hash);
+    return form === NONE ? this.#add(copyLower(text, from, to), hash) : form;
   }
 
   /** The rows of the model of some forms. */
@@ -107,7 +111,7 @@ export class Vocabulary {
   }
 
   spelling(form: number): string {
-    return this.#spelling[form] as string;
+    return this.#forms.spelling(form);
   }
 
   /** The forms that the model has vectors for, used or not, and the rows of those. */
@@ -144,11 +148,9 @@ export class Vocabulary {
     this.#frequency[term] = (this.#frequency[term] as number) + by;
   }
 
-  #add(token: string): number {
-    const form = this.#spelling.length;
+  #add(token: string, hash: number): number {
+    const form = this.#forms.add(token, hash);
     const term = this.#internTerm(stemOf(token));
-    this.#spelling.push(token);
-    this.#forms.set(token, form);
     this.#characters += token.length;
     this.#termOf = growU32(this.#termOf, form + 1);
     this.#rowOf = growI32(this.#rowOf, form + 1);
@@ -189,4 +191,9 @@ export class Vocabulary {
 /** Porter's stem of an English-looking word; any other token is its own stem. */
 export function stemOf(token: string): string {
   return STEMMABLE.test(token) ? stemmer(token) : token;
+}
+
+function copyLower(text: string, from: number, to: number): string {
+  const units = Array.from({ length: to - from }, (_, i) => lowerAscii(text.charCodeAt(from + i)));
+  return String.fromCharCode(...units);
 }

@@ -47,6 +47,12 @@ export const DEFINITIONS: readonly Definition[] = [
   ),
   define("tls_cert", values.optionalPath, () => null, "certificate chain in PEM, with tls = files"),
   define("tls_key", values.optionalPath, () => null, "its private key in PEM, with tls = files"),
+  define(
+    "client_ca",
+    values.optionalPath,
+    () => null,
+    "authorities in PEM: every client must then show a certificate by one of them",
+  ),
   define("trusted_proxies", values.networks, () => [], "proxies that requests may come from, with tls = off"),
   define(
     "hostnames",
@@ -68,6 +74,12 @@ export const DEFINITIONS: readonly Definition[] = [
     "the key that signs seals: a file, or in the environment its PEM itself (default: in the data directory)",
   ),
   define(
+    "encryption_key_file",
+    values.optionalPath,
+    () => null,
+    "file with the key that the databases are encrypted with (default: they are not)",
+  ),
+  define(
     "anchor_command",
     values.optionalPath,
     () => null,
@@ -81,7 +93,23 @@ export const DEFINITIONS: readonly Definition[] = [
     "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
   ),
   define("rate_limit", values.integer, () => 0, "requests per second for each API key; 0 is no limit"),
+  define(
+    "auth_failure_limit",
+    values.integer,
+    () => 6_000,
+    "requests per minute with an unknown API key from one address; 0 is no limit",
+  ),
+  define("max_connections", values.integer, () => 10_000, "open connections; 0 is no limit"),
+  define(
+    "idle_timeout",
+    values.duration,
+    () => 60_000,
+    "time without a byte after which a connection is closed",
+  ),
+  define("request_timeout", values.duration, () => 120_000, "time that a request's body may take to come"),
   define("max_body", values.size, () => 2 * 1024 * 1024, "largest request body"),
+  define("quota_entries", values.integer, () => 0, "entries that one workspace may hold; 0 is no limit"),
+  define("quota_bytes", values.size, () => 0, "what one workspace's database may hold; 0 is no limit"),
   define(
     "search_memory",
     values.size,
@@ -127,6 +155,14 @@ export const DEFINITIONS: readonly Definition[] = [
   ),
   define("metrics_listen", values.orOff(values.address), () => null, "address of the Prometheus metrics"),
   define("engine", values.choice("embedded"), () => "embedded", "where workspaces are stored"),
+  define("backup_dir", values.optionalPath, () => null, "directory that backups are made in"),
+  define(
+    "backup_every",
+    values.orOff(values.duration),
+    () => null,
+    "the daemon makes a backup this long after the last one, with backup_dir (default: off)",
+  ),
+  define("backup_keep", values.integer, () => 7, "how many backups it keeps"),
 ];
 
 /** `data_dir` is the flag `--data-dir`. */

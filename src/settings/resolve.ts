@@ -2,6 +2,7 @@
  * Flag, then environment, then file, then default: one pure function from everything that was said to one
  * typed object, or to every mistake at once.
  */
+import { relative } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { Value } from "typebox/value";
 import {
@@ -133,11 +134,22 @@ function readValue(definition: Definition, { raw, base }: Candidate): unknown {
   const value = definition.kind.read(raw, base);
   const schema = SettingsSchema.properties[definition.name];
   if (Value.Check(schema, value)) return value;
-  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
+  const { minimum, maximum } = boundsOf(schema);
   if (minimum === undefined || maximum === undefined) throw new Mistaken("has a value that is not allowed");
   const show = (limit: number) =>
     definition.name === "seal_interval" ? formatDuration(limit) : definition.kind.show(limit as never);
   throw new Mistaken(`must be from ${show(minimum)} to ${show(maximum)}`);
+}
+
+interface Bounds {
+  minimum?: number;
+  maximum?: number;
+}
+
+/** The bounds of a number, or of one that may be off. */
+function boundsOf(schema: object): Bounds {
+  const { anyOf } = schema as { anyOf?: readonly Bounds[] };
+  return anyOf?.[0] ?? schema;
 }
 
 /** Rules between settings; one that is wrong by itself is absent, and not blamed twice. */
@@ -153,6 +165,9 @@ function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: 
         mistakes.push(`${name} (${origins[name]}): is only used with tls = files, but ${said} is ${tls}`);
       }
     }
+    if (tls === "off" && settings.client_ca) {
+      mistakes.push(`client_ca (${origins.client_ca}): cannot be used, since ${said} is off: the proxy asks`);
+    }
     if (tls === "off" && proxies?.length === 0) {
       mistakes.push(`trusted_proxies: is needed, since ${said} is off: name the proxies that end TLS`);
     }
@@ -162,6 +177,7 @@ function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: 
     }
   }
   checkEmbeddings(settings, origins, mistakes);
+  checkBackups(settings, origins, mistakes);
   if (
     metrics &&
     listen &&
@@ -188,5 +204,17 @@ function checkEmbeddings(settings: Partial<Settings>, origins: Origins, mistakes
     if (url === null && settings[name]) {
       mistakes.push(`${name} (${origins[name]}): is only used with embeddings_url`);
     }
+  }
+}
+
+function checkBackups(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
+  const { data_dir: dataDir, backup_dir: directory, backup_every: every } = settings;
+  if (every && directory === null) {
+    mistakes.push(`backup_dir: is needed, since backup_every (${origins.backup_every}) is given`);
+  }
+  if (dataDir && directory && !relative(dataDir, directory).startsWith("..")) {
+    mistakes.push(
+      `backup_dir (${origins.backup_dir}): is within data_dir (${origins.data_dir}), and would be lost with it`,
+    );
   }
 }

@@ -128,6 +128,7 @@ async function firstAt(
   return low;
 }
 
+/** Refused operations by interval and result. The `+` keeps SQLite to the index of refused operations. */
 async function countRefused(
   reader: Reader,
   { agentId, startMs, endMs }: ActivityWindow,
@@ -139,7 +140,7 @@ async function countRefused(
     `SELECT substr(timestamp, 1, ${characters}), result, count(*) FROM (
        SELECT timestamp, result FROM events
        WHERE result IN ('blocked', 'denied') AND timestamp >= ? AND timestamp < ?
-         ${agentId === null ? "" : "AND agent_id = ?"}
+         ${agentId === null ? "" : "AND +agent_id = ?"}
        LIMIT ${MAX_COUNTED}
      ) GROUP BY 1, 2`,
     parameters,

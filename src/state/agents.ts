@@ -70,6 +70,8 @@ export const readAgent = (reader: Reader, agentId: string): Promise<AgentState |
 export class AgentDirectory {
   readonly #cache = new Map<string | null, AgentState>();
   readonly #dirty = new Set<string | null>();
+  /** Live entries of all agents; null until somebody asks. */
+  #liveEntries: number | null = null;
 
   /** The agent's state, or null when it never began. */
   async find(reader: Reader, agentId: string | null): Promise<AgentState | null> {
@@ -105,8 +107,21 @@ export class AgentDirectory {
     };
   }
 
+  /** Live entries of the whole workspace. Counted once, and followed from then on. */
+  async liveEntries(tx: Transaction): Promise<number> {
+    if (this.#liveEntries === null) {
+      await this.flush(tx);
+      const row = await tx.get<[number | null]>("SELECT sum(live_entries) FROM agents");
+      this.#liveEntries = row?.[0] ?? 0;
+    }
+    return this.#liveEntries;
+  }
+
   /** Takes the state after an event; it reaches the file with `flush`. */
   update(state: AgentState): void {
+    if (this.#liveEntries !== null) {
+      this.#liveEntries += state.liveEntries - (this.#cache.get(state.agentId)?.liveEntries ?? 0);
+    }
     this.#cache.delete(state.agentId);
     this.#cache.set(state.agentId, state);
     this.#dirty.add(state.agentId);
@@ -138,5 +153,6 @@ export class AgentDirectory {
   clear(): void {
     this.#cache.clear();
     this.#dirty.clear();
+    this.#liveEntries = null;
   }
 }

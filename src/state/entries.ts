@@ -80,6 +80,15 @@ export async function findEntry(
   return row === undefined ? undefined : toEntryRow(row);
 }
 
+/** Whether a key has a present content, past its retention or not. */
+export async function hasEntry(reader: Reader, agent: AgentState, key: string): Promise<boolean> {
+  const row = await reader.get("SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL", [
+    agent.firstSeq,
+    key,
+  ]);
+  return row !== undefined;
+}
+
 /** The event that wrote an entry's content: id, actor, and the config version in force then. */
 export async function findEntryOrigin(
   reader: Reader,
@@ -128,7 +137,9 @@ export async function listEntries(
 /** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
 const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= agent.newestCheckpoint;
 
-type LiveTuple = [id: number, liveFrom: number, createdSeq: number, createdAt: number, updatedAt: number];
+/** A new content in place of one that no checkpoint sees and that is not past its retention: most writes. */
+const OVERWRITE = `UPDATE entries SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?
+  WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND updated_at >= ?`;
 
 /** Writes a content as the present one. Answers how the number of live entries changed: 1 or 0. */
 export async function putEntry(
@@ -137,39 +148,41 @@ export async function putEntry(
   content: NewContent,
   moment: Moment,
 ): Promise<number> {
+  const cutoff = retentionCutoff(agent.policies, moment.nowMs);
+  const { seq, nowMs } = moment;
+  const { key, value, metadata } = content;
+  const named = [agent.firstSeq, key, agent.newestCheckpoint, cutoff];
+  if ((await tx.run(OVERWRITE, [value, metadata, seq, seq, nowMs, ...named])) === 1) return 0;
+  return (await replaceLive(tx, agent, content, cutoff, moment)) ? 0 : 1;
+}
+
+type LiveTuple = [id: number, liveFrom: number, createdSeq: number, createdAt: number, updatedAt: number];
+
+/** Writes a content where none is, a checkpoint sees it, or it is past its retention. True when one was there. */
+async function replaceLive(
+  tx: Transaction,
+  agent: AgentState,
+  content: NewContent,
+  cutoff: number,
+  moment: Moment,
+): Promise<boolean> {
   const live = await tx.get<LiveTuple>(
     `SELECT id, live_from, created_seq, created_at, updated_at FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
     [agent.firstSeq, content.key],
   );
+  const fresh = { createdSeq: moment.seq, createdAt: moment.nowMs };
   if (live === undefined) {
-    await insertLive(tx, agent, content, { createdSeq: moment.seq, createdAt: moment.nowMs }, moment);
-    return 1;
+    await insertLive(tx, agent, content, fresh, moment);
+    return false;
   }
   const [id, liveFrom, createdSeq, createdAt, updatedAt] = live;
   // An expired entry is gone already: what follows it under the same key is a new one.
-  const expired = updatedAt < retentionCutoff(agent.policies, moment.nowMs);
-  const origin = expired ? { createdSeq: moment.seq, createdAt: moment.nowMs } : { createdSeq, createdAt };
-  if (isSeen(agent, liveFrom)) {
-    await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
-    await insertLive(tx, agent, content, origin, moment);
-  } else {
-    await tx.run(
-      `UPDATE entries SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?,
-         created_seq = ?, created_at = ? WHERE id = ?`,
-      [
-        content.value,
-        content.metadata,
-        moment.seq,
-        moment.seq,
-        moment.nowMs,
-        origin.createdSeq,
-        origin.createdAt,
-        id,
-      ],
-    );
-  }
-  return 0;
+  const origin = updatedAt < cutoff ? fresh : { createdSeq, createdAt };
+  if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
+  else await tx.run("DELETE FROM entries WHERE id = ?", [id]);
+  await insertLive(tx, agent, content, origin, moment);
+  return true;
 }
 
 async function insertLive(

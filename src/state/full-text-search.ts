@@ -3,11 +3,13 @@ import { CANDIDATES, type Candidate, rankCandidates } from "../search/candidates
 import { queryStems } from "../search/full-text.ts";
 import type { QueryVector } from "../search/query-embedder.ts";
 import type { CorpusStatistics, SearchHit } from "../search/search-options.ts";
+import { stemOf } from "../search/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";
 import { endOfPrefix } from "./entries.ts";
 import { changesAfter, type FullTextState, isWhole, termOf } from "./full-text.ts";
+import { repairStem } from "./full-text-repair.ts";
 
 /** Changes that the full text may be behind; with more, it is not asked. */
 const MAX_UNFOLLOWED = 1_000;
@@ -16,6 +18,8 @@ const MAX_UNFOLLOWED = 1_000;
  * least, and are left out of the search for candidates when they would exceed it.
  */
 const MAX_MATCHES = 60_000;
+/** Misspelt words of one query that are looked for: each reads some of the full text's words. */
+const MAX_REPAIRED = 8;
 
 export interface FullTextOptions {
   limit: number;
@@ -38,12 +42,13 @@ export async function searchFullText(
   const { query, options } = search;
   const stems = queryStems(query);
   const frequencies = await frequenciesOf(reader, agent, stems);
+  await addRepairs(reader, agent, stems, frequencies);
   const ids = await candidateIds(reader, agent, frequencies, options);
   const candidates = [
     ...(await readCandidates(reader, agent, "id", ids)),
     ...(await readCandidates(reader, agent, "key", recent)),
   ];
-  const corpus = corpusOf(agent, stems, frequencies, candidates.length);
+  const corpus = corpusOf(agent, frequencies, candidates.length);
   const { queryVector } = search;
   if (queryVector == null) return rankCandidates(query, candidates, options, corpus);
   await addVectors(reader, candidates, queryVector.model);
@@ -81,6 +86,23 @@ async function frequenciesOf(
     frequencies.set(stem, row?.[0] ?? 0);
   }
   return frequencies;
+}
+
+/** Adds the stems that words which no entry holds may be misspellings of. */
+async function addRepairs(
+  reader: Reader,
+  agent: AgentState,
+  stems: ReadonlyMap<string, string>,
+  frequencies: Map<string, number>,
+): Promise<void> {
+  let repaired = 0;
+  for (const [stem, token] of stems) {
+    if (frequencies.get(stem) !== 0) continue;
+    if (++repaired > MAX_REPAIRED) return;
+    for (const [word, frequency] of await repairStem(reader, agent, token, stem)) {
+      frequencies.set(word, frequency);
+    }
+  }
 }
 
 async function candidateIds(
@@ -151,16 +173,14 @@ async function addVectors(reader: Reader, candidates: Candidate[], model: string
   }
 }
 
-/** What the words weigh in the whole agent. A misspelt word's repair counts as rare, being unknown here. */
+/** What the words weigh in the whole agent. One that is not of the query nor its repair counts as rare. */
 function corpusOf(
   agent: AgentState,
-  stems: ReadonlyMap<string, string>,
   frequencies: ReadonlyMap<string, number>,
   candidates: number,
 ): CorpusStatistics {
-  const byToken = new Map(Array.from(stems, ([stem, token]) => [token, frequencies.get(stem) ?? 0]));
   return {
     entries: Math.max(agent.liveEntries, candidates),
-    frequencyOf: (token) => byToken.get(token) ?? 1,
+    frequencyOf: (token) => frequencies.get(stemOf(token)) ?? 1,
   };
 }

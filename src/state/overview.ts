@@ -1,10 +1,13 @@
 /** Agents as an operator looks over them, and how many events there were when. */
 import type { Reader } from "../store/transaction.ts";
+import type { SqlValue } from "../store/values.ts";
 import { NO_POLICIES, policiesOf, retentionCutoff } from "./configs.ts";
 import { countExpired, endOfPrefix } from "./entries.ts";
 import { findSuspension, type Suspension } from "./suspension.ts";
 
-const DAY_MS = 86_400_000;
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+const HOUR_SECONDS = 3_600;
 /** Refused operations that are counted at most; beyond them a number says nothing more. */
 const MAX_COUNTED = 1_000_000;
 
@@ -19,8 +22,8 @@ export interface AgentOverview {
   policies: string;
   firstActivityAt: string;
   lastActivityAt: string;
-  /** Writes and restores that a policy blocked within the last 24 hours. */
-  blocked: number;
+  /** Writes and restores that a policy blocked in each of the last 24 hours, the oldest first. */
+  blockedByHour: readonly number[];
   suspension: Suspension | null;
 }
 
@@ -38,7 +41,7 @@ export async function listOverviews(
     `${AGENTS} WHERE agent_id >= ? AND agent_id < ? AND agent_id > ? ORDER BY agent_id LIMIT ? OFFSET ?`,
     [page.prefix, endOfPrefix(page.prefix), page.after, page.limit, page.offset],
   );
-  const blocked = await countBlocked(reader, nowMs - DAY_MS);
+  const blocked = await countBlocked(reader, nowMs, null);
   const overviews: AgentOverview[] = [];
   for (const row of rows) overviews.push(await overviewOf(reader, row, blocked, nowMs));
   return overviews;
@@ -52,13 +55,13 @@ export async function findOverview(
 ): Promise<AgentOverview | null> {
   const row = await reader.get<AgentRow>(`${AGENTS} WHERE agent_id = ?`, [agentId]);
   if (row === undefined) return null;
-  return overviewOf(reader, row, await countBlocked(reader, nowMs - DAY_MS), nowMs);
+  return overviewOf(reader, row, await countBlocked(reader, nowMs, agentId), nowMs);
 }
 
 async function overviewOf(
   reader: Reader,
   [firstSeq, agentId, headSeq, liveEntries]: AgentRow,
-  blocked: ReadonlyMap<string, number>,
+  blocked: ReadonlyMap<string, readonly number[]>,
   nowMs: number,
 ): Promise<AgentOverview> {
   const config = await reader.get<[number, string | null]>(
@@ -84,18 +87,42 @@ async function overviewOf(
     policies,
     firstActivityAt: times[0],
     lastActivityAt: times[1],
-    blocked: blocked.get(agentId) ?? 0,
+    blockedByHour: blocked.get(agentId) ?? NEVER,
     suspension: await findSuspension(reader, agentId),
   };
 }
 
-async function countBlocked(reader: Reader, sinceMs: number): Promise<Map<string, number>> {
-  const rows = await reader.all<[string, number]>(
-    `SELECT agent_id, count(*) FROM (
-       SELECT agent_id FROM events WHERE result IN ('blocked', 'denied') AND timestamp >= ? AND result = 'blocked'
+const NEVER: readonly number[] = new Array<number>(HOURS).fill(0);
+
+/**
+ * What was blocked in each of the last 24 hours: of one agent, or by agent. One pass over the refused
+ * operations of a day, however many agents there are and however long their chains (the `+` keeps SQLite
+ * from reading the whole chain of the agent instead).
+ */
+async function countBlocked(
+  reader: Reader,
+  nowMs: number,
+  agentId: string | null,
+): Promise<Map<string, number[]>> {
+  const sinceMs = nowMs - HOURS * HOUR_MS;
+  const parameters: SqlValue[] = [new Date(sinceMs).toISOString()];
+  if (agentId !== null) parameters.push(agentId);
+  const rows = await reader.all<[string, number, number]>(
+    `SELECT agent_id, (unixepoch(timestamp) - ${Math.floor(sinceMs / 1_000)}) / ${HOUR_SECONDS}, count(*) FROM (
+       SELECT agent_id, timestamp FROM events
+       WHERE result IN ('blocked', 'denied') AND timestamp >= ? AND result = 'blocked'
+         ${agentId === null ? "" : "AND +agent_id = ?"}
        LIMIT ${MAX_COUNTED}
-     ) GROUP BY agent_id`,
-    [new Date(sinceMs).toISOString()],
+     ) GROUP BY 1, 2`,
+    parameters,
   );
-  return new Map(rows);
+  const blocked = new Map<string, number[]>();
+  for (const [name, hour, count] of rows) {
+    const hours = blocked.get(name) ?? [...NEVER];
+    // A clock that was set back since leaves events that are still to come.
+    const at = Math.min(hour, HOURS - 1);
+    hours[at] = (hours[at] as number) + count;
+    blocked.set(name, hours);
+  }
+  return blocked;
 }

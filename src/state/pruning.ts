@@ -1,8 +1,10 @@
 /**
  * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the
  * tiles of the tree. Kept are the events that something else stands on: each chain's first and last
- * one before the position, and every event that a stored entry, config, checkpoint or key names.
+ * one before the position, every event that a stored entry, config, checkpoint or key names, and the
+ * declared restores.
  */
+import { LOG_RESTORE } from "../log/restores.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 
@@ -37,7 +39,7 @@ const KEPT = `SELECT 0
   UNION SELECT created_seq FROM configs
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
-  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation = '${PRUNE}'`;
+  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN ('${PRUNE}', '${LOG_RESTORE}')`;
 
 /** How many events a pruning up to `beforeSeq` takes the bodies of. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {

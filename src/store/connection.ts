@@ -6,6 +6,8 @@
  * connection lives. Not safe to share between threads.
  */
 import Database from "libsql";
+import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
+import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
 
@@ -13,6 +15,13 @@ import { bindable, type SqlValue } from "./values.ts";
 const MAX_STATEMENTS = 256;
 /** How long a statement waits for another process's transaction. */
 const BUSY_TIMEOUT_MS = 5_000;
+/** Pages of a write-ahead log where space is scarce. */
+const SHORT_LOG_PAGES = 100;
+
+/** The name of a database without a file. */
+const IN_MEMORY = ":memory:";
+/** How long closing a file waits for readers, so that its log can be emptied. The log may as well stay. */
+const CLOSE_PATIENCE_MS = 100;
 
 const NO_PARAMETERS: readonly SqlValue[] = [];
 
@@ -21,10 +30,25 @@ export interface OpenOptions {
   readOnly?: boolean;
   /** Nobody writes to the file: read it alone, without a lock, a log or a file beside it. Implies `readOnly`. */
   immutable?: boolean;
+  /** The key of an encrypted file, or of the one that is to be made; null for a plain one. */
+  encryptionKey?: EncryptionKey | null;
+  /** The caller had the file open with this key just now. */
+  keyFits?: boolean;
 }
 
 type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
+
+/** A statement, and how its rows are read. */
+interface Prepared {
+  statement: Statement;
+  decode: GuardedSelect["decode"] | null;
+}
+
+/** Guarded forms of queries by their text, for all connections: finding one means preparing the query twice. */
+const guarded = new Map<string, GuardedSelect>();
+/** Queries that are composed (filters) are many; from here on they are found anew. */
+const MAX_GUARDED = 2_048;
 
 /** Closed connections whose file descriptors may wait for the garbage collector. */
 const MAX_UNRELEASED = 64;
@@ -41,15 +65,9 @@ function releaseClosed(): void {
   Bun.gc(true);
 }
 
-/** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
-export function fileUri(path: string, query: string): string {
-  const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
-  return `file:${escaped}?${query}`;
-}
-
 export class Connection implements Transaction {
   readonly #driver: Driver;
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new Map<string, Prepared>();
   #writes = 0;
 
   constructor(driver: Driver) {
@@ -64,17 +82,21 @@ export class Connection implements Transaction {
   get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
     // A statement that returns what it inserts reads and writes.
     if (sql.startsWith("INSERT")) this.#writes++;
-    const row = this.#statement(sql).get(bindable(parameters));
-    return row === null ? undefined : (row as R | undefined);
+    const { statement, decode } = this.#statement(sql);
+    const row = (statement.get(bindable(parameters)) ?? undefined) as unknown[] | undefined;
+    return (row && decode ? decode(row) : row) as R | undefined;
   }
 
   all<R extends Row>(sql: string, parameters = NO_PARAMETERS): R[] {
-    return this.#statement(sql).all(bindable(parameters)) as R[];
+    const { statement, decode } = this.#statement(sql);
+    const rows = statement.all(bindable(parameters)) as unknown[][];
+    if (decode !== null) for (const row of rows) decode(row);
+    return rows as unknown as R[];
   }
 
   run(sql: string, parameters = NO_PARAMETERS): number {
     this.#writes++;
-    return this.#statement(sql).run(bindable(parameters)).changes;
+    return this.#statement(sql).statement.run(bindable(parameters)).changes;
   }
 
   /**
@@ -88,6 +110,11 @@ export class Connection implements Transaction {
     } finally {
       this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
+  }
+
+  /** Has the write-ahead log written back, and its space used again, while it is small. */
+  keepLogShort(): void {
+    this.exec(`PRAGMA wal_autocheckpoint = ${SHORT_LOG_PAGES}`);
   }
 
   /** Runs statements without parameters and without a result: schema changes, transaction control. */
@@ -106,7 +133,12 @@ export class Connection implements Transaction {
    */
   close(): void {
     try {
-      if (this.#writes > 0 && !this.inTransaction) this.#driver.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (this.#writes > 0 && !this.inTransaction) {
+        this.#driver.exec(`PRAGMA busy_timeout = ${CLOSE_PATIENCE_MS}; PRAGMA wal_checkpoint(TRUNCATE)`);
+      }
+    } catch (error) {
+      // What cannot be copied back now stays in the log, which is read when the file is next opened.
+      if (!isDriverError(error)) throw error;
     } finally {
       this.#statements.clear();
       this.#driver.close();
@@ -114,15 +146,30 @@ export class Connection implements Transaction {
     }
   }
 
-  #statement(sql: string): Statement {
+  #statement(sql: string): Prepared {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     if (this.#statements.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
-    const statement = this.#driver.prepare(sql);
+    const guard = isSelect(sql) ? this.#guarded(sql) : null;
+    const statement = this.#driver.prepare(guard?.sql ?? sql);
     // Tuples: the driver adds a timing object to every row that has names.
     if (statement.reader) statement.raw();
-    this.#statements.set(sql, statement);
-    return statement;
+    const prepared = { statement, decode: guard?.decode ?? null };
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+
+  #guarded(sql: string): GuardedSelect {
+    const known = guarded.get(sql);
+    if (known !== undefined) return known;
+    const types = this.#driver
+      .prepare(sql)
+      .columns()
+      .map(({ type }) => type);
+    const guard = guardedSelect(sql, types);
+    if (guarded.size >= MAX_GUARDED) guarded.clear();
+    guarded.set(sql, guard);
+    return guard;
   }
 }
 
@@ -132,9 +179,12 @@ export class CannotOpen extends Error {
   readonly code = "SQLITE_CANTOPEN";
 }
 
-function openDriver(name: string): Driver {
+const isDriverError = (error: unknown): boolean =>
+  String((error as { code?: unknown }).code).startsWith("SQLITE_");
+
+function openDriver(name: string, key: EncryptionKey | null): Driver {
   try {
-    return new Database(name);
+    return new Database(name, driverOptions(key));
   } catch (error) {
     throw new CannotOpen("the database file cannot be opened", { cause: error });
   }
@@ -143,19 +193,22 @@ function openDriver(name: string): Driver {
 /**
  * Opens a database file. A writable one is created when absent and set to WAL with
  * `synchronous=FULL`: when COMMIT returns, the transaction is on disk. What is deleted is overwritten.
- * @throws {CannotOpen} when the file cannot be opened; the driver's error when it is no database.
+ * @throws {CannotOpen} when the file cannot be opened; {EncryptionMismatch} when the key does not fit; the
+ *   driver's error when it is no database
  */
 export function openConnection(path: string, options: OpenOptions = {}): Connection {
   const readOnly = options.readOnly || options.immutable;
   const query = options.immutable ? "immutable=1" : "mode=ro";
-  const driver = openDriver(readOnly ? fileUri(path, query) : path);
+  const key = options.encryptionKey ?? null;
+  if (path !== IN_MEMORY && !options.keyFits) checkEncryption(path, key);
+  const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
   const connection = new Connection(driver);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     if (!readOnly)
       connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     connection.exec(
-      "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000",
+      "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 8000",
     );
   } catch (error) {
     driver.close();

@@ -3,25 +3,29 @@
  * batch at a time. The model is asked between the operations; only the storing takes a turn among them.
  */
 import { type Embedder, EmbeddingError } from "../search/embedder.ts";
+import { Outage, type Pauses } from "../search/outage.ts";
 import { type EmbeddingBatch, nextBatch, prepareEmbeddings, storeVectors } from "../state/embeddings.ts";
 import type { Connection } from "../store/connection.ts";
 
 /** What is written within this time is met together, ms. */
 const GATHER_MS = 50;
-/** Until a model that is away, or that refused, is asked again, ms. */
-const AWAY_PAUSE_MS = 5_000;
-const REFUSED_PAUSE_MS = 60_000;
+/** Until a model that is away, or that refused, is asked again. */
+const AWAY_PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };
+const REFUSED_PAUSES: Pauses = { firstMs: 60_000, longestMs: 600_000 };
 
 export interface EmbeddingUpkeepOptions {
   embedder: () => Promise<Embedder>;
   /** Runs work on a workspace in a transaction, after what is waiting already. */
   run: <T>(workspaceId: string, work: (connection: Connection) => Promise<T>) => Promise<T>;
+  /** Told of the first failure of an outage, and of its end with the number of failures. */
   onFailure: (workspaceId: string, error: unknown) => void;
+  onRecovery: (failures: number) => void;
 }
 
 export class EmbeddingUpkeep {
   readonly #options: EmbeddingUpkeepOptions;
   readonly #waiting = new Set<string>();
+  readonly #outage = new Outage();
   readonly #abort = new AbortController();
   #working = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -59,14 +63,20 @@ export class EmbeddingUpkeep {
       } catch (error) {
         if (this.#abort.signal.aborted) return;
         this.#waiting.add(workspaceId);
-        const temporary = error instanceof EmbeddingError && error.temporary;
-        pauseMs = temporary ? AWAY_PAUSE_MS : REFUSED_PAUSE_MS;
-        this.#options.onFailure(workspaceId, error);
+        pauseMs = this.#failed(workspaceId, error);
         break;
       }
     }
     this.#working = false;
     if (this.#waiting.size > 0) this.#wake(pauseMs);
+  }
+
+  /** Answers how long to wait. */
+  #failed(workspaceId: string, error: unknown): number {
+    const temporary = error instanceof EmbeddingError && error.temporary;
+    const { pauseMs, isNews } = this.#outage.fail(String(error), temporary ? AWAY_PAUSES : REFUSED_PAUSES);
+    if (isNews) this.#options.onFailure(workspaceId, error);
+    return pauseMs;
   }
 
   /** One batch. Answers whether there may be more. */
@@ -80,6 +90,8 @@ export class EmbeddingUpkeep {
     });
     if (batch === null) return false;
     const vectors = await embedBatch(model, batch, this.#abort.signal);
+    const failures = batch.entries.length === 0 ? 0 : this.#outage.end();
+    if (failures > 0) this.#options.onRecovery(failures);
     this.#abort.signal.throwIfAborted();
     await run(workspaceId, (connection) => storeVectors(connection, model.model, batch, vectors));
     return true;

@@ -2,15 +2,25 @@
  * What the main thread and the others say to each other. Groups of operations and of replies travel
  * as one JSON text each: one message per burst, and cheaper to pass between threads than objects.
  */
-import { Failure } from "../failure.ts";
+import { Failure, stackFrames } from "../failure.ts";
+import type { Quota } from "../features/data/quota.ts";
 import type { JsonValue } from "../json.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
 import { EmbeddingError } from "../search/embedder.ts";
 import type { EmbeddingOptions } from "../search/embedding-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
-import type { OperationInputs, OperationName, Principal, WorkspaceEvent } from "../workspace/contract.ts";
+import { EncryptionMismatch } from "../store/encryption.ts";
+import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
+import type {
+  OperationInputs,
+  OperationName,
+  Principal,
+  Recorded,
+  WorkspaceEvent,
+} from "../workspace/contract.ts";
 import type { Answer } from "../workspace/operation.ts";
+import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 
 export type { EmbeddingOptions } from "../search/embedding-options.ts";
@@ -19,6 +29,8 @@ export type { EmbeddingOptions } from "../search/embedding-options.ts";
 export interface ThreadOptions {
   /** Directory of the workspace files. */
   workspacesDir: string;
+  /** The key of their files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
+  encryptionKey?: string | null;
   /** Added to the system clock, ms: tests move time with it. */
   clockOffsetMs: number;
   /** What the search indexes of one thread may occupy, bytes. */
@@ -27,8 +39,12 @@ export interface ThreadOptions {
   fullTextFrom: number;
   /** The model outside that search uses too; null for none. */
   embeddings: EmbeddingOptions | null;
+  /** What one workspace may hold; null for as much as it likes. */
+  quota?: Quota | null;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
+  /** The memory of the thread's {@link ThreadGauges}. */
+  gauges: SharedArrayBuffer;
 }
 
 /** One operation on its way to the thread that owns its workspace. */
@@ -53,6 +69,7 @@ export interface EventMessage {
 export type ToWriter =
   | { kind: "operations"; operations: (OperationMessage | EventMessage)[] }
   | { kind: "sweep"; workspaceIds: string[] }
+  | { kind: "spare"; sparing: boolean }
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   | { kind: "close" };
 
@@ -65,15 +82,24 @@ export interface FailureReport {
   frames: string[];
 }
 
-/** From a workspace thread. */
+/** Something outside that failed works again. */
+export interface RecoveryReport {
+  where: string;
+  /** How often it failed in between. */
+  failures: number;
+}
+
+/** From a workspace thread, besides the replies (reply-text.ts). */
 export type FromWriter =
   | { kind: "ready" }
-  | { kind: "replies"; replies: ReplyMessage[] }
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
+  /** The workspace's file cannot be used, or can again when `reason` is null. */
+  | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
   | { kind: "failure"; failure: FailureReport }
+  | { kind: "recovery"; recovery: RecoveryReport }
   | { kind: "closed" };
 
-export interface ReplyMessage {
+export interface ReplyMessage extends Recorded {
   id: number;
   answer: Answer;
   auditId: string | null;
@@ -96,21 +122,31 @@ export type FromReader =
   | { kind: "end"; id: number }
   | { kind: "broken"; id: number }
   | { kind: "failure"; failure: FailureReport }
+  | { kind: "recovery"; recovery: RecoveryReport }
   | { kind: "closed" };
 
-const MAX_FRAMES = 12;
+/** Failures whose messages are ours, hold no data, and tell the operator what to do. */
+const EXPLAINED = [
+  SealRefused,
+  Failure,
+  EmbeddingError,
+  NewerDatabase,
+  MigrationFailed,
+  EncryptionMismatch,
+  DamagedWorkspace,
+  MissingWorkspace,
+] as const;
 
 /** An error for the log. Its message is left out: it may repeat what a client sent. */
 export function reportFailure(where: string, error: unknown): FailureReport {
-  const { name, code, stack } = error as { name?: unknown; code?: unknown; stack?: unknown };
-  const frames = typeof stack === "string" ? stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
-  // These words are ours, and tell the operator what to do.
-  if (error instanceof SealRefused || error instanceof Failure || error instanceof EmbeddingError) {
-    return { where, name: `${error.name}: ${error.message}`, frames: [] };
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  if (EXPLAINED.some((kind) => error instanceof kind)) {
+    const { name, message } = error as Error;
+    return { where, name: `${name}: ${message}`, frames: [] };
   }
   return {
     where,
     name: [name, code].filter((part) => typeof part === "string").join(" ") || typeof error,
-    frames: frames.slice(0, MAX_FRAMES).map((frame) => frame.trim()),
+    frames: stackFrames(error),
   };
 }

@@ -1,5 +1,7 @@
 /** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
 
+import { statSync } from "node:fs";
+
 /** Something open on behalf of one workspace. */
 export interface Closable {
   close(): void;
@@ -7,7 +9,14 @@ export interface Closable {
 
 interface Held<T> {
   resource: T;
+  /** Which file it is, by device and number. */
+  file: string;
   usedAtMs: number;
+}
+
+function identityOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
 }
 
 export class OpenWorkspaces<T extends Closable> {
@@ -17,6 +26,8 @@ export class OpenWorkspaces<T extends Closable> {
   constructor(
     readonly open: (workspaceId: string) => T,
     readonly limits: { maxOpen: number; idleMs: number },
+    /** Where a workspace's file is. One that is not the file that was opened any more is opened anew. */
+    readonly path?: (workspaceId: string) => string,
   ) {}
 
   /**
@@ -25,22 +36,27 @@ export class OpenWorkspaces<T extends Closable> {
    */
   use(workspaceId: string, nowMs: number): T {
     const held = this.#held.get(workspaceId);
-    if (held !== undefined) {
+    const file = this.path === undefined ? "" : identityOf(this.path(workspaceId));
+    if (held !== undefined && held.file !== file) {
+      // What would be written to a file that was removed or replaced would be lost.
+      this.drop(workspaceId);
+    } else if (held !== undefined) {
       this.#held.delete(workspaceId);
       this.#held.set(workspaceId, held);
       held.usedAtMs = nowMs;
       return held.resource;
     }
     const resource = this.open(workspaceId);
-    this.#held.set(workspaceId, { resource, usedAtMs: nowMs });
+    this.#held.set(workspaceId, { resource, file, usedAtMs: nowMs });
     this.#closeOldest((count) => count > this.limits.maxOpen);
     return resource;
   }
 
   /** Forgets one that failed, so that the next use opens it anew. */
   drop(workspaceId: string): void {
-    this.#held.get(workspaceId)?.resource.close();
+    const held = this.#held.get(workspaceId);
     this.#held.delete(workspaceId);
+    held?.resource.close();
   }
 
   /** Those that {@link closeIdle} would close; using one keeps it open. */
@@ -56,6 +72,10 @@ export class OpenWorkspaces<T extends Closable> {
 
   closeAll(): void {
     this.#closeOldest(() => true);
+  }
+
+  get size(): number {
+    return this.#held.size;
   }
 
   ids(): string[] {

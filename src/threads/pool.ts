@@ -4,6 +4,8 @@
  */
 
 import { exportHeaders } from "../features/audit/export.ts";
+import { Histogram } from "../histogram.ts";
+import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import {
   isInquiry,
@@ -18,45 +20,91 @@ import {
   type WorkspaceEvent,
   type WorkspaceJournal,
 } from "../workspace/contract.ts";
+import { isOfDisk, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
+import { type DownWorkspace, DownWorkspaces } from "./down-workspaces.ts";
+import { ThreadGauges } from "./gauges.ts";
 import type { ReplyMessage, ThreadOptions } from "./messages.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
-export interface PoolOptions extends ThreadOptions, ThreadEvents {
+export interface PoolOptions
+  extends Omit<ThreadOptions, "gauges">,
+    Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
+  /** Told when a workspace's file turns out to be unusable, and when it works again. */
+  onDown?(workspace: DownWorkspace): void;
+  onUp?(workspaceId: string): void;
+  /** Told of what keeps a workspace from being written, each time that it is something else. */
+  onStorage?(workspaceId: string, trouble: StorageTrouble): void;
   /** Workspace threads; as many reader threads are started when first needed. */
   threads: number;
 }
 
 /** What overload or a stop tells the client. */
 const RETRY_AFTER_SECONDS = 1;
-const REJECTIONS: Record<Rejection, [OperationProblem, string]> = {
+/** Operations that make the data grow; the others need space for their events alone. */
+const GROWING: ReadonlySet<OperationName> = new Set<OperationName>([
+  "data.write",
+  "config.update",
+  "config.rollback",
+  "checkpoint.create",
+  "checkpoint.restore",
+]);
+const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
+  full: [
+    "unavailable",
+    "The disk is full; nothing was written. What is stored can be read and deleted meanwhile.",
+  ],
   crashed: [
     "internal",
     "An unexpected failure while the operation was under way; read before you repeat it.",
   ],
 };
 
+/** Operations that share a transaction: the bounds of their counts. */
+const GROUP_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
 /** What the pool has to do just now. */
 export interface PoolLoad {
+  /** Operations taken and not yet answered. */
   operations: number;
-  readers: number;
+  queries: number;
+  /** Streams that end by themselves: exports, checkpoints. */
+  streams: number;
+  /** Live ones. */
+  live: number;
 }
 
 export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDisposable {
+  /** The workspaces whose files cannot be used. */
+  readonly down: DownWorkspaces;
+  /** How many operations shared a transaction. */
+  readonly groups = new Histogram(GROUP_BOUNDS);
+  /** What each workspace thread and each reader thread says of itself. */
+  readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
   readonly #options: PoolOptions;
+  readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[];
+  #sparing = false;
   #ending = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.down = new DownWorkspaces(() => systemClock() + options.clockOffsetMs);
+    this.#events = this.#watched(options);
     const count = Math.max(1, options.threads);
-    this.#writers = Array.from({ length: count }, () => new WriterThread(threadOptions(options), options));
+    const gauges = () => Array.from({ length: count }, () => new ThreadGauges());
+    this.gauges = { writers: gauges(), readers: gauges() };
+    this.#writers = this.gauges.writers.map(({ memory }, index) => {
+      // A thread that is started again knows of no troubles, and finds those that last anew.
+      const onCrash = () => this.down.clearWhere((workspaceId) => this.#shard(workspaceId) === index);
+      return new WriterThread(threadOptions(options, memory), { ...this.#events, onCrash });
+    });
     this.#readers = new Array<ReaderThread | undefined>(count).fill(undefined);
   }
 
@@ -67,6 +115,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
   async perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply> {
     const { workspaceId } = request.principal;
+    if (this.#sparing && GROWING.has(request.name)) return rejection("full");
     if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
     const result = await this.#reader(workspaceId).query(request);
     if (typeof result === "string") return rejection(result);
@@ -84,11 +133,53 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     });
   }
 
+  /** Whether the disk refuses writes: a damaged file is only its own workspace's trouble. */
+  get diskFails(): boolean {
+    return this.down.some(({ trouble }) => isOfDisk(trouble));
+  }
+
+  /** Whether the disk is full: then what makes the data grow is refused, so that the rest can be recorded. */
+  get sparing(): boolean {
+    return this.#sparing;
+  }
+
+  set sparing(sparing: boolean) {
+    this.#sparing = sparing;
+    for (const writer of this.#writers) writer.spare(sparing);
+  }
+
+  /** Whether every workspace thread runs. */
+  get running(): boolean {
+    return this.#writers.every((writer) => writer.running);
+  }
+
   get load(): PoolLoad {
     const sum = (depths: number[]) => depths.reduce((total, depth) => total + depth, 0);
+    const loads = this.#readers.flatMap((reader) => reader?.load ?? []);
     return {
       operations: sum(this.#writers.map((writer) => writer.depth)),
-      readers: sum(this.#readers.map((reader) => reader?.depth ?? 0)),
+      queries: sum(loads.map(({ queries }) => queries)),
+      streams: sum(loads.map(({ streams }) => streams)),
+      live: sum(loads.map(({ live }) => live)),
+    };
+  }
+
+  /** What the threads tell is noted here before it goes on. */
+  #watched(options: PoolOptions): ThreadEvents {
+    return {
+      onFailure: (failure) => options.onFailure(failure),
+      onRecovery: (recovery) => options.onRecovery?.(recovery),
+      onSealed: (workspaceId, seal) => options.onSealed?.(workspaceId, seal),
+      onGroup: (operations) => this.groups.observe(operations),
+      onTrouble: (workspaceId, reason, trouble) => {
+        if (trouble !== null) options.onStorage?.(workspaceId, trouble);
+        if (reason === null || trouble === null) {
+          if (this.down.clear(workspaceId)) options.onUp?.(workspaceId);
+          return;
+        }
+        const marked = this.down.mark(workspaceId, reason, trouble);
+        if (marked !== null) options.onDown?.(marked);
+      },
     };
   }
 
@@ -131,10 +222,14 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     });
   }
 
-  #finish(workspaceId: string, { answer, auditId }: ReplyMessage): OperationReply {
-    return answer.kind === "stream"
-      ? this.#openStream(workspaceId, answer.plan, auditId ?? "")
-      : toReply(answer, auditId);
+  #finish(workspaceId: string, { answer, auditId, result, blockedBy }: ReplyMessage): OperationReply {
+    const reply =
+      answer.kind === "stream"
+        ? this.#openStream(workspaceId, answer.plan, auditId ?? "")
+        : toReply(answer, auditId);
+    if (result !== undefined) reply.result = result;
+    if (blockedBy !== undefined) reply.blockedBy = blockedBy;
+    return reply;
   }
 
   #openStream(workspaceId: string, plan: StreamPlan, auditId: string): OperationReply {
@@ -158,21 +253,40 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     const index = this.#shard(workspaceId);
     const known = this.#readers[index];
     if (known !== undefined) return known;
-    const started = new ReaderThread(threadOptions(this.#options), this.#options);
+    const { memory } = this.gauges.readers[index] as ThreadGauges;
+    const started = new ReaderThread(threadOptions(this.#options, memory), this.#events);
     this.#readers[index] = started;
     return started;
   }
 }
 
 /** What a thread is told: no functions, which cannot be passed on. */
-function threadOptions(options: PoolOptions): ThreadOptions {
-  const { workspacesDir, clockOffsetMs, fullTextFrom, embeddings, sealing } = options;
+function threadOptions(options: PoolOptions, gauges: SharedArrayBuffer): ThreadOptions {
+  const {
+    workspacesDir,
+    encryptionKey = null,
+    clockOffsetMs,
+    fullTextFrom,
+    embeddings,
+    quota = null,
+    sealing,
+  } = options;
   // Each workspace has its reader thread, and no two threads can hold one's index.
   const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
-  return { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, sealing };
+  return {
+    workspacesDir,
+    encryptionKey,
+    clockOffsetMs,
+    searchMemoryBytes,
+    fullTextFrom,
+    embeddings,
+    quota,
+    sealing,
+    gauges,
+  };
 }
 
-function rejection(reason: Rejection): ProblemReply {
+function rejection(reason: Rejection | "full"): ProblemReply {
   const [code, detail] = REJECTIONS[reason];
   const reply: ProblemReply = { kind: "problem", code, detail };
   if (code === "unavailable") reply.retryAfterSeconds = RETRY_AFTER_SECONDS;

@@ -45,9 +45,10 @@ export class ReaderThread {
     });
   }
 
-  /** Queries and streams under way. */
-  get depth(): number {
-    return this.#queries.size + this.#streams.size;
+  /** What is under way, by kind. */
+  get load(): { queries: number; streams: number; live: number } {
+    const live = this.#tails.size;
+    return { queries: this.#queries.size, streams: this.#streams.size - live, live };
   }
 
   query(request: OperationRequest): Promise<QueryResult> {
@@ -162,6 +163,9 @@ export class ReaderThread {
         break;
       case "failure":
         this.#events.onFailure(message.failure);
+        break;
+      case "recovery":
+        this.#events.onRecovery?.(message.recovery);
         break;
       case "closed":
         this.#state = "closed";

@@ -12,13 +12,17 @@ import type { JsonValue } from "../json.ts";
 import { embedderOf } from "../search/embedding-options.ts";
 import { QueryEmbedder } from "../search/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
-import { type Connection, openConnection } from "../store/connection.ts";
+import type { Connection } from "../store/connection.ts";
+import { EncryptionKey } from "../store/encryption.ts";
 import { isInspection, type OperationProblem } from "../workspace/contract.ts";
+import { openWorkspaceReader } from "../workspace/file.ts";
 import { Refusal } from "../workspace/operation.ts";
 import { isReadFailure } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
+import { ThreadGauges } from "./gauges.ts";
 import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
+import { collectWhenQuiet } from "./quiet-memory.ts";
 import { inquiryOf, inspect } from "./registry.ts";
 
 const MAX_OPEN = 64;
@@ -27,27 +31,38 @@ const UPKEEP_INTERVAL_MS = 30_000;
 /** Size of a chunk of a stream, UTF-16 units; larger pieces go as they are. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings } =
+const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
   workerData as ThreadOptions;
+const encryptionKey = options.encryptionKey ? EncryptionKey.ofText(options.encryptionKey) : null;
+const gauges = new ThreadGauges((workerData as ThreadOptions).gauges);
+gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
 const encoder = new TextEncoder();
 
 const post = (message: FromReader): void => parentPort?.postMessage(message);
 
+const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspaceId}.db`);
+
 const openReader = (workspaceId: string): Connection =>
-  openConnection(join(workspacesDir, `${workspaceId}.db`), { readOnly: true });
+  openWorkspaceReader(pathOf(workspaceId), workspaceId, encryptionKey);
 
 /** For queries; a stream has a connection of its own. */
-const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS });
+const connections = new OpenWorkspaces<Connection>(
+  openReader,
+  { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
+  pathOf,
+);
 
 const indexes = new SearchIndexes(searchMemoryBytes, fullTextFrom);
 
 const queryEmbedder =
   embeddings === null
     ? null
-    : new QueryEmbedder(embedderOf(embeddings), (error) =>
-        post({ kind: "failure", failure: reportFailure("vector of a query", error) }),
-      );
+    : new QueryEmbedder(embedderOf(embeddings), {
+        onFailure: (error) => post({ kind: "failure", failure: reportFailure("vector of a query", error) }),
+        onRecovery: (failures) =>
+          post({ kind: "recovery", recovery: { where: "vector of a query", failures } }),
+      });
 
 interface OpenStream {
   pieces: AsyncGenerator<string>;
@@ -88,7 +103,9 @@ async function runQuery(query: Query): Promise<void> {
         answer: await inspect(connections.use(workspaceId, clock()), name, input),
       });
     }
-    post({ kind: "found", id, found: await inquire(query) });
+    const found = await inquire(query);
+    if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
+    post({ kind: "found", id, found });
   } catch (error) {
     const [code, detail] = explain(error);
     post({ kind: "answered", id, answer: { kind: "problem", code, detail } });
@@ -194,4 +211,5 @@ function shutDown(): void {
   parentPort?.close();
 }
 
+collectWhenQuiet();
 post({ kind: "ready" });

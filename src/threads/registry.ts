@@ -24,6 +24,7 @@ import {
 import { eraseData } from "../features/data/erase.ts";
 import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
+import { isFilling, type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { searchData } from "../features/data/search.ts";
 import type { JsonValue } from "../json.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -32,12 +33,14 @@ import {
   type InspectionName,
   isInquiry,
   isInspection,
+  isReport,
   type OperationInputs,
   type OperationName,
+  type ReportName,
 } from "../workspace/contract.ts";
 import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
 
-type Operations = { [N in Exclude<OperationName, InquiryName | InspectionName>]: Operation<N> };
+type Operations = { [N in Exclude<OperationName, InquiryName | InspectionName | ReportName>]: Operation<N> };
 type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
 
 /** Operations that run wholly on the workspace's own thread. */
@@ -94,14 +97,22 @@ export function inspect(
   return INSPECTIONS[name](reader, input as never);
 }
 
-/** An operation with the types of its input worn off: the name was checked when it was called. */
-export function operationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
-  const operation = plainOperationOf(name, found);
+/**
+ * An operation with the types of its input worn off: the name was checked when it was called. `quota` is
+ * null where workspaces may hold what they like.
+ */
+export function operationOf(
+  name: OperationName,
+  found: JsonValue | undefined,
+  quota: Quota | null = null,
+): Operation<OperationName> {
+  const plain = plainOperationOf(name, found);
+  const operation = quota !== null && isFilling(name) ? refusingOverQuota(plain, quota) : plain;
   return isStoppable(name) ? refusingSuspended(operation) : operation;
 }
 
 function plainOperationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
-  if (isInspection(name)) throw new Error("an inspection is not recorded");
+  if (isInspection(name) || isReport(name)) throw new Error(`${name} is not recorded`);
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>

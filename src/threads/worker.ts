@@ -11,13 +11,17 @@ import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { embedderOf } from "../search/embedding-options.ts";
 import type { Connection } from "../store/connection.ts";
+import { EncryptionKey } from "../store/encryption.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
-import { type Job, type Settled, WorkspaceWriter } from "../workspace/perform.ts";
+import { type Job, WorkspaceWriter } from "../workspace/perform.ts";
 import { recordingJob } from "../workspace/recording.ts";
+import type { Settled } from "../workspace/settled.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
+import { ThreadGauges } from "./gauges.ts";
+import { GuardedWorkspaces, whyUnusable } from "./guarded-workspaces.ts";
 import {
   type EventMessage,
   type FromWriter,
@@ -28,7 +32,10 @@ import {
   type ToWriter,
 } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
+import { prepareScreening } from "./preparation.ts";
+import { collectWhenQuiet } from "./quiet-memory.ts";
 import { operationOf } from "./registry.ts";
+import { writeReplies } from "./reply-text.ts";
 
 /** Workspaces that one thread keeps open, and how long an idle one stays so. */
 const MAX_OPEN = 128;
@@ -36,15 +43,25 @@ const IDLE_MS = 60_000;
 /** How often idle workspaces are closed and open ones swept for expired entries. */
 const UPKEEP_INTERVAL_MS = 30_000;
 
-const UNREADABLE =
-  "The workspace's file cannot be opened; nothing was changed. The server's log names it; `governd verify` examines it.";
+/** How often troubled workspaces are tried again. */
+const PROBE_INTERVAL_MS = 1_000;
 
 /** A workspace that could not be sealed is tried again after this long. */
 const SEAL_RETRY_MS = 60_000;
 /** What sealing may take of the time that a stop has. What is left is sealed at the next start. */
 const LAST_SEALS_MS = 4_000;
 
-const { workspacesDir, clockOffsetMs, embeddings, sealing } = workerData as ThreadOptions;
+const {
+  workspacesDir,
+  clockOffsetMs,
+  embeddings,
+  sealing,
+  quota = null,
+  ...options
+} = workerData as ThreadOptions;
+const encryptionKey = options.encryptionKey ? EncryptionKey.ofText(options.encryptionKey) : null;
+const gauges = new ThreadGauges((workerData as ThreadOptions).gauges);
+gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
 
 const post = (message: FromWriter): void => parentPort?.postMessage(JSON.stringify(message));
@@ -57,12 +74,18 @@ interface Open {
   close(): void;
 }
 
-const workspaces = new OpenWorkspaces<Open>(openWorkspace, { maxOpen: MAX_OPEN, idleMs: IDLE_MS });
+const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspaceId}.db`);
+
+const workspaces = new OpenWorkspaces<Open>(openWorkspace, { maxOpen: MAX_OPEN, idleMs: IDLE_MS }, pathOf);
+const guarded = new GuardedWorkspaces(workspaces, clock, post);
 
 function openWorkspace(workspaceId: string): Open {
-  const connection = openWorkspaceFile(join(workspacesDir, `${workspaceId}.db`));
-  const onFailure = (operation: string, error: unknown) =>
-    post({ kind: "failure", failure: reportFailure(`${operation} in ${workspaceId}`, error) });
+  const connection = openWorkspaceFile(pathOf(workspaceId), encryptionKey);
+  if (sparing) connection.keepLogShort();
+  const onFailure = (operation: string, error: unknown) => {
+    if (operation === "commit") gauges.increment("failedGroups");
+    guarded.fail(workspaceId, `${operation} in ${workspaceId}`, error);
+  };
   const sealer = new WorkspaceSealer({
     keyring,
     file: sealFilePath(sealing, workspaceId),
@@ -85,10 +108,10 @@ function openWorkspace(workspaceId: string): Open {
 /** Full text is taken further between groups of operations, a step at a time. */
 const upkeepFullText = new FullTextUpkeep((workspaceId, work) => {
   turn = turn
-    .then(async () => (await useWorkspace(workspaceId)).writer.derive(work))
+    .then(() => guarded.use(workspaceId, ({ writer }) => writer.derive(work)))
     .catch((error) => {
       upkeepFullText.failed(workspaceId);
-      post({ kind: "failure", failure: reportFailure(`full text of ${workspaceId}`, error) });
+      guarded.fail(workspaceId, `full text of ${workspaceId}`, error);
     });
 });
 
@@ -99,7 +122,7 @@ const embedding =
     : new EmbeddingUpkeep({
         embedder: embedderOf(embeddings),
         run: (workspaceId, work) => {
-          const done = turn.then(async () => (await useWorkspace(workspaceId)).writer.derive(work));
+          const done = turn.then(() => guarded.use(workspaceId, ({ writer }) => writer.derive(work)));
           turn = done.then(
             () => {},
             () => {},
@@ -108,6 +131,7 @@ const embedding =
         },
         onFailure: (workspaceId, error) =>
           post({ kind: "failure", failure: reportFailure(`vectors of ${workspaceId}`, error) }),
+        onRecovery: (failures) => post({ kind: "recovery", recovery: { where: "vectors", failures } }),
       });
 
 const keyring = new SealKeyring(sealing.key);
@@ -115,11 +139,19 @@ const schedule = new SealSchedule(sealing.intervalMs, () => {
   turn = turn.then(() => sealAll(schedule.takeDue(clock())));
 });
 
-/** The open workspace. @throws whatever opening throws */
-async function useWorkspace(workspaceId: string): Promise<Open> {
-  const open = workspaces.use(workspaceId, clock());
-  await open.ready;
-  return open;
+/** While the disk is full, write-ahead logs are kept short: closing brings them back into their files. */
+let sparing = false;
+
+function spare(wanted: boolean): void {
+  sparing = wanted;
+  workspaces.closeAll();
+}
+
+/** What has to be sealed, for whoever watches. */
+function gaugeSeals(): void {
+  const { workspaces: waiting, sinceMs } = schedule.unsealed;
+  gauges.set("unsealedWorkspaces", waiting);
+  gauges.set("unsealedSinceMs", sinceMs);
 }
 
 /** Seals workspaces one after another, until a moment if one is given. */
@@ -127,13 +159,15 @@ async function sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIV
   for (const workspaceId of workspaceIds) {
     if (clock() > untilMs) return;
     try {
-      await (await useWorkspace(workspaceId)).writer.seal();
+      await guarded.use(workspaceId, ({ writer }) => writer.seal());
       schedule.remove(workspaceId);
     } catch (error) {
       schedule.note(workspaceId, clock(), SEAL_RETRY_MS);
-      post({ kind: "failure", failure: reportFailure(`sealing ${workspaceId}`, error) });
+      gauges.increment("sealFailures");
+      guarded.fail(workspaceId, `sealing ${workspaceId}`, error);
     }
   }
+  gaugeSeals();
 }
 
 /** Messages are handled one at a time: a workspace never sees two groups at once. */
@@ -154,8 +188,12 @@ async function handle(message: ToWriter): Promise<void> {
       return runOperations(message.operations);
     case "sweep":
       return sweep(message.workspaceIds);
+    case "spare":
+      return spare(message.sparing);
     case "cosigned":
-      return (await useWorkspace(message.workspaceId)).writer.addCosignatures(message.size, message.note);
+      return guarded.use(message.workspaceId, ({ writer }) =>
+        writer.addCosignatures(message.size, message.note),
+      );
     case "close":
       return shutDown();
   }
@@ -163,34 +201,53 @@ async function handle(message: ToWriter): Promise<void> {
 
 type Message = OperationMessage | EventMessage;
 
+/**
+ * Workspaces of one message that are served before the event loop has a turn: what the collector met of
+ * closed ones gives its descriptors back only then.
+ */
+const WORKSPACES_AT_ONCE = 16;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 async function runOperations(operations: readonly Message[]): Promise<void> {
+  let done = 0;
   for (const [workspaceId, group] of Map.groupBy(operations, (operation) => operation.workspaceId)) {
+    if (++done % WORKSPACES_AT_ONCE === 0) await nextTurn();
     const settled = await runGroup(workspaceId, group);
-    const replies = settled.map((one, i): ReplyMessage => ({ id: (group[i] as Message).id, ...one }));
-    post({ kind: "replies", replies });
+    const replies = settled.map(({ answer, auditId, result, blockedBy }, i): ReplyMessage => {
+      const id = (group[i] as Message).id;
+      if (result === undefined) return { id, answer, auditId };
+      return blockedBy === undefined
+        ? { id, answer, auditId, result }
+        : { id, answer, auditId, result, blockedBy };
+    });
+    parentPort?.postMessage(writeReplies(replies));
   }
 }
 
 async function runGroup(workspaceId: string, group: readonly Message[]): Promise<Settled[]> {
-  let open: Open;
   try {
-    open = await useWorkspace(workspaceId);
+    return await guarded.use(workspaceId, (open) => runJobs(workspaceId, open, group));
   } catch (error) {
-    post({ kind: "failure", failure: reportFailure(`opening ${workspaceId}`, error) });
-    return group.map(() => ({
-      answer: { kind: "problem", code: "unavailable", detail: UNREADABLE },
-      auditId: null,
-    }));
+    guarded.fail(workspaceId, `opening ${workspaceId}`, error);
+    const detail = whyUnusable(error);
+    return group.map(() => ({ answer: { kind: "problem", code: "unavailable", detail }, auditId: null }));
   }
+}
+
+async function runJobs(workspaceId: string, { writer }: Open, group: readonly Message[]): Promise<Settled[]> {
   const jobs = group.map(jobsOf);
-  const all = await open.writer.perform(jobs.flat());
+  const beganMs = performance.now();
+  const all = await writer.perform(jobs.flat());
+  gauges.transactions.observe((performance.now() - beganMs) / 1_000);
   // What stands before an operation has no answer of its own.
   let last = -1;
   const settled = jobs.map((own) => {
     last += own.length;
     return all[last] as Settled;
   });
-  if (open.writer.unsealed) schedule.note(workspaceId, clock());
+  if (writer.unsealed) schedule.note(workspaceId, clock());
+  gaugeSeals();
+  gauges.set("openWorkspaces", workspaces.size);
   upkeepFullText.performed(workspaceId, group);
   embedding?.note(workspaceId);
   return settled;
@@ -200,7 +257,7 @@ async function runGroup(workspaceId: string, group: readonly Message[]): Promise
 function jobsOf(message: Message): Job[] {
   if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
   const { name, input, principal, found, workspaceId } = message;
-  const operation = operationOf(name, found);
+  const operation = operationOf(name, found, quota);
   const job: Job = { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
   const before = expiryBefore(name, input, workspaceId);
   return before === null ? [job] : [before, job];
@@ -209,12 +266,13 @@ function jobsOf(message: Message): Job[] {
 async function sweep(workspaceIds: readonly string[]): Promise<void> {
   for (const workspaceId of workspaceIds) {
     try {
-      const { connection, writer } = await useWorkspace(workspaceId);
-      await sweepWorkspace(connection, writer);
-      // What a crash or another process left unsealed is met here, too.
-      if (writer.unsealed) schedule.note(workspaceId, clock());
+      await guarded.use(workspaceId, async ({ connection, writer }) => {
+        await sweepWorkspace(connection, writer);
+        // What a crash or another process left unsealed is met here, too.
+        if (writer.unsealed) schedule.note(workspaceId, clock());
+      });
     } catch (error) {
-      post({ kind: "failure", failure: reportFailure(`sweeping ${workspaceId}`, error) });
+      guarded.fail(workspaceId, `sweeping ${workspaceId}`, error);
     }
   }
 }
@@ -223,11 +281,17 @@ const upkeep = setInterval(() => {
   turn = turn.then(async () => {
     await sealAll(workspaces.idle(clock()).filter((workspaceId) => schedule.has(workspaceId)));
     workspaces.closeIdle(clock());
+    gauges.set("openWorkspaces", workspaces.size);
   });
 }, UPKEEP_INTERVAL_MS);
 
+const probing = setInterval(() => {
+  turn = turn.then(() => guarded.probe());
+}, PROBE_INTERVAL_MS);
+
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
+  clearInterval(probing);
   upkeepFullText.stop();
   embedding?.stop();
   await sealAll(schedule.end(), clock() + LAST_SEALS_MS);
@@ -236,4 +300,6 @@ async function shutDown(): Promise<void> {
   parentPort?.close();
 }
 
+collectWhenQuiet();
 post({ kind: "ready" });
+prepareScreening().catch((error) => post({ kind: "failure", failure: reportFailure("screening", error) }));

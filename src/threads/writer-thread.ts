@@ -4,16 +4,17 @@
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
-import type { OperationRequest, WorkspaceEvent } from "../workspace/contract.ts";
+import type { OperationRequest, Principal, WorkspaceEvent } from "../workspace/contract.ts";
+import type { StorageTrouble } from "../workspace/storage-failure.ts";
 import type {
-  EventMessage,
   FailureReport,
   FromWriter,
-  OperationMessage,
+  RecoveryReport,
   ReplyMessage,
   ThreadOptions,
   ToWriter,
 } from "./messages.ts";
+import { REPLIES, readReplies } from "./reply-text.ts";
 import { SupervisedWorker } from "./supervised.ts";
 
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
@@ -37,8 +38,27 @@ interface Waiting {
 
 export interface ThreadEvents {
   onFailure(failure: FailureReport): void;
+  onRecovery?(recovery: RecoveryReport): void;
   /** Told of every new seal, once it is on disk. */
   onSealed?(workspaceId: string, seal: StoredSeal): void;
+  /** Told when a workspace's file cannot be used, and with null when it can again. */
+  onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
+  /** The thread died, and knows of no troubles any more. */
+  onCrash?(): void;
+  /** Told how many operations shared a transaction. */
+  onGroup?(operations: number): void;
+}
+
+/** A key's principal is one object as long as keys do not change, and goes with every operation. */
+const principalTexts = new WeakMap<Principal, string>();
+
+function principalText(principal: Principal): string {
+  const known = principalTexts.get(principal);
+  if (known !== undefined) return known;
+  const { workspaceId } = principal;
+  const text = JSON.stringify({ workspaceId, principal }).slice(1, -1);
+  principalTexts.set(principal, text);
+  return text;
 }
 
 export class WriterThread {
@@ -60,7 +80,10 @@ export class WriterThread {
     this.#worker = new SupervisedWorker({
       entry: "threads/worker.ts",
       options,
-      onMessage: (text: string) => this.#receive(JSON.parse(text) as FromWriter),
+      onMessage: (text: string) =>
+        text.startsWith(REPLIES)
+          ? this.#settle(readReplies(text))
+          : this.#receive(JSON.parse(text) as FromWriter),
       onCrash: () => this.#crash(),
       onFailure: (failure) => events.onFailure(failure),
     });
@@ -69,6 +92,11 @@ export class WriterThread {
   /** Resolves when the thread runs. */
   get ready(): Promise<void> {
     return this.#worker.ready;
+  }
+
+  /** False while a dead thread waits to be started again. */
+  get running(): boolean {
+    return this.#worker.alive;
   }
 
   /** Operations taken and not yet answered. */
@@ -82,20 +110,22 @@ export class WriterThread {
    */
   submit(request: OperationRequest, found: JsonValue | undefined, settle: Settle): Rejection | null {
     const { name, input, principal } = request;
-    const message = { workspaceId: principal.workspaceId, name, input, principal };
-    return this.#take(found === undefined ? message : { ...message, found }, settle);
+    const rest = found === undefined ? "" : `,"found":${JSON.stringify(found)}`;
+    const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
+    return this.#take(text, settle);
   }
 
   /** Hands over an event of a workspace itself, in the way of {@link submit}. */
   record(workspaceId: string, event: WorkspaceEvent, settle: Settle): Rejection | null {
-    return this.#take({ workspaceId, event }, settle);
+    return this.#take(JSON.stringify({ workspaceId, event }).slice(1, -1), settle);
   }
 
-  #take(message: Omit<OperationMessage, "id"> | Omit<EventMessage, "id">, settle: Settle): Rejection | null {
+  /** `members`: those of an operation or an event (messages.ts) as JSON, without the id. */
+  #take(members: string, settle: Settle): Rejection | null {
     if (this.#state !== "running") return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
-    const text = JSON.stringify({ id, ...message });
+    const text = `{"id":${id},${members}}`;
     this.#waitingCharacters += text.length;
     this.#waiting.push({ id, text, settle });
     this.#scheduleFlush();
@@ -105,6 +135,11 @@ export class WriterThread {
   /** Asks for a retention sweep of workspaces. */
   sweep(workspaceIds: string[]): void {
     if (this.#state === "running") this.#post({ kind: "sweep", workspaceIds });
+  }
+
+  /** Says whether the disk is full, so that little space is to be used. */
+  spare(sparing: boolean): void {
+    if (this.#state === "running") this.#post({ kind: "spare", sparing });
   }
 
   /** Hands over a seal that has got cosignatures. */
@@ -161,14 +196,17 @@ export class WriterThread {
         this.#worker.markReady();
         this.#scheduleFlush();
         break;
-      case "replies":
-        this.#settle(message.replies);
-        break;
       case "sealed":
         this.#events.onSealed?.(message.workspaceId, message.seal);
         break;
+      case "trouble":
+        this.#events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
+        break;
       case "failure":
         this.#events.onFailure(message.failure);
+        break;
+      case "recovery":
+        this.#events.onRecovery?.(message.recovery);
         break;
       case "closed":
         this.#state = "closed";
@@ -177,6 +215,7 @@ export class WriterThread {
   }
 
   #settle(replies: readonly ReplyMessage[]): void {
+    this.#events.onGroup?.(replies.length);
     for (const reply of replies) {
       this.#sent.get(reply.id)?.(reply);
       this.#sent.delete(reply.id);
@@ -189,6 +228,7 @@ export class WriterThread {
 
   /** The thread died: what was on its way has an unknown end; what waited was never begun. */
   #crash(): void {
+    this.#events.onCrash?.();
     for (const settle of this.#sent.values()) settle("crashed");
     this.#sent.clear();
     this.#inFlight.length = 0;

@@ -11,6 +11,13 @@ export interface ServerCertificate {
   key: string;
   /** From when on clients refuse the server's own certificate, milliseconds since the Unix epoch. */
   expiresAt: number;
+  /** Authorities in PEM by one of which every client must have a certificate; absent or null to ask for none. */
+  clientCa?: string | null;
+  /**
+   * Present when the daemon's own authority was renewed just now: until when clients that trust the one
+   * before still accept what it issues.
+   */
+  formerAuthorityEnds?: number;
 }
 
 /**
@@ -28,6 +35,30 @@ export function readServerCertificate(certPath: string, keyPath: string): Server
     );
   }
   return { cert, key, expiresAt: Date.parse(leaf.validTo) };
+}
+
+/** One certificate in PEM (RFC 7468). */
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/**
+ * Reads the authorities that clients' certificates must be by: one certificate or several.
+ * @throws {Failure} `certificate_unusable` when the file cannot be read or one of them is no authority.
+ */
+export function readClientAuthorities(path: string): string {
+  const certificates = certificatesOf(read(path, "authority of the clients"), path);
+  if (!certificates.every(({ ca }) => ca)) {
+    throw new Failure(
+      "certificate_unusable",
+      `${path} holds a certificate that is not an authority's: name the file of those that issue certificates to clients.`,
+    );
+  }
+  return certificates.map((certificate) => certificate.toString()).join("");
+}
+
+/** Every certificate of a PEM text, one at least. */
+export function certificatesOf(pem: string, path: string): X509Certificate[] {
+  const texts = pem.match(PEM_CERTIFICATE) ?? [pem];
+  return texts.map((text) => parseCertificate(text, path));
 }
 
 /** The first certificate of a PEM text. */

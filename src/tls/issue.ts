@@ -30,13 +30,37 @@ export interface Issued {
 
 /** A new authority that can issue server certificates and nothing below it. */
 export async function makeAuthority(now: number): Promise<Issued> {
-  const x509 = await library();
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const serialNumber = randomSerial();
+  // A part of the serial number tells the authorities of several daemons apart in a trust store.
+  const name = `CN=governd local authority ${serialNumber.slice(0, 8)}`;
+  return { cert: await selfSigned(name, keys, serialNumber, now), key: await exportKey(keys.privateKey) };
+}
+
+/**
+ * The same authority for another ten years: its name and key stay, so that whoever trusts the certificate
+ * before accepts what is issued from now on, until the end of that one.
+ */
+export async function renewAuthority(authority: Issued, now: number): Promise<Issued> {
+  const x509 = await library();
+  const before = new x509.X509Certificate(authority.cert);
+  const keys = {
+    privateKey: await importKey(authority.key),
+    publicKey: await before.publicKey.export(ALGORITHM, ["verify"]),
+  };
+  return { cert: await selfSigned(before.subject, keys, randomSerial(), now), key: authority.key };
+}
+
+async function selfSigned(
+  name: string,
+  keys: CryptoKeyPair,
+  serialNumber: string,
+  now: number,
+): Promise<string> {
+  const x509 = await library();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber,
-    // A part of the serial number tells the authorities of several daemons apart in a trust store.
-    name: `CN=governd local authority ${serialNumber.slice(0, 8)}`,
+    name,
     ...validity(now, AUTHORITY_DAYS),
     keys,
     signingAlgorithm: ALGORITHM,
@@ -46,7 +70,7 @@ export async function makeAuthority(now: number): Promise<Issued> {
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { cert: pem(certificate), key: await exportKey(keys.privateKey) };
+  return pem(certificate);
 }
 
 /** A new server certificate with its own key. `names` are host names and IP addresses. */

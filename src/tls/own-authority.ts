@@ -1,7 +1,7 @@
 /**
  * `tls = "auto"`: a certificate authority of the daemon's own in `tls/`, made at the first start, and a
- * server certificate by it, renewed at a start when it is near its end or the names changed. People trust
- * `tls/ca.crt` once.
+ * server certificate by it, renewed when it is near its end or the names changed. People trust `tls/ca.crt`
+ * once; after nine years it is renewed with the same key, and they have a year to take the new file.
  */
 import type { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -13,8 +13,8 @@ import { parseCertificate, readServerCertificate, type ServerCertificate } from 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** A server certificate with less than this left is renewed. */
 const RENEW_BEFORE_MS = 120 * DAY_MS;
-/** The authority is replaced, and has to be trusted anew, when its end is nearer than this. */
-const REPLACE_AUTHORITY_BEFORE_MS = 400 * DAY_MS;
+/** The authority is renewed when its end is nearer than this: no server certificate is to outlive it. */
+const RENEW_AUTHORITY_BEFORE_MS = 400 * DAY_MS;
 /** Certificates are public. */
 const CERTIFICATE_MODE = 0o644;
 /** Every server certificate is good for these, whatever `hostnames` says. */
@@ -31,9 +31,9 @@ export async function ownCertificate(
   now: number,
 ): Promise<ServerCertificate> {
   const { authority, authorityKey, serverCertificate, serverKey } = directory;
-  const authorityMade = await ensureAuthority(authority, authorityKey, now);
+  const { isNew, formerEnds } = await ensureAuthority(authority, authorityKey, now);
   const names = [...new Set([...hostnames, ...LOCAL_NAMES])];
-  if (authorityMade || !isCurrent(directory, names, now)) {
+  if (isNew || !isCurrent(directory, names, now)) {
     const issuer = readServerCertificate(authority, authorityKey);
     const { issueServerCertificate } = await import("./issue.ts");
     const issued = await issueServerCertificate(issuer, names, now);
@@ -41,19 +41,22 @@ export async function ownCertificate(
     replaceFile(serverKey, issued.key);
     replaceFile(serverCertificate, issued.cert, CERTIFICATE_MODE);
   }
-  return readServerCertificate(serverCertificate, serverKey);
+  const certificate = readServerCertificate(serverCertificate, serverKey);
+  return formerEnds === undefined ? certificate : { ...certificate, formerAuthorityEnds: formerEnds };
 }
 
-async function ensureAuthority(cert: string, key: string, now: number): Promise<boolean> {
-  if (existsSync(cert) && existsSync(key)) {
-    const { expiresAt } = readServerCertificate(cert, key);
-    if (expiresAt - now > REPLACE_AUTHORITY_BEFORE_MS) return false;
-  }
-  const { makeAuthority } = await import("./issue.ts");
-  const authority = await makeAuthority(now);
+async function ensureAuthority(
+  cert: string,
+  key: string,
+  now: number,
+): Promise<{ isNew: boolean; formerEnds?: number }> {
+  const before = existsSync(cert) && existsSync(key) ? readServerCertificate(cert, key) : null;
+  if (before !== null && before.expiresAt - now > RENEW_AUTHORITY_BEFORE_MS) return { isNew: false };
+  const { makeAuthority, renewAuthority } = await import("./issue.ts");
+  const authority = before === null ? await makeAuthority(now) : await renewAuthority(before, now);
   replaceFile(key, authority.key);
   replaceFile(cert, authority.cert, CERTIFICATE_MODE);
-  return true;
+  return before === null ? { isNew: true } : { isNew: true, formerEnds: before.expiresAt };
 }
 
 /** True when there is a pair by this authority, for exactly these names, that is good for a while. */

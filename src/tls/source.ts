@@ -1,8 +1,9 @@
 /** Where the server's certificate comes from, by the settings. */
+import { existsSync } from "node:fs";
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
-import { readServerCertificate, type ServerCertificate } from "./certificate.ts";
+import { readClientAuthorities, readServerCertificate, type ServerCertificate } from "./certificate.ts";
 import { ownCertificate } from "./own-authority.ts";
 
 /** The certificate to serve with now; each call looks anew. */
@@ -12,20 +13,45 @@ export interface CertificateSource {
   authorityFile: string | null;
 }
 
+type TlsSettings = Pick<Settings, "tls" | "tls_cert" | "tls_key" | "client_ca" | "hostnames">;
+
 /** The source that the settings name, or null with `tls = "off"`. */
 export function certificateSource(
-  settings: Pick<Settings, "tls" | "tls_cert" | "tls_key" | "hostnames">,
+  settings: TlsSettings,
   directory: DataDirectory,
   clock: Clock,
 ): CertificateSource | null {
-  const { tls, tls_cert: cert, tls_key: key, hostnames } = settings;
+  const { tls, hostnames } = settings;
   if (tls === "off") return null;
-  if (tls === "auto") {
-    return {
-      load: () => ownCertificate(directory, hostnames, clock()),
-      authorityFile: directory.authority,
-    };
+  if (tls === "files") {
+    return { load: async () => withClientCa(settings, readGiven(settings)), authorityFile: null };
   }
+  return {
+    load: async () => withClientCa(settings, await ownCertificate(directory, hostnames, clock())),
+    authorityFile: directory.authority,
+  };
+}
+
+/**
+ * The certificate that is there now, with nothing made or renewed: for looking at a directory from outside.
+ * Null with `tls = "off"`, and before the daemon made its own.
+ * @throws {Failure} `certificate_unusable`
+ */
+export function storedCertificate(
+  settings: TlsSettings,
+  { serverCertificate, serverKey }: DataDirectory,
+): ServerCertificate | null {
+  if (settings.tls === "off") return null;
+  if (settings.tls === "files") return withClientCa(settings, readGiven(settings));
+  if (!existsSync(serverCertificate) || !existsSync(serverKey)) return null;
+  return withClientCa(settings, readServerCertificate(serverCertificate, serverKey));
+}
+
+function readGiven({ tls_cert: cert, tls_key: key }: TlsSettings): ServerCertificate {
   if (cert === null || key === null) throw new Error("settings with tls = files name both files");
-  return { load: async () => readServerCertificate(cert, key), authorityFile: null };
+  return readServerCertificate(cert, key);
+}
+
+function withClientCa({ client_ca: ca }: TlsSettings, certificate: ServerCertificate): ServerCertificate {
+  return ca === null ? certificate : { ...certificate, clientCa: readClientAuthorities(ca) };
 }

@@ -24,14 +24,14 @@ export interface NewEvent {
 
 /**
  * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its
- * fresh state). Answers the agent's state with the moved head, and the event's hash.
+ * fresh state). Answers the event's place in that chain, and its hash: the agent's new head.
  */
 export async function appendEvent(
   tx: Transaction,
   random: RandomPool,
   agent: AgentState,
   event: NewEvent,
-): Promise<{ agent: AgentState; hash: string }> {
+): Promise<{ agentSeq: number; hash: string }> {
   const salt = random.take(SALT_BYTES);
   const details = canonicalJson(event.details);
   const body = canonicalEvent({
@@ -56,7 +56,7 @@ export async function appendEvent(
     body,
     hash,
     details,
-    Buffer.from(salt).toString("hex"),
+    salt.toHex(),
   ]);
-  return { agent: { ...agent, headSeq: agent.headSeq + 1, headHash: hash }, hash };
+  return { agentSeq: agent.headSeq + 1, hash };
 }

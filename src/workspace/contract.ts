@@ -3,6 +3,9 @@
  * operation, and the reply. Plain data only, since it crosses a thread boundary.
  */
 import type { JsonObject } from "../json.ts";
+import type { AuditResult } from "../log/event.ts";
+
+export type { AuditResult } from "../log/event.ts";
 
 /** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
 export interface TimeWindow {
@@ -85,6 +88,7 @@ export interface OperationInputs {
   "audit.seal": Record<never, never>;
   "audit.key": Record<never, never>;
   "audit.consistency": { from: number; to?: number };
+  "audit.anchors": Record<never, never>;
 }
 
 /** The name of an operation that a client can ask for. */
@@ -110,8 +114,19 @@ const INSPECTION_NAMES = ["audit.seal", "audit.key", "audit.consistency"] as con
  */
 export type InspectionName = (typeof INSPECTION_NAMES)[number];
 
+/**
+ * What is asked of the daemon and not of a workspace's thread: where the workspace's seals were taken to.
+ * It leaves no trace either.
+ */
+export type ReportName = "audit.anchors";
+
+export const isReport = (name: OperationName): name is ReportName => name === "audit.anchors";
+
 export const isInspection = (name: OperationName): name is InspectionName =>
   (INSPECTION_NAMES as readonly string[]).includes(name);
+
+/** Whether an operation is not recorded. */
+export const leavesNoTrace = (name: OperationName): boolean => isInspection(name) || isReport(name);
 
 export const isInquiry = (name: OperationName): name is InquiryName =>
   (INQUIRY_NAMES as readonly string[]).includes(name);
@@ -167,12 +182,20 @@ export type OperationProblem =
   | "seal_not_found"
   | "invalid_request"
   | "restore_blocked"
+  | "quota_exceeded"
   | "version_conflict"
   | "unavailable"
   | "internal";
 
+/** How an operation was recorded: for the log and the metrics. Absent when nothing was recorded. */
+export interface Recorded {
+  result?: AuditResult;
+  /** `policy:…`, when a policy refused it. */
+  blockedBy?: string;
+}
+
 /** An operation that ended well: a JSON body ready to send. */
-export interface JsonReply {
+export interface JsonReply extends Recorded {
   kind: "json";
   status: number;
   /** The serialised body. */
@@ -184,7 +207,7 @@ export interface JsonReply {
 }
 
 /** A text to be saved or passed on as it is: a seal, a receipt. */
-export interface TextReply {
+export interface TextReply extends Recorded {
   kind: "text";
   contentType: string;
   body: string;
@@ -193,7 +216,7 @@ export interface TextReply {
 }
 
 /** An operation that came to nothing. `auditId` is absent only when nothing was recorded. */
-export interface ProblemReply {
+export interface ProblemReply extends Recorded {
   kind: "problem";
   code: OperationProblem;
   detail: string;
@@ -204,7 +227,7 @@ export interface ProblemReply {
 }
 
 /** An operation whose body is streamed: an export, a checkpoint with its state. */
-export interface StreamReply {
+export interface StreamReply extends Recorded {
   kind: "stream";
   status: number;
   contentType: string;

@@ -1,17 +1,21 @@
 /** A workspace's file: made with its genesis event, opened with its schema brought up to date. */
-import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import agents from "../../sql/workspace/002-agents.sql" with { type: "text" };
-import { IdSource, RandomPool, systemClock } from "../ids.ts";
+import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { AgentDirectory } from "../state/agents.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
-import { migrate } from "../store/migrate.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { openMigrated } from "../store/migrate.ts";
 import { appendEvent } from "./append.ts";
+import { readHead } from "./head.ts";
+import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
+import { checkTail } from "./tail.ts";
 
 /** In order; a released one never changes. */
 export const WORKSPACE_MIGRATIONS: readonly string[] = [firstSchema, agents];
@@ -26,24 +30,41 @@ export interface Genesis {
 }
 
 /**
- * Opens a workspace for writing, with its schema brought up to date.
- * @throws {MissingWorkspace} when there is no such file: opening would make an empty one in its place.
+ * Opens a workspace for writing, with its schema brought up to date and the end of its log looked at.
+ * @throws {MissingWorkspace} when there is no such file: opening would make an empty one in its place
+ * @throws {DamagedWorkspace} when it holds no workspace, or its log does not end as it says
+ * @throws {NewerDatabase} {MigrationFailed} the file is as it was then
  */
-export function openWorkspaceFile(path: string): Connection {
-  if (!existsSync(path)) throw new MissingWorkspace("the workspace's file is missing");
-  return openOrMake(path);
-}
-
-/** The workspace's file is not there. */
-export class MissingWorkspace extends Error {
-  override readonly name = "MissingWorkspace";
-}
-
-function openOrMake(path: string): Connection {
-  const connection = openConnection(path);
+export function openWorkspaceFile(path: string, encryptionKey: EncryptionKey | null = null): Connection {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new MissingWorkspace("the workspace's file is missing");
+  if (size === 0) throw new DamagedWorkspace("the workspace's file is empty");
+  const connection = openMigrated(path, WORKSPACE_MIGRATIONS, {
+    encryptionKey,
+    whenEmpty: () => new DamagedWorkspace("the file holds no workspace"),
+  });
   try {
-    migrate(connection, WORKSPACE_MIGRATIONS);
+    checkTail(connection);
     return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens a workspace for reading.
+ * @throws {DamagedWorkspace} when the file holds another one: it must not be shown to this one's clients
+ */
+export function openWorkspaceReader(
+  path: string,
+  workspaceId: string,
+  encryptionKey: EncryptionKey | null = null,
+): Connection {
+  const connection = openConnection(path, { readOnly: true, encryptionKey });
+  try {
+    if (readHead(connection).workspaceId === workspaceId) return connection;
+    throw new DamagedWorkspace("the file holds another workspace");
   } catch (error) {
     connection.close();
     throw error;
@@ -54,13 +75,14 @@ function openOrMake(path: string): Connection {
 export async function createWorkspaceFile(
   path: string,
   genesis: Genesis,
-  clock = systemClock,
+  clock: Clock = systemClock,
+  random = new RandomPool(),
+  encryptionKey: EncryptionKey | null = null,
 ): Promise<void> {
-  const connection = openOrMake(path);
+  const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
   try {
     connection.exec("BEGIN IMMEDIATE");
-    const random = new RandomPool();
-    const { agent, hash } = await appendEvent(connection, random, AgentDirectory.fresh(null, 0), {
+    const { agentSeq, hash } = await appendEvent(connection, random, AgentDirectory.fresh(null, 0), {
       id: new IdSource(clock, random).next("aud"),
       seq: 0,
       workspaceId: genesis.workspaceId,
@@ -84,7 +106,7 @@ export async function createWorkspaceFile(
     ]);
     connection.run(
       "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)",
-      [agent.headSeq, agent.headHash],
+      [agentSeq, hash],
     );
     await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");

@@ -13,10 +13,14 @@ import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
-import type { OperationProblem, Principal } from "./contract.ts";
+import type { Principal } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
-import { type Answer, answered, type Context, type Outcome, Refusal } from "./operation.ts";
-import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
+import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
+import { INTERNAL, NOTHING_HAPPENED, problem, type Settled } from "./settled.ts";
+import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
+import { Timestamps } from "./timestamps.ts";
+
+export type { Settled } from "./settled.ts";
 
 /** One operation that waits for its turn. `run` is called once, inside the transaction. */
 export interface Job {
@@ -24,12 +28,6 @@ export interface Job {
   operation: string;
   principal: Principal;
   run(tx: Connection, context: Context): Promise<Outcome | null>;
-}
-
-/** What became of a job. `auditId` is null when nothing was recorded. */
-export interface Settled {
-  answer: Answer;
-  auditId: string | null;
 }
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */
@@ -48,17 +46,10 @@ export interface WriterOptions {
   onFailure?: (operation: string, error: unknown) => void;
 }
 
-const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
-const INTERNAL = "An unexpected failure; nothing was changed. The log of the server has it by request id.";
-
-const problem = (code: OperationProblem, detail: string): Settled => ({
-  answer: { kind: "problem", code, detail },
-  auditId: null,
-});
-
 export class WorkspaceWriter {
   readonly #connection: Connection;
   readonly #agents = new AgentDirectory();
+  readonly #timestamps = new Timestamps();
   readonly #clock: Clock;
   readonly #random: RandomPool;
   readonly #ids: IdSource;
@@ -69,6 +60,8 @@ export class WorkspaceWriter {
   /** Something was erased, and the write-ahead log may still hold it. */
   #toScrub = false;
   #dataVersion = -1;
+  /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
+  failure: unknown;
 
   constructor(connection: Connection, options: WriterOptions = {}) {
     this.#connection = connection;
@@ -163,19 +156,21 @@ export class WorkspaceWriter {
   }
 
   async #transact<T>(work: () => Promise<T>): Promise<T> {
-    this.#connection.exec("BEGIN IMMEDIATE");
     const before = this.#head;
     let done: T;
     try {
+      this.#connection.exec("BEGIN IMMEDIATE");
       this.#catchUp();
       const start = this.#head;
       done = await work();
       await this.#writeHeads(start);
       this.#connection.exec("COMMIT");
     } catch (error) {
+      this.failure = isStorageFailure(error) ? error : null;
       this.#abandon(before);
       throw error;
     }
+    this.failure = null;
     this.#agents.trim();
     this.#fileSeals();
     if (this.#toScrub) this.#scrub();
@@ -252,7 +247,7 @@ export class WorkspaceWriter {
       workspaceId: this.workspaceId,
       principal,
       nowMs,
-      timestamp: new Date(nowMs).toISOString(),
+      timestamp: this.#timestamps.of(nowMs),
       seq: this.#head.seq + 1,
       auditId: this.#ids.next("aud"),
       ids: this.#ids,
@@ -275,10 +270,11 @@ export class WorkspaceWriter {
       details: outcome.details,
     });
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
-    this.#agents.update({ ...appended.agent, ...outcome.change });
+    this.#agents.update({ ...chain, ...outcome.change, headSeq: appended.agentSeq, headHash: appended.hash });
     this.#head = { seq: context.seq, hash: appended.hash };
     if (outcome.scrub) this.#toScrub = true;
-    return { answer: outcome.answer, auditId: context.auditId };
+    const { answer, result, blockedBy } = outcome;
+    return { answer, auditId: context.auditId, result, ...(blockedBy === undefined ? {} : { blockedBy }) };
   }
 
   async #ownChain(): Promise<AgentState> {
@@ -288,31 +284,26 @@ export class WorkspaceWriter {
   }
 
   async #writeHeads(before: Head): Promise<void> {
-    if (this.#head.seq === before.seq && this.#head.hash === before.hash) return;
+    const { seq, hash } = this.#head;
+    if (seq === before.seq && hash === before.hash) return;
     await this.#agents.flush(this.#connection);
-    await storeTiles(this.#connection, before.seq + 1, this.#head.seq + 1);
-    this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [
-      this.#head.seq,
-      this.#head.hash,
-    ]);
-    const last = this.#connection.get<[string]>("SELECT hash FROM events WHERE seq = ?", [this.#head.seq]);
-    if (last?.[0] !== this.#head.hash)
-      throw new DamagedWorkspace("the head read back is not the one written");
+    await storeTiles(this.#connection, before.seq + 1, seq + 1);
+    this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
+    const last = this.#connection.get<[string]>("SELECT hash FROM events WHERE seq = ?", [seq]);
+    if (last?.[0] !== hash) throw new DamagedWorkspace("the head read back is not the one written");
   }
 
   /** Back to before the transaction, in the file and in memory. */
   #abandon(before: Head): void {
-    if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
     this.#sealer?.abandoned();
     this.#agents.clear();
     this.#head = before;
     this.#dataVersion = -1;
+    if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
   }
 
   #allUnavailable(jobs: readonly Job[], error: unknown): Settled[] {
     this.#onFailure("commit", error);
-    return jobs.map(() => problem("unavailable", UNAVAILABLE));
+    return jobs.map(() => problem("unavailable", whyUnavailable(error)));
   }
 }
-
-const NOTHING_HAPPENED: Settled = { answer: { kind: "json", status: 200, body: "{}" }, auditId: null };

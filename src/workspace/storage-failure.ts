@@ -5,12 +5,21 @@ export class DamagedWorkspace extends Error {
   override readonly name = "DamagedWorkspace";
 }
 
+/** The workspace's file is not there. */
+export class MissingWorkspace extends Error {
+  override readonly name = "MissingWorkspace";
+}
+
+const codeOf = (error: unknown): string => {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "";
+};
+
 export function isStorageFailure(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
   return (
     error instanceof DamagedWorkspace ||
-    (typeof code === "string" &&
-      /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code))
+    error instanceof MissingWorkspace ||
+    /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(codeOf(error))
   );
 }
 
@@ -19,6 +28,43 @@ export function isStorageFailure(error: unknown): boolean {
  * is the file's fault.
  */
 export function isReadFailure(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return isStorageFailure(error) || (typeof code === "string" && code.startsWith("SQLITE_"));
+  return isStorageFailure(error) || codeOf(error).startsWith("SQLITE_");
 }
+
+/** What keeps a workspace from being written. The disk's troubles pass by themselves, the file's do not. */
+export type StorageTrouble = "disk_full" | "disk_failing" | "damaged" | "missing" | "encryption";
+
+/** The trouble that a failure tells of; null for one that passes at once (another process writes). */
+export function troubleOf(error: unknown): StorageTrouble | null {
+  if (error instanceof MissingWorkspace) return "missing";
+  if ((error as { name?: unknown }).name === "EncryptionMismatch") return "encryption";
+  const code = codeOf(error);
+  if (/^SQLITE_(BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code)) return null;
+  if (code.startsWith("SQLITE_FULL")) return "disk_full";
+  if (/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code)) return "disk_failing";
+  return isReadFailure(error) ? "damaged" : null;
+}
+
+/** Whether a trouble is one of the disk, which concerns more than one workspace. */
+export const isOfDisk = (trouble: StorageTrouble): boolean =>
+  trouble === "disk_full" || trouble === "disk_failing";
+
+/**
+ * Whether the file must be closed, opened and looked at again before it is used. After a disk that was full
+ * everything is as it was; after other failures, what memory holds of the file may not be what is in it.
+ */
+export function mustReopen(error: unknown): boolean {
+  const trouble = troubleOf(error);
+  return trouble !== null && trouble !== "disk_full";
+}
+
+const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
+const UNCONFIRMED =
+  "The disk failed while this was being made durable, so it was undone. Read before you repeat it: if the server fails as well before it can write again, it may still appear.";
+
+/**
+ * What the client of a transaction that failed is told. When the disk did not confirm what was all written, it
+ * is undone here, but only the next write overwrites it: a crash before that could bring it back.
+ */
+export const whyUnavailable = (error: unknown): string =>
+  codeOf(error) === "SQLITE_IOERR_FSYNC" ? UNCONFIRMED : UNAVAILABLE;

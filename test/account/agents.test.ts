@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
+import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { type Scene, scenarios } from "../support/scenario.ts";
 
@@ -126,6 +127,28 @@ describe("suspending", () => {
 });
 
 describe("the overview", () => {
+  test("says in which of the last 24 hours something was blocked, and forgets what is older", async () => {
+    const HOUR_MS = 3_600_000;
+    await using later = await TestDaemon.start();
+    const { client } = await later.workspace();
+    const block = (by: Client, agent: string) => by.write(agent, "k", "mail jane.roe@acme.io");
+    for (const agent of ["one", "two"]) await client.configure(agent, { policies: { block_pii: true } });
+    await block(client, "one");
+    await later.restart(5.5 * HOUR_MS);
+    const then = later.client(client.apiKey);
+    for (let i = 0; i < 2; i++) await block(then, "one");
+    await block(then, "two");
+    const hoursOf = async (by: Client, agent: string) => {
+      const { json } = await by.get(`/v1/agents/${agent}`);
+      expect(json.blocked_24h).toBe(json.blocked_by_hour.reduce((sum: number, n: number) => sum + n, 0));
+      return Object.fromEntries(json.blocked_by_hour.entries().filter(([, n]: [number, number]) => n > 0));
+    };
+    expect(await hoursOf(then, "one")).toEqual({ 18: 1, 23: 2 });
+    expect(await hoursOf(then, "two")).toEqual({ 23: 1 });
+    await later.restart(25 * HOUR_MS);
+    expect(await hoursOf(later.client(client.apiKey), "one")).toEqual({ 4: 2 });
+  });
+
   test("lists agents by id, in pages", async () => {
     const own = await daemon.workspace();
     for (const agent of ["b", "a:1", "a", "c"]) await own.client.write(agent, "k", "v");
@@ -144,7 +167,9 @@ describe("the overview", () => {
       config_version: "v1",
       policies: { block_pii: true, retention_days: 3 },
       blocked_24h: 1,
+      blocked_by_hour: [...new Array<number>(23).fill(0), 1],
     });
+    expect(first.json.data[1].blocked_by_hour).toEqual(new Array<number>(24).fill(0));
     const next = await own.client.get("/v1/agents", { limit: 3, cursor: first.json.next_cursor });
     expect(next.json.data.map((agent: { agent_id: string }) => agent.agent_id)).toEqual(["c"]);
     expect([next.json.has_more, next.json.next_cursor]).toEqual([false, null]);

@@ -258,6 +258,7 @@ test("a workspace shows what it occupies and how many share it", async () => {
   const { json } = await owner.browser.get(base);
   assertMatchesOpenApi("GET", base, 200, json);
   expect(json.storage_bytes).toBeGreaterThan(10_000);
+  expect([json.quota_bytes, json.quota_entries]).toEqual([null, null]);
   expect(json.keys).toBeGreaterThanOrEqual(1);
 });
 

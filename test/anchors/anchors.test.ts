@@ -29,6 +29,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 /** A sink that fails as long as it is told to. */
 class Flaky implements AnchorSink {
+  readonly kind = "command";
+  readonly place = null;
   readonly name = "flaky";
   readonly delivered: AnchoredSeal[] = [];
   failing = false;
@@ -72,6 +74,8 @@ describe("the queue", () => {
 
   test("stops in time, whatever the sink does", async () => {
     const hanging: AnchorSink = {
+      kind: "command",
+      place: null,
       name: "hanging",
       deliver: (_seal, signal) =>
         new Promise((_resolve, reject) =>

@@ -1,6 +1,7 @@
 /** The daemon hands every seal to the program that its settings name, the last ones at its stop included. */
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { AnchorReceipts } from "../../src/anchors/receipts.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import { parseSealFile } from "../../src/seals/seal-file.ts";
 import { TestDaemon } from "../support/daemon.ts";
@@ -21,5 +22,61 @@ test("every workspace's newest seal is anchored", async () => {
   await daemon.restart();
   const filed = parseSealFile(readFileSync(file, "utf8")).at(-1)?.seal.size;
   expect(parseSeal(readFileSync(taken, "utf8")).size).toBe(filed as number);
+  // What was anchored is still known, and says nothing of the program.
+  const client = daemon.client(workspace.client.apiKey);
+  const { status, text, json } = await client.get("/v1/audit/anchors");
+  expect([status, json.anchors.length]).toEqual([200, 1]);
+  expect(json.anchors[0]).toMatchObject({ kind: "command", name: null, seal_size: filed, failures: 0 });
+  for (const time of ["anchored_at", "sealed_at"]) {
+    expect(Math.abs(Date.parse(json.anchors[0][time]) - Date.now())).toBeLessThan(20_000);
+  }
+  expect(text).not.toContain("take-seal");
+  const other = await daemon.workspace();
+  expect((await other.client.get("/v1/audit/anchors")).json.anchors).toMatchObject([
+    { anchored_at: null, seal_size: null, sealed_at: null, failures: 0 },
+  ]);
   await daemon[Symbol.asyncDispose]();
 }, 20000);
+
+test("an anchor that fails is pending, and its address stays secret", async () => {
+  const refusing = Bun.serve({ port: 0, fetch: () => new Response(null, { status: 500 }) });
+  await using daemon = await TestDaemon.start({
+    flags: {
+      seal_interval: "1s",
+      anchor_url: `https://127.0.0.1:${refusing.port}/hook/s3cret-path?token=s3cret`,
+    },
+  });
+  const workspace = await daemon.workspace();
+  await workspace.client.write("a", "k", "v");
+  const anchors = async () => (await workspace.client.get("/v1/audit/anchors")).json.anchors[0];
+  for (let i = 0; i < 100 && !((await anchors()).failures > 0); i++) await Bun.sleep(50);
+  const { text, json } = await workspace.client.get("/v1/audit/anchors");
+  expect(json.anchors).toMatchObject([
+    {
+      kind: "webhook",
+      name: `127.0.0.1:${refusing.port}`,
+      anchored_at: null,
+      seal_size: null,
+      pending_since: expect.any(String),
+    },
+  ]);
+  expect(json.anchors[0].failures).toBeGreaterThan(0);
+  expect(text + (await daemon.log())).not.toContain("s3cret");
+  await refusing.stop(true);
+}, 20000);
+
+test("a note that was cut off is no note, and the next delivery mends it", async () => {
+  using directory = temporaryDirectory();
+  const receipts = new AnchorReceipts(directory.join("anchors"));
+  expect(await receipts.of("ws_a")).toEqual({});
+  const receipt = { size: 3, sealedMs: 1, takenMs: 2 };
+  await Promise.all([receipts.keep("ws_a", "x", receipt), receipts.keep("ws_a", "y", receipt)]);
+  expect(await receipts.of("ws_a")).toEqual({ x: receipt, y: receipt });
+  const file = directory.join("anchors", "ws_a.json");
+  for (const text of ["", '{"x":{"si', "[1]", "null", '{"x":{"size":"3"}}']) {
+    writeFileSync(file, text);
+    expect(await receipts.of("ws_a")).toEqual({});
+  }
+  await receipts.keep("ws_a", "x", receipt);
+  expect(await receipts.of("ws_a")).toEqual({ x: receipt });
+});

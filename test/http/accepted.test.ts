@@ -211,6 +211,7 @@ describe("what reaches the workspace", () => {
     ["its proof", get("/v1/audit/aud_x?proof=true"), "audit.read", { eventId: "aud_x", proof: true }],
     ["a receipt", get("/v1/audit/aud_x/receipt"), "audit.receipt", { eventId: "aud_x" }],
     ["the newest seal", get("/v1/audit/seal"), "audit.seal", {}],
+    ["where seals were taken to", get("/v1/audit/anchors"), "audit.anchors", {}],
     ["the sealing key", get("/v1/audit/key"), "audit.key", {}],
     [
       "a consistency proof",

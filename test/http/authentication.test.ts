@@ -128,6 +128,7 @@ const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
   "audit.seal": { path: "/v1/audit/seal" },
   "audit.key": { path: "/v1/audit/key" },
   "audit.consistency": { path: "/v1/audit/consistency?from=1" },
+  "audit.anchors": { path: "/v1/audit/anchors" },
   "audit.verify": { path: "/v1/audit/verify", body: { agent_id: "mine" } },
   "audit.export": { path: "/v1/audit/export", body: { agent_id: "mine" } },
 };

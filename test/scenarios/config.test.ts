@@ -7,7 +7,7 @@ let daemon: TestDaemon;
 let workspace: TestWorkspace;
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ confided: true });
   workspace = await daemon.workspace();
 });
 afterAll(() => daemon[Symbol.asyncDispose]());

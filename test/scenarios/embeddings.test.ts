@@ -128,6 +128,11 @@ test(
     await until(() => count(workspace, "concepts-1") === 42);
     await until(async () => (await search(workspace.client, "zorblax")).model === "concepts-1");
     expect((await search(workspace.client, "zorblax")).first).toBe("target");
+    const lines = (await daemon.log()).split("\n");
+    const told = (text: string) => lines.filter((line) => line.includes(text) && line.includes('"vectors'));
+    expect(told("answered 503")).toHaveLength(1);
+    expect(told("works again")).toHaveLength(1);
+    expect(JSON.parse(told("works again")[0] as string).failures).toBeGreaterThan(0);
     mode = "slow";
     const slow = performance.now();
     expect((await search(workspace.client, "quibble cellar")).model).toBe(BUILT_IN);

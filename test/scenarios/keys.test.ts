@@ -1,7 +1,7 @@
 /** Who may do what: no key, another key, each scope, keys limited to agents; over every route there is. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { routes } from "../../src/http/app.ts";
-import { isInspection } from "../../src/workspace/contract.ts";
+import { leavesNoTrace } from "../../src/workspace/contract.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
@@ -12,7 +12,7 @@ let clients: Record<"full" | "agent" | "auditor" | "limited", Client>;
 let made: Record<string, { checkpoint: string; event: string }>;
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ confided: true });
   workspace = await daemon.workspace();
   const { id, client } = workspace;
   clients = {
@@ -135,7 +135,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
 
   test("a key limited to other agents: 403, recorded nowhere", async () => {
     // Seals are about no agent.
-    if (isInspection(route.operation)) return;
+    if (leavesNoTrace(route.operation)) return;
     const refused = await outcome(clients.limited, requestTo(route, "theirs"));
     expect(refused).toEqual({ status: 403, code: "forbidden", recorded: 0 });
   });
@@ -149,7 +149,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
     });
     for (const name of allowed) {
       const { status, recorded } = await outcome(clients[name], requestTo(route, "mine"));
-      const expected = { name, recorded: isInspection(route.operation) ? 0 : 1, forbidden: false };
+      const expected = { name, recorded: leavesNoTrace(route.operation) ? 0 : 1, forbidden: false };
       expect({ name, recorded, forbidden: status === 403 }).toEqual(expected);
     }
   });

@@ -41,7 +41,7 @@ const KEYS = [
 ].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ confided: true });
   workspace = await daemon.workspace();
   client = workspace.client;
   for (let i = 0; i < COUNT; i++) {

@@ -17,7 +17,7 @@ let safety: string;
 
 /** One agent's data before and after its retention of two days; the other's have none. */
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ confided: true });
   workspace = await daemon.workspace();
   client = workspace.client;
   for (const agent of ["a", "keeper"]) {

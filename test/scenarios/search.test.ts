@@ -17,7 +17,7 @@ async function keysFor(client: Client, query: string): Promise<string[]> {
 }
 
 test("a restart changes no answer, and what is past its retention is not found", async () => {
-  await using daemon = await TestDaemon.start();
+  await using daemon = await TestDaemon.start({ confided: true });
   const workspace = await daemon.workspace();
   await workspace.client.write("agent", "lift", "The elevator was repaired on Monday.");
   await workspace.client.write("agent", "pay", "Salaries are paid on the last working day.");

@@ -32,6 +32,16 @@ const prune = (...words: string[]) =>
 const key = () => ["--public-key", join(daemon.dataDir, "keys", "seal.pub")];
 const verify = (...words: string[]) => governd("verify", ...words, ...key());
 
+const PYTHON = Bun.which("python3");
+const SCRIPT = join(import.meta.dir, "../../tools/verify.py");
+
+/** What the second implementation says of a piece of evidence. */
+function second(path: string): { exit: number; out: string } {
+  const given = ["--public-key", join(daemon.dataDir, "keys", "seal.pub")];
+  const { exitCode, stdout } = Bun.spawnSync(["python3", "-B", SCRIPT, ...given, path]);
+  return { exit: exitCode, out: stdout.toString() };
+}
+
 async function exportTo(name: string, from: TestWorkspace, body: object): Promise<string> {
   const { text } = await from.client.send({
     path: "/v1/audit/export",
@@ -129,6 +139,18 @@ describe("pruning", () => {
     expect(trail.json.data[0].details).toMatchObject({ before_seq: 512, export_digest: json.export_digest });
   });
 
+  test.skipIf(PYTHON === null)("the second implementation knows what is left, too", async () => {
+    const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
+    const { exit, out } = second(database);
+    expect([exit, out]).toEqual([0, expect.stringContaining("with bodies from seq 512 on")]);
+    expect(out).toContain("sealed with the given key through seq");
+    const bodies = [{}, { format: "json" }, { scope: undefined, agent_id: "alpha" }];
+    for (const body of bodies) {
+      const path = await exportTo("second.export", workspace, body);
+      expect([body, second(path).exit]).toEqual([body, 0]);
+    }
+  });
+
   test("what is left of the pruned part is still checked", async () => {
     const { view } = workspace;
     const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
@@ -163,6 +185,7 @@ describe("pruning", () => {
       }
       tamper(copy, (connection) => expect(connection.run(sql)).toBe(1));
       expect([what, (await verify(copy)).exit]).toEqual([what, 1]);
+      if (PYTHON !== null) expect([what, second(copy).exit]).toEqual([what, 1]);
     }
   });
 });

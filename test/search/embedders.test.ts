@@ -8,6 +8,7 @@ import { EmbeddingError } from "../../src/search/embedder.ts";
 import { Model2VecEmbedder } from "../../src/search/model2vec.ts";
 import { OpenAiEmbedder } from "../../src/search/openai-embedder.ts";
 import { readSafetensors } from "../../src/search/safetensors.ts";
+import { safetensors, tokenizerOf } from "../support/model2vec.ts";
 
 const DIMENSIONS = 32;
 const CONCEPTS: Record<string, number> = {
@@ -202,45 +203,9 @@ test("a long value is given to a model in pieces that lose nothing", () => {
 describe("a Model2Vec model", () => {
   let directory: string;
 
-  /** A safetensors file of these tensors. */
-  function safetensors(
-    tensors: Record<string, { dtype: string; shape: number[]; bytes: Uint8Array }>,
-  ): Uint8Array {
-    const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
-    let at = 0;
-    for (const [name, { dtype, shape, bytes }] of Object.entries(tensors)) {
-      header[name] = { dtype, shape, data_offsets: [at, at + bytes.length] };
-      at += bytes.length;
-    }
-    const text = Buffer.from(JSON.stringify(header));
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64LE(BigInt(text.length));
-    return Buffer.concat([length, text, ...Object.values(tensors).map(({ bytes }) => bytes)]);
-  }
-
   const rows = Float32Array.of(9, 9, 9, 1, 0, 0, 0, 1, 0, 0, 0, 2);
   const embeddings = { dtype: "F32", shape: [4, 3], bytes: new Uint8Array(rows.buffer) };
-  const tokenizer = {
-    version: "1.0",
-    added_tokens: [],
-    normalizer: {
-      type: "BertNormalizer",
-      clean_text: true,
-      handle_chinese_chars: true,
-      strip_accents: null,
-      lowercase: true,
-    },
-    pre_tokenizer: { type: "BertPreTokenizer" },
-    post_processor: null,
-    decoder: null,
-    model: {
-      type: "WordPiece",
-      unk_token: "[UNK]",
-      continuing_subword_prefix: "##",
-      max_input_chars_per_word: 100,
-      vocab: { "[UNK]": 0, red: 1, apple: 2, "##s": 3 },
-    },
-  };
+  const tokenizer = tokenizerOf(["[UNK]", "red", "apple", "##s"]);
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "model2vec-"));
@@ -285,5 +250,15 @@ describe("a Model2Vec model", () => {
     await writeFile(join(directory, "model.safetensors"), whole.subarray(0, -1));
     await expect(Model2VecEmbedder.load(directory)).rejects.toThrow(EmbeddingError);
     await expect(Model2VecEmbedder.load("/nowhere")).rejects.toThrow("/nowhere");
+    const nonsense = { a: { dtype: "F32", shape: [-1], bytes: new Uint8Array(4) } };
+    expect(() => readSafetensors(safetensors(nonsense))).toThrow("tensor a");
+    const nan = { ...embeddings, bytes: new Uint8Array(rows.map(() => Number.NaN).buffer) };
+    await writeFile(join(directory, "model.safetensors"), safetensors({ embeddings: nan }));
+    await expect(Model2VecEmbedder.load(directory)).rejects.toThrow("no number");
+    await writeFile(join(directory, "model.safetensors"), whole);
+    for (const text of ["{", "{}", '{"model":{"type":"none"}}']) {
+      await writeFile(join(directory, "tokenizer.json"), text);
+      await expect(Model2VecEmbedder.load(directory)).rejects.toThrow("tokenizer.json");
+    }
   });
 });

@@ -32,16 +32,24 @@ describe("settings", () => {
       tls: "auto",
       tls_cert: null,
       tls_key: null,
+      client_ca: null,
       trusted_proxies: [],
       hostnames: [],
       signup: "invite",
       seal_interval: 10_000,
       seal_key: null,
+      encryption_key_file: null,
       anchor_command: null,
       anchor_url: null,
       witnesses: [],
       rate_limit: 0,
+      auth_failure_limit: 6_000,
+      max_connections: 10_000,
+      idle_timeout: 60_000,
+      request_timeout: 120_000,
       max_body: 2 * 1024 * 1024,
+      quota_entries: 0,
+      quota_bytes: 0,
       search_memory: 256 * 1024 * 1024,
       embeddings_url: null,
       embeddings_model: null,
@@ -52,6 +60,9 @@ describe("settings", () => {
       log_format: "auto",
       metrics_listen: null,
       engine: "embedded",
+      backup_dir: null,
+      backup_every: null,
+      backup_keep: 7,
     });
     expect(settingsOf({ world: { cwd: "/", cores: 1 } }).threads).toBe(1);
   });
@@ -101,12 +112,21 @@ describe("settings", () => {
       { tls: "off", trusted_proxies: "10.0.0.0/8,::1" },
       { trusted_proxies: ["10.0.0.0/8", "::1"] },
     ],
+    [
+      "limits",
+      { idle_timeout: "30s", quota_bytes: "5GiB" },
+      { idle_timeout: 30_000, quota_bytes: 5 * 1024 ** 3 },
+    ],
     ["files", { tls: "files", tls_cert: "c.pem", tls_key: "k.pem" }, { tls_cert: "/home/op/c.pem" }],
   ])("understands %s", (_, flags, expected) => {
     expect(settingsOf({ flags })).toMatchObject(expected);
   });
 
   test.each<[Partial<Record<keyof Settings, string>>, string]>([
+    [{ idle_timeout: "1s" }, "must be from 5s to 4m"],
+    [{ request_timeout: "2h" }, "must be from 1s to 1h"],
+    [{ quota_entries: "-1" }, "must be a whole number"],
+    [{ tls: "off", trusted_proxies: "::1", client_ca: "ca.pem" }, "client_ca"],
     [{ listen: "8443" }, "must be host:port"],
     [{ listen: "localhost:65536" }, "must be host:port"],
     [{ listen: "999.1.1.1:80" }, "must be host:port"],

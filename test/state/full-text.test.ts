@@ -265,3 +265,24 @@ test("the words of entries that were removed together leave the file", async () 
   const words = workspace.connection.all("SELECT count(*) FROM search_terms");
   expect(words).toEqual([[0]]);
 });
+
+test("a misspelt word is looked for among the agent's words, wherever the slip is", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(MEMORY, -1);
+  await write(workspace, "one", "target", "The elevator complained about its maintenance.");
+  await write(workspace, "one", "other", "Payment of wages");
+  // More words with one beginning than are read for it.
+  for (let i = 0; i < 3_500; i++) await write(workspace, "one", `k${i}`, `ele-${i} gone`);
+  await start(workspace, "one");
+  await finish(workspace);
+  const first = async (query: string) => (await search(workspace, indexes, "one", query))?.hits[0]?.id;
+  const target = await first("elevator");
+  const misspelt = ["elevtaor", "elevtor", "xelevator", "elevatro", "complaned", "maintenence"];
+  for (const query of misspelt) expect([query, await first(query)]).toEqual([query, target]);
+  // Nothing of another agent's words helps or harms.
+  await write(workspace, "two", "target", "The escalator");
+  await start(workspace, "two");
+  await finish(workspace);
+  expect(await search(workspace, indexes, "two", "elevtaor")).toMatchObject({ hits: [] });
+});

@@ -1,5 +1,7 @@
 /** An HTTPS client that trusts one authority and sends one API key. */
 
+import type { Confidences } from "./confidences.ts";
+
 /** A request of a test. */
 export interface Sent {
   /** GET without a body, POST with one, unless named. */
@@ -27,6 +29,8 @@ export class Client {
     readonly url: string,
     readonly ca: string,
     readonly apiKey: string,
+    /** Takes down what is sent, for whoever looks whether it is repeated. */
+    readonly confidences: Confidences | null = null,
   ) {}
 
   async send(sent: Sent): Promise<Answered> {
@@ -46,6 +50,7 @@ export class Client {
     const headers: Record<string, string> = { ...sent.headers };
     const key = sent.key === undefined ? this.apiKey : sent.key;
     if (key !== null) headers["x-api-key"] = key;
+    this.confidences?.note(sent, key);
     const body = bodyOf(sent.body);
     if (body !== undefined) headers["content-type"] ??= "application/json";
     const search = new URLSearchParams(

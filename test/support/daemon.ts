@@ -1,4 +1,5 @@
 /** The real daemon in this process: own authority, real files, a free port. */
+import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Daemon, startDaemon } from "../../src/cli/daemon.ts";
@@ -8,6 +9,7 @@ import { resolveSettings } from "../../src/settings/resolve.ts";
 import type { SettingName, Settings } from "../../src/settings/schema.ts";
 import { administer, makeKey } from "./administration.ts";
 import { Client } from "./client.ts";
+import { Confidences } from "./confidences.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "./directory.ts";
 import { WorkspaceView } from "./workspace-view.ts";
 
@@ -22,6 +24,8 @@ export interface TestDaemonOptions {
   flags?: Partial<Record<SettingName, string>>;
   /** Added to the system's clock, ms. */
   clockOffsetMs?: number;
+  /** At its end, everything that it said is searched for what its clients told it in confidence. */
+  confided?: true;
 }
 
 export class TestDaemon implements AsyncDisposable {
@@ -29,10 +33,19 @@ export class TestDaemon implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #views: WorkspaceView[] = [];
   readonly #log: LogText;
+  readonly #confidences: Confidences | null;
+  readonly #workspaceKeys: string[] = [];
   #logger: Logger;
   #daemon: Daemon;
 
-  private constructor(directory: TemporaryDirectory, settings: Settings, log: LogText, launched: Launched) {
+  private constructor(
+    directory: TemporaryDirectory,
+    settings: Settings,
+    log: LogText,
+    launched: Launched,
+    confidences: Confidences | null,
+  ) {
+    this.#confidences = confidences;
     this.#directory = directory;
     this.#settings = settings;
     this.#log = log;
@@ -42,13 +55,21 @@ export class TestDaemon implements AsyncDisposable {
 
   static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
     const directory = temporaryDirectory();
-    const settings = settingsOf(join(directory.path, "data"), options.flags ?? {});
+    const watched = options.confided ? { log_level: "debug", metrics_listen: "127.0.0.1:0" } : {};
+    const settings = settingsOf(join(directory.path, "data"), { ...watched, ...options.flags });
     const log: LogText = { text: "" };
-    return new TestDaemon(directory, settings, log, await launch(settings, options.clockOffsetMs ?? 0, log));
+    const launched = await launch(settings, options.clockOffsetMs ?? 0, log);
+    const confidences = options.confided ? new Confidences() : null;
+    return new TestDaemon(directory, settings, log, launched, confidences);
   }
 
   get url(): string {
     return this.#daemon.url;
+  }
+
+  /** Where metrics are served; null without `metrics_listen`. */
+  get metricsUrl(): string | null {
+    return this.#daemon.metricsUrl;
   }
 
   /** The page and the one-time token that the start printed; null when there was an account. */
@@ -73,7 +94,7 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   client(apiKey: string): Client {
-    return new Client(this.url, this.ca, apiKey);
+    return new Client(this.url, this.ca, apiKey, this.#confidences);
   }
 
   /** Makes a workspace with a key of full scope. */
@@ -83,6 +104,7 @@ export class TestDaemon implements AsyncDisposable {
     );
     const view = new WorkspaceView(join(this.dataDir, "workspaces", `${workspace.id}.db`));
     this.#views.push(view);
+    this.#workspaceKeys.push(apiKey);
     return { id: workspace.id, client: this.client(apiKey), view };
   }
 
@@ -105,13 +127,30 @@ export class TestDaemon implements AsyncDisposable {
     this.#daemon = launched.daemon;
   }
 
+  /** Looks for what was confided in what can only be asked of a running daemon. */
+  async #searched(confidences: Confidences): Promise<Confidences> {
+    const metrics = await fetch(this.metricsUrl as string);
+    // Names and explanations are our own words; only labels could hold anybody else's.
+    const labels = [...(await metrics.text()).matchAll(/="([^"]*)"/g)].map(([, label]) => label).join("\n");
+    confidences.assertKeptBy("the metrics", labels);
+    for (const apiKey of this.#workspaceKeys) {
+      const body = { scope: "workspace", format: "ndjson" };
+      const trail = await new Client(this.url, this.ca, apiKey).post("/v1/audit/export", body);
+      expect(trail.status).toBe(200);
+      confidences.assertKeptByTrail(trail.text);
+    }
+    return confidences;
+  }
+
   async #stop(): Promise<void> {
     await this.#daemon[Symbol.asyncDispose]();
     await this.#logger[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const leaks = this.#confidences === null ? null : await this.#searched(this.#confidences);
     await this.#stop();
+    leaks?.assertKeptBy("the log", this.#log.text);
     for (const view of this.#views) view[Symbol.dispose]();
     this.#directory[Symbol.dispose]();
   }
@@ -133,7 +172,7 @@ async function launch(settings: Settings, clockOffsetMs: number, log: LogText): 
       log.text += piece;
     },
   };
-  const logger = new Logger({ level: "info", format: "json", clock, sink });
+  const logger = new Logger({ level: settings.log_level, format: "json", clock, sink });
   return { logger, daemon: await startDaemon(settings, clock, logger) };
 }
 

@@ -77,7 +77,7 @@ test(
       });
       expect(reply.auditId).toBeUndefined();
     }
-    expect(pool.load).toEqual({ operations: 0, readers: 0 });
+    expect(pool.load).toEqual({ operations: 0, queries: 0, streams: 0, live: 0 });
     using seen = new OpenWorkspace(fileOf(workspaceId));
     expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(taken);
     expect((await write(workspaceId, "after")).kind).toBe("json");

@@ -5,7 +5,8 @@ import type { DataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { readServerCertificate } from "../../src/tls/certificate.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
-import { certificateSource } from "../../src/tls/source.ts";
+import { certificateSource, storedCertificate } from "../../src/tls/source.ts";
+import { certificateStatus } from "../../src/tls/status.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const DAY_MS = 86_400_000;
@@ -92,11 +93,24 @@ describe("the daemon's own authority", () => {
     expect(await answer(mended, "localhost", readFileSync(directory.authority, "utf8"))).toBe("yes");
   });
 
-  test("is itself replaced before its certificates would outlive it", async () => {
-    await ownCertificate(directory, [], NOW);
+  test("is itself renewed before its certificates would outlive it, and the former one is still good", async () => {
+    const first = await ownCertificate(directory, [], NOW);
     const before = readFileSync(directory.authority, "utf8");
-    await ownCertificate(directory, [], NOW + 3_300 * DAY_MS);
-    expect(readFileSync(directory.authority, "utf8")).not.toBe(before);
+    // Nine years ago, so that clients of today look at what it issued then.
+    const past = prepareDataDirectory(temporary.join("past"));
+    await ownCertificate(past, [], NOW - 3_300 * DAY_MS);
+    const former = readFileSync(past.authority, "utf8");
+    const renewed = await ownCertificate(past, [], NOW);
+    const current = readFileSync(past.authority, "utf8");
+    expect(current).not.toBe(former);
+    expect(renewed.formerAuthorityEnds).toBe(Date.parse(new X509Certificate(former).validTo));
+    expect(Date.parse(new X509Certificate(current).validTo)).toBeGreaterThan(NOW + 3_600 * DAY_MS);
+    expect(await answer(renewed, "localhost", former)).toBe("yes");
+    expect(await answer(renewed, "localhost", current)).toBe("yes");
+    // It is told once, and another daemon's authority is untouched.
+    expect((await ownCertificate(past, [], NOW)).formerAuthorityEnds).toBeUndefined();
+    expect(await ownCertificate(directory, [], NOW)).toEqual(first);
+    expect(readFileSync(directory.authority, "utf8")).toBe(before);
   });
 });
 
@@ -107,12 +121,30 @@ describe("given files", () => {
       tls: "files" as const,
       tls_cert: directory.serverCertificate,
       tls_key: directory.serverKey,
+      client_ca: null,
       hostnames: [],
     };
     const source = certificateSource(settings, directory, () => NOW);
     const first = await source?.load();
     await ownCertificate(directory, ["a.example"], NOW);
     expect((await source?.load())?.cert).not.toBe(first?.cert);
+  });
+
+  test("and the daemon's own can be looked at without making any", async () => {
+    const settings = {
+      tls: "auto" as const,
+      tls_cert: null,
+      tls_key: null,
+      client_ca: null,
+      hostnames: ["x.example"],
+    };
+    expect(storedCertificate(settings, directory)).toBeNull();
+    const made = await ownCertificate(directory, [], NOW);
+    expect(storedCertificate(settings, directory)).toEqual(made);
+    expect(storedCertificate({ ...settings, tls: "off" }, directory)).toBeNull();
+    expect(certificateStatus(made, NOW)).toEqual([
+      { role: "server", subject: "CN=governd", notAfter: made.expiresAt, daysLeft: 396 },
+    ]);
   });
 
   test("that cannot be read, are no PEM, or do not fit, say so", async () => {

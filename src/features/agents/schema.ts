@@ -21,6 +21,11 @@ export const AgentShape = component(
       first_activity_at: Time,
       last_activity_at: Time,
       blocked_24h: t.Integer({ minimum: 0, description: "Blocked by a policy in the last 24 hours." }),
+      blocked_by_hour: t.Array(Count, {
+        minItems: 24,
+        maxItems: 24,
+        description: "The same by hour: the hour that ends now is the last.",
+      }),
       suspended_at: nullable(Time),
       suspended_by: nullable(t.String()),
       suspended_reason: nullable(t.String()),

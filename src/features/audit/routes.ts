@@ -15,17 +15,14 @@ import {
   AuditEventList,
   AuditExport,
   AuditQuery,
-  Consistency,
   ConsistencyQuery,
   ExportBody,
   ReadQuery,
-  Receipt,
-  Seal,
-  SealingKey,
   StreamQuery,
   Verification,
   VerifyBody,
 } from "./schema.ts";
+import { Anchors, Consistency, Receipt, Seal, SealingKey } from "./seal-schema.ts";
 
 const KNOWN_OPERATIONS: ReadonlySet<string> = new Set(AUDIT_OPERATIONS);
 
@@ -160,6 +157,22 @@ const consistency = route({
   },
 });
 
+const anchors = route({
+  operation: "audit.anchors",
+  method: "GET",
+  path: "/v1/audit/anchors",
+  input: () => ({}),
+  docs: {
+    summary: "See where seals were taken to",
+    description:
+      "For each place that the operator has seals taken to, the newest seal of this workspace that it took. What proves an anchor is with that place; this tells how old it is.",
+    response: {
+      description: "Every place, in the order of the settings; none when there is none.",
+      schema: Anchors,
+    },
+  },
+});
+
 const verify = route({
   operation: "audit.verify",
   method: "POST",
@@ -185,7 +198,7 @@ function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
   );
 }
 
-const exportTrail = route({
+export const exportTrail = route({
   operation: "audit.export",
   method: "POST",
   path: "/v1/audit/export",
@@ -273,6 +286,7 @@ export const auditRoutes = [
   seal,
   key,
   consistency,
+  anchors,
   read,
   receipt,
   verify,

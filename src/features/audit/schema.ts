@@ -2,7 +2,12 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
-import { type InspectionName, type OperationName, WORKSPACE_EVENTS } from "../../workspace/contract.ts";
+import {
+  type InspectionName,
+  type OperationName,
+  type ReportName,
+  WORKSPACE_EVENTS,
+} from "../../workspace/contract.ts";
 
 /** What happens without a client that asks for it, or outside /v1. */
 const OTHER_OPERATIONS = [
@@ -10,11 +15,12 @@ const OTHER_OPERATIONS = [
   "workspace.create",
   "seal.rotate_key",
   "audit.prune",
+  "log.restore",
   ...WORKSPACE_EVENTS,
 ] as const;
 
 /** Every operation that a client can ask for; the type makes sure that none is missing. */
-const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName>, true> = {
+const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName | ReportName>, true> = {
   "config.read": true,
   "config.update": true,
   "config.list_versions": true,
@@ -232,42 +238,6 @@ export const AuditEvent = component(
 );
 
 export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
-
-/** A C2SP tlog-checkpoint. */
-export const Seal = t.String({
-  description: "Origin, number of events and root of their tree, signed (C2SP tlog-checkpoint).",
-  examples: [
-    "governd.example.org/ws_01h455vb4pex5vsknk084sn02q\n120\nuTdt9lRY4OuE3HWVbvJY8l9X3XlUJ9NvJk3p5vFzT2w=\n\n— governd.example.org/ws_01h455vb4pex5vsknk084sn02q …\n",
-  ],
-});
-
-export const Receipt = t.String({
-  description:
-    "The event, its inclusion proof and the seal (C2SP tlog-proof). `governd verify` checks it alone.",
-});
-
-const sealingKey = {
-  origin: t.String({ description: "What its seals begin with: a host and the workspace." }),
-  verifier_key: t.String({ description: "The key in the form of C2SP signed-note." }),
-  public_key: t.String({ description: "The key in PEM (SubjectPublicKeyInfo)." }),
-  fingerprint: t.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of its 32 bytes." }),
-  announced_seq: t.Integer({ minimum: 0, description: "The event that names it." }),
-};
-
-export const SealingKey = component(
-  "SealingKey",
-  t.Object({ ...sealingKey, earlier: t.Array(t.Object(sealingKey, closed)) }, closed),
-);
-
-const Tree = t.Object(
-  { size: t.Integer({ minimum: 0 }), root: t.String({ description: "Base64." }) },
-  closed,
-);
-
-export const Consistency = component(
-  "Consistency",
-  t.Object({ from: Tree, to: Tree, proof: t.Array(t.String({ pattern: "^[0-9a-f]{64}$" })) }, closed),
-);
 
 const EventReference = nullable(
   t.Object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }, closed),

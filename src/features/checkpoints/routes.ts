@@ -80,7 +80,7 @@ const restore = route({
     description:
       "The agent's data become the checkpoint's, and its config a new version with the checkpoint's content; all of it or nothing. Entries that come back are screened by the policies that will be in force. A key of scope `agent` restores data only.",
     response: { description: "Restored.", schema: RestoreResult },
-    problems: ["checkpoint_not_found", "restore_blocked"],
+    problems: ["checkpoint_not_found", "restore_blocked", "quota_exceeded"],
     requestExample: { restore_config: true, restore_data: true },
   },
 });

@@ -10,6 +10,8 @@ type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 
 /** Entries read at once. */
 const ENTRIES_AT_ONCE = 64;
+/** Text handed on at once, UTF-16 units, or one entry: a client that does not read must not fill memory. */
+const PIECE_CHARACTERS = 64 * 1024;
 
 /** The checkpoint was deleted while its state was being read; the answer breaks off. */
 export class CheckpointVanished extends Error {
@@ -25,11 +27,25 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
     const range = { after, cutoffMs: plan.cutoffMs, limit: ENTRIES_AT_ONCE };
     const rows: EntryRow[] = await listStateEntries(reader, checkpoint, range);
     await stillThere(reader, plan.checkpointId);
-    if (rows.length > 0) yield (after === null ? "" : ",") + rows.map(showEntry).join(",");
+    yield* inPieces(rows, after === null ? "" : ",");
     if (rows.length < ENTRIES_AT_ONCE) break;
     after = (rows.at(-1) as EntryRow).key;
   }
   yield "]}}";
+}
+
+/** Entries as JSON, separated by commas, with something before the first. */
+function* inPieces(rows: readonly EntryRow[], before: string): Generator<string> {
+  let piece = "";
+  let separator = before;
+  for (const row of rows) {
+    piece += separator + showEntry(row);
+    separator = ",";
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
 }
 
 async function stillThere(reader: Reader, id: string): Promise<Checkpoint> {

@@ -38,6 +38,7 @@ const write = route({
       schema: WriteResult,
       example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
     },
+    problems: ["quota_exceeded"],
     requestExample: {
       agent_id: "support-bot",
       key: "customers/42/summary",

@@ -32,7 +32,9 @@ const CONTENT_SECURITY_POLICY = [
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  // Exports are forms, whose answer is saved, or shown as an error out of an unseen frame.
+  "form-action 'self'",
+  "frame-src 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",

@@ -3,8 +3,10 @@ import { swagger } from "@elysiajs/swagger";
 import type { TObject } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Action } from "../../account/action.ts";
+import { exportTrail } from "../../features/audit/routes.ts";
 import type { JsonObject } from "../../json.ts";
 import { isInspection } from "../../workspace/contract.ts";
+import { DOWNLOAD_PATH } from "../download.ts";
 import type { Route } from "../route.ts";
 import { scopesOf } from "../scopes.ts";
 import { SESSION_COOKIE } from "../session-cookie.ts";
@@ -90,6 +92,7 @@ export async function openApiJson(routes: readonly Route[], actions: readonly Ac
   for (const action of actions) {
     documented.route(action.method, action.path, () => "", { detail: describeAction(action) as never });
   }
+  documented.post(DOWNLOAD_PATH, () => "", { detail: describeDownload() as never });
   for (const [path, detail] of Object.entries(PROBES))
     documented.get(path, () => "", { detail: detail as never });
   const response = await documented.handle(new Request(`http://localhost${OPENAPI_PATH}`));
@@ -125,6 +128,24 @@ function describeAction(action: Action): JsonObject {
     parameters: pathParameters(action.path),
     ...requestBodyOf(action),
     responses: actionResponses(action),
+  };
+}
+
+function describeDownload(): JsonObject {
+  const { bodySchema } = exportTrail;
+  return {
+    operationId: "accountExport",
+    tags: ["Workspaces"],
+    summary: "Export the audit trail from a form",
+    description:
+      "What `POST /v1/audit/export` does, for a form of a page of this server: the browser saves the answer as it comes. Empty fields are left out.\n\nRecorded as `audit.export`.",
+    security: [{ Session: [] }],
+    parameters: pathParameters(DOWNLOAD_PATH),
+    requestBody: {
+      required: true,
+      content: { "application/x-www-form-urlencoded": { schema: bodySchema as unknown as JsonObject } },
+    },
+    responses: responsesOf(exportTrail),
   };
 }
 
@@ -192,7 +213,7 @@ function requestBodyOf(route: Pick<Route, "bodySchema" | "bodyOptional" | "docs"
   };
 }
 
-function probe(operationId: string, summary: string, status: string): JsonObject {
+function probe(operationId: string, summary: string, status: string, more: JsonObject = {}): JsonObject {
   return {
     operationId,
     tags: ["Service"],
@@ -205,7 +226,7 @@ function probe(operationId: string, summary: string, status: string): JsonObject
           "application/json": {
             schema: {
               type: "object",
-              properties: { status: { const: status } },
+              properties: { status: { const: status }, ...more },
               required: ["status"],
               additionalProperties: false,
             },
@@ -219,5 +240,11 @@ function probe(operationId: string, summary: string, status: string): JsonObject
 
 const PROBES: Readonly<Record<string, JsonObject>> = {
   "/healthz": probe("health", "Is the daemon alive?", "ok"),
-  "/readyz": probe("ready", "Can the daemon take requests?", "ready"),
+  "/readyz": probe("ready", "Can the daemon take requests?", "ready", {
+    workspaces_down: {
+      type: "integer",
+      minimum: 1,
+      description: "Workspaces whose files cannot be used, if there are any; the others work.",
+    },
+  }),
 };

@@ -20,7 +20,7 @@ const ALWAYS: readonly ProblemCode[] = [
 ];
 
 /** What a request with a body can be answered with besides. */
-const WITH_BODY: readonly ProblemCode[] = ["payload_too_large", "unsupported_media_type"];
+const WITH_BODY: readonly ProblemCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
 
 const EXAMPLE_REQUEST_ID = "req_5f2c1d8e9a3b4c7d0000002a";
 
@@ -41,6 +41,11 @@ export const ProblemSchema = component(
       param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
       request_id: t.String(),
       blocked_by: t.Optional(t.String({ description: "With `restore_blocked`: the policy." })),
+      quota: t.Optional(
+        t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: what is used up." }),
+      ),
+      limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
+      used: t.Optional(t.Integer({ description: "With `quota_exceeded`: what the workspace holds." })),
       findings: t.Optional(t.Array(t.Unsafe({ $ref: "#/components/schemas/Finding" }))),
     },
     { additionalProperties: false, description: "RFC 9457. It never repeats a value that was sent." },
@@ -66,6 +71,19 @@ const RETRY_HEADER = {
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" }, required: true },
 };
 
+/** Only with a limit for each key: draft-ietf-httpapi-ratelimit-headers-10. */
+const RATE_LIMIT_HEADERS = {
+  "RateLimit-Policy": {
+    description: "With a rate limit: the quota `q` of requests in a window of `w` seconds.",
+    schema: { type: "string", examples: ['"key";q=100;w=1'] },
+  },
+  RateLimit: {
+    description:
+      "With a rate limit: requests that remain (`r`), and seconds until all are there again (`t`).",
+    schema: { type: "string", examples: ['"key";r=99;t=1'] },
+  },
+};
+
 const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { type: "string" } } };
 
 /** The `responses` of a route's documentation. */
@@ -79,6 +97,7 @@ export function responsesOf(route: Route): JsonObject {
     description: response.description,
     headers: {
       ...HEADERS,
+      ...RATE_LIMIT_HEADERS,
       ...(isInspection(route.operation) ? {} : AUDIT_HEADER),
       ...(response.etag === true ? ETAG_HEADER : {}),
     },
@@ -138,6 +157,7 @@ export function problemResponses(wanted: readonly ProblemCode[]): JsonObject {
       description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
       headers: {
         ...HEADERS,
+        ...(status === 429 ? RATE_LIMIT_HEADERS : {}),
         ...(status === 429 || status === 503 ? RETRY_HEADER : {}),
         ...(status === 405 ? ALLOW_HEADER : {}),
       },

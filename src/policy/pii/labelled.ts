@@ -40,11 +40,25 @@ const FRONT_UNITS = 120;
 const IN_FRONT =
   /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
 const LONGEST_FRONT = 64;
+const JOINS = /\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s/u;
+const LETTERS_AND_SPACE = /[\p{L}\p{Cs}\s]/u;
+
+/**
+ * Whether {@link IN_FRONT} can match a text that ends at `end`: between the value and the end there are
+ * only letters and spaces, but for what joins the two. Tells most texts apart without that pattern.
+ */
+function mayBeJoined(text: string, from: number, end: number): boolean {
+  let at = end;
+  while (at > from && LETTERS_AND_SPACE.test(text[at - 1] as string)) at--;
+  if (at > from && "(–—-".includes(text[at - 1] as string)) return true;
+  return JOINS.test(text.slice(at, end));
+}
 
 /** The value in front of its label: "131052-308T is my hetu", "X1234567L (NIE)". */
 function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   spend(FRONT_UNITS);
   const from = Math.max(0, start - LONGEST_FRONT);
+  if (!mayBeJoined(text, from, start)) return null;
   const match = IN_FRONT.exec(text.slice(from, start));
   if (!match) return null;
   const value = match[1] as string;

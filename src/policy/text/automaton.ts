@@ -6,7 +6,9 @@ import { FOLD, foldWord } from "./fold.ts";
 
 /** Class of every code unit that no word contains. */
 const OTHER = 0;
-const MAX_STATES = 0xffff;
+const MAX_STATES = 0x7fff;
+/** Set in a transition whose target is the end of a word. */
+export const ACCEPTS = 0x8000;
 /**
  * Letters of other scripts share a few classes, or the table would be ten times as large. What is found
  * by such letters is compared once more.
@@ -19,7 +21,7 @@ const NOT_LATIN = /[^\x20-\x7e]/;
 export class Automaton {
   /** Class of each raw code unit (folding included). */
   readonly classOf: Uint8Array;
-  /** Next state, `state * classes + class`. */
+  /** Next state, at `state * classes + class`; with {@link ACCEPTS} when words end there. */
   readonly next: Uint16Array;
   readonly classes: number;
   /** Ids of the words that end in each state, longest first; undefined for most states. */
@@ -27,8 +29,6 @@ export class Automaton {
   private readonly words: readonly (string | null)[];
   /** Length of each word as matched, in code units. */
   readonly lengths: Uint16Array;
-  /** Whether a state has an output, in one byte. */
-  readonly accepting: Uint8Array;
 
   constructor(words: readonly string[]) {
     const folded = words.map(foldWord);
@@ -57,9 +57,6 @@ export class Automaton {
     const trie = buildTrie(folded, alphabet, this.classes);
     this.next = trie.next;
     this.output = trie.output;
-    this.accepting = new Uint8Array(trie.output.length);
-    for (let state = 0; state < trie.output.length; state++)
-      if (trie.output[state]) this.accepting[state] = 1;
   }
 
   /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
@@ -84,7 +81,7 @@ function buildTrie(words: readonly string[], alphabet: ReadonlyMap<number, numbe
     for (let i = 0; i < word.length; i++) {
       const slot = state * classes + (alphabet.get(word.charCodeAt(i)) as number);
       if (next[slot] === 0) {
-        if (states >= MAX_STATES) throw new Error("The anchor dictionary has more than 65,535 states.");
+        if (states >= MAX_STATES) throw new Error("The anchor dictionary has more than 32,767 states.");
         next[slot] = states++;
         output.push(undefined);
       }
@@ -115,5 +112,26 @@ function buildTrie(words: readonly string[], alphabet: ReadonlyMap<number, numbe
       }
     }
   }
-  return { next, output };
+  return breadthFirst(next, output, [0, ...queue], classes);
+}
+
+/**
+ * Numbers the states as they were met breadth first, so that the rows of the first letters, which nearly
+ * every text stays in, lie together in the cache.
+ */
+function breadthFirst(
+  next: Uint16Array,
+  output: readonly (number[] | undefined)[],
+  order: readonly number[],
+  classes: number,
+) {
+  const transitionTo = new Uint16Array(order.length);
+  for (const [number, state] of order.entries())
+    transitionTo[state] = output[state] ? number | ACCEPTS : number;
+  const ordered = new Uint16Array(next.length);
+  for (const [number, state] of order.entries()) {
+    for (let c = 0; c < classes; c++)
+      ordered[number * classes + c] = transitionTo[next[state * classes + c] as number] as number;
+  }
+  return { next: ordered, output: order.map((state) => output[state]) };
 }

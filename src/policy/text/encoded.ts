@@ -50,13 +50,17 @@ function isHex(text: string): boolean {
 }
 
 function base64Text(run: string): string | null {
-  // The first three bytes decide nearly always.
-  const first = sextet(run, 0);
-  const second = sextet(run, 1);
-  const third = sextet(run, 2);
-  if (!isTextByte((first << 2) | (second >> 4)) || !isTextByte(((second & 15) << 4) | (third >> 2)))
-    return null;
-  if (!isTextByte(((third & 3) << 6) | sextet(run, 3))) return null;
+  // What is no text shows it within a few bytes nearly always.
+  for (let at = 0; at + 4 <= run.length; at += 4) {
+    const second = sextet(run, at + 1);
+    const third = sextet(run, at + 2);
+    if (
+      !isTextByte((sextet(run, at) << 2) | (second >> 4)) ||
+      !isTextByte(((second & 15) << 4) | (third >> 2)) ||
+      !isTextByte(((third & 3) << 6) | sextet(run, at + 3))
+    )
+      return null;
+  }
   return asText(Buffer.from(run, "base64url"));
 }
 

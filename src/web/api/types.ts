@@ -35,6 +35,9 @@ export interface Workspace {
 /** One workspace with what it holds. */
 export interface WorkspaceInfo extends Workspace {
   storage_bytes: number;
+  /** Null for no quota. */
+  quota_bytes: number | null;
+  quota_entries: number | null;
   members: number;
   keys: number;
 }
@@ -127,6 +130,8 @@ export interface Agent {
   first_activity_at: string;
   last_activity_at: string;
   blocked_24h: number;
+  /** The last hour last. */
+  blocked_by_hour: number[];
   suspended_at: string | null;
   suspended_by: string | null;
   suspended_reason: string | null;
@@ -269,6 +274,17 @@ export interface SealingKey {
   public_key: string;
   fingerprint: string;
   announced_seq: number;
+}
+
+/** A place that seals are taken to, and what it has of this workspace. */
+export interface Anchor {
+  kind: "command" | "webhook" | "witness";
+  name: string | null;
+  anchored_at: string | null;
+  seal_size: number | null;
+  sealed_at: string | null;
+  pending_since: string | null;
+  failures: number;
 }
 
 export interface ActivityInterval {

@@ -12,6 +12,7 @@ import { CopyBlock } from "../ui/copy.tsx";
 import { curlExample } from "../ui/new-key.tsx";
 import { count } from "../ui/numbers.ts";
 import { Empty, Heading, More, Show } from "../ui/parts.tsx";
+import { BlockedByHour } from "../ui/sparkline.tsx";
 import { Time } from "../ui/time.tsx";
 
 /** Rows of agents that something happened to are asked for again at most this often. */
@@ -128,7 +129,11 @@ function AgentTable({ room, agents }: { room: Room; agents: readonly Agent[] }) 
                 {agent.blocked_24h === 0 ? (
                   <span class="faint">0</span>
                 ) : (
-                  <a class="bad" href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}>
+                  <a
+                    class="bad spark-link"
+                    href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}
+                  >
+                    <BlockedByHour hours={agent.blocked_by_hour} />
                     {count(agent.blocked_24h)}
                   </a>
                 )}

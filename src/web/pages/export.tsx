@@ -1,11 +1,11 @@
 /** An export of the log: whose, when, in which form. */
 import { useState } from "preact/hooks";
-import { useAction } from "../state/load.ts";
+import { segment } from "../api/client.ts";
+import type { ApiProblem } from "../api/problem.ts";
 import { say } from "../state/notices.ts";
 import type { Room } from "../state/session.ts";
-import { download } from "../ui/download.ts";
+import { submitForDownload } from "../ui/download.ts";
 import { Select, TextField } from "../ui/field.tsx";
-import { size } from "../ui/numbers.ts";
 import { Problem } from "../ui/problem.tsx";
 import { Moment } from "./audit-filters.tsx";
 
@@ -17,40 +17,34 @@ const FORMATS = [
   ["ocsf", "OCSF, for a security data lake"],
 ] as const;
 
-const instant = (local: string): string | undefined =>
-  local === "" ? undefined : new Date(local).toISOString();
-
-/** The file name that the daemon proposes. */
-function proposedName(response: Response, format: string): string {
-  const header = response.headers.get("content-disposition") ?? "";
-  return /filename="([^"/\\]+)"/.exec(header)?.[1] ?? `audit-export.${format}`;
-}
+const instant = (local: string): string => (local === "" ? "" : new Date(local).toISOString());
 
 export function ExportForm({ room }: { room: Room }) {
   const [agent, setAgent] = useState("");
   const [format, setFormat] = useState("json");
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
-  const exported = useAction(async () => {
-    const response = await room.api.send("/v1/audit/export", {
-      body: {
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const save = () => {
+    setProblem(null);
+    submitForDownload(
+      `/account/workspaces/${segment(room.workspace.id)}/export`,
+      {
         ...(agent === "" ? { scope: "workspace" } : { agent_id: agent }),
         format,
-        // Members that are undefined are not sent.
         start_time: instant(from),
         end_time: instant(to),
       },
-    });
-    const content = await response.blob();
-    download(proposedName(response, format), content);
-    say(`Exported ${size(content.size)}.`);
-  });
+      setProblem,
+    );
+    say("The browser saves the export.");
+  };
   return (
     <form
       class="card stack"
       onSubmit={(event) => {
         event.preventDefault();
-        void exported.run();
+        save();
       }}
     >
       <div class="filters">
@@ -59,7 +53,7 @@ export function ExportForm({ room }: { room: Room }) {
           hint="Empty: the whole workspace."
           value={agent}
           onValue={setAgent}
-          problem={exported.problem}
+          problem={problem}
           param="agent_id"
           attributes={{ spellcheck: false }}
         />
@@ -67,10 +61,10 @@ export function ExportForm({ room }: { room: Room }) {
         <Moment label="From" value={from} onValue={setFrom} />
         <Moment label="To" value={to} onValue={setTo} />
       </div>
-      <Problem problem={exported.problem} />
+      <Problem problem={problem} />
       <div class="row">
-        <button type="submit" class="button button-primary" disabled={exported.busy}>
-          {exported.busy ? "Exporting …" : "Export"}
+        <button type="submit" class="button button-primary">
+          Export
         </button>
       </div>
     </form>

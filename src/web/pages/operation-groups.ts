@@ -20,7 +20,7 @@ const LOOKING_ON = [
 const PROVING = ["audit.verify", "audit.export"];
 const KEYS = ["key.create", "key.revoke", "key.rotate"];
 const MEMBERS = ["member.invite", "member.uninvite", "member.join", "member.change", "member.remove"];
-const WORKSPACE = ["workspace.create", "seal.rotate_key", "audit.prune"];
+const WORKSPACE = ["workspace.create", "seal.rotate_key", "audit.prune", "log.restore"];
 
 /** A name for the address, what the reader sees, and the operations; null for all of them. */
 export type OperationGroup = readonly [name: string, label: string, operations: readonly string[] | null];

@@ -43,9 +43,15 @@ function Numbers({ room }: { room: Room }) {
   );
   return (
     <Show of={info}>
-      {({ storage_bytes, members, keys }) => (
+      {({ storage_bytes, quota_bytes, quota_entries, members, keys }) => (
         <dl class="numbers">
-          <Fact name="Storage" value={size(storage_bytes)} />
+          <Fact
+            name="Storage"
+            value={
+              quota_bytes === null ? size(storage_bytes) : `${size(storage_bytes)} of ${size(quota_bytes)}`
+            }
+          />
+          {quota_entries !== null && <Fact name="Entries at most" value={count(quota_entries)} />}
           <Fact name="Members" value={count(members)} href={paths.members(id)} />
           <Fact name="API keys in force" value={count(keys)} href={paths.keys(id)} />
         </dl>

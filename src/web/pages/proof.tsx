@@ -11,6 +11,7 @@ import { count, counted } from "../ui/numbers.ts";
 import { Empty, Heading, Section, Show } from "../ui/parts.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Time } from "../ui/time.tsx";
+import { Anchors } from "./anchors.tsx";
 import { ExportForm } from "./export.tsx";
 import { parseSeal } from "./seal-text.ts";
 
@@ -22,6 +23,7 @@ export function ProofPage({ room }: { room: Room }) {
       </Heading>
       <VerifyNow room={room} />
       <NewestSeal room={room} />
+      <Anchors room={room} />
       <PublicKey room={room} />
       <Section title="Export">
         <ExportForm room={room} />

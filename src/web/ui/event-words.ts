@@ -36,6 +36,7 @@ const VERBS: Record<string, string> = {
   "agent.resume": "resumed the agent",
   "workspace.create": "made the workspace",
   "seal.rotate_key": "changed the sealing key",
+  "log.restore": "restored the workspace from a backup",
   "key.create": "made an API key",
   "key.revoke": "revoked an API key",
   "key.rotate": "rotated an API key",

@@ -1,7 +1,7 @@
 /** Starts the real server over TLS on a free port, with a workspace in memory behind it. */
 import type { RequestLogEntry } from "../../../src/http/exchange.ts";
 import type { AppDeps } from "../../../src/http/pipeline.ts";
-import { type RunningServer, startServer } from "../../../src/http/server.ts";
+import { type ListenOptions, type RunningServer, startServer } from "../../../src/http/server.ts";
 import { makeCertificate } from "./certificate.ts";
 import { KEYS, MemoryWorkspace } from "./memory-workspace.ts";
 
@@ -31,12 +31,16 @@ export class TestServer implements AsyncDisposable {
   readonly running: RunningServer;
   ready = true;
 
-  constructor(tls: { key: string; cert: string } | null, changes: Partial<AppDeps> = {}) {
+  constructor(
+    tls: ListenOptions["tls"],
+    changes: Partial<AppDeps> = {},
+    listen: Partial<ListenOptions> = {},
+  ) {
     this.running = startServer(
       {
         workspaces: this.workspace,
         authenticate: (key) => (Object.hasOwn(KEYS, key) ? (KEYS[key] ?? null) : null),
-        isReady: () => this.ready,
+        isReady: () => ({ ready: this.ready, workspacesDown: 0 }),
         log: (entry) => void this.logged.push(entry),
         onInternalError: (error) => void this.internalErrors.push(error),
         monotonicMs: () => performance.now(),
@@ -44,7 +48,7 @@ export class TestServer implements AsyncDisposable {
         maxBodyBytes: 2 * 1024 * 1024,
         ...changes,
       },
-      { hostname: "127.0.0.1", port: 0, tls },
+      { hostname: "127.0.0.1", port: 0, tls, ...listen },
     );
     this.#tls = tls !== null;
   }
@@ -89,6 +93,9 @@ function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> | undefined {
 }
 
 /** A server over TLS. */
-export async function serveTls(changes?: Partial<AppDeps>): Promise<TestServer> {
-  return new TestServer(await makeCertificate(), changes);
+export async function serveTls(
+  changes?: Partial<AppDeps>,
+  listen?: Partial<ListenOptions>,
+): Promise<TestServer> {
+  return new TestServer(await makeCertificate(), changes, listen);
 }

@@ -1,7 +1,10 @@
 /** A real browser against a daemon that runs as a process of its own. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createHash, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "node:tls";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
 import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd.ts";
 
@@ -24,9 +27,25 @@ const chromiumPath = CHROMIUM_PLACES.find((path) => existsSync(path));
 /** Whether tests in a browser can run here; `.ci/run` sees to it that they do. */
 export const hasChromium = chromiumPath !== undefined;
 
-function launch(): Promise<Browser> {
+function launch(trusted: string): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error("no Chromium here: install Debian's package chromium");
-  return chromium.launch({ executablePath: chromiumPath, args: FLAGS, headless: true });
+  const args = [...FLAGS, `--ignore-certificate-errors-spki-list=${trusted}`];
+  return chromium.launch({ executablePath: chromiumPath, args, headless: true });
+}
+
+/** The digest of the key in the daemon's certificate, once its own authority has vouched for it. */
+async function keyDigest({ url, ready }: RunningDaemon): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const ca = ready.ca_file === null ? undefined : readFileSync(ready.ca_file);
+  const socket = connect({ host: hostname, port: Number(port), ...(ca === undefined ? {} : { ca }) });
+  try {
+    await once(socket, "secureConnect");
+    const { raw } = socket.getPeerCertificate();
+    const spki = new X509Certificate(raw).publicKey.export({ type: "spki", format: "der" });
+    return createHash("sha256").update(spki).digest("base64");
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** How long a test waits for something to appear before it says what is missing. */
@@ -43,7 +62,7 @@ export class Stage implements AsyncDisposable {
   static async open(options: RunOptions = {}): Promise<Stage> {
     const directory = mkdtempSync(join(tmpdir(), "governd-web-"));
     const daemon = await startGovernd(join(directory, "data"), [], options);
-    return new Stage(daemon, await launch(), directory);
+    return new Stage(daemon, await launch(await keyDigest(daemon)), directory);
   }
 
   get url(): string {
@@ -56,12 +75,10 @@ export class Stage implements AsyncDisposable {
 
   /** A person's browser window, with its own cookies. */
   async person(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-    // The daemon's own authority is not the browser's; that it is the right one, other tests hold.
-    const context = await this.browser.newContext({
-      ignoreHTTPSErrors: true,
-      baseURL: this.url,
-      ...options,
-    });
+    // The daemon's own authority is not the browser's, but its key is trusted from the start. To overlook
+    // the error for each connection (`ignoreHTTPSErrors`) begins each anew, and now and then Chromium
+    // gives up over it (ERR_TOO_MANY_RETRIES).
+    const context = await this.browser.newContext({ baseURL: this.url, ...options });
     context.setDefaultTimeout(PATIENCE_MS);
     return context;
   }

@@ -1,0 +1,90 @@
+/** A sealed data directory with a log of many events, and its exports: what verification is measured on. */
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { newSealKey, publicPem, readSealKey } from "../src/datadir/seal-key.ts";
+import { streamExport } from "../src/features/audit/export.ts";
+import { IdSource, systemClock } from "../src/ids.ts";
+import { verifierKey } from "../src/log/note.ts";
+import { SealKeyring } from "../src/seals/keyring.ts";
+import { WorkspaceSealer } from "../src/seals/sealer.ts";
+import { operationOf } from "../src/threads/registry.ts";
+import type { OperationInputs, OperationName, Principal } from "../src/workspace/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
+import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
+
+/** Writes of one transaction; durable, as the daemon's are. */
+const GROUP = 500;
+const AGENTS = 8;
+/** Events between two seals: about what a busy daemon writes in ten seconds. */
+const SEAL_EVERY = 50_000;
+const METADATA = { source: "chat", confidence: 0.92 };
+const VALUE =
+  "The customer prefers a morning delivery, asked for the blue one and pays by invoice within thirty days; " +
+  "the parcel was sent by road and arrived on time, said the driver who called.";
+
+/** Where the parts of a sample are. */
+export interface SampleLog {
+  dataDir: string;
+  database: string;
+  publicKey: string;
+  json: string;
+  ndjson: string;
+}
+
+/** Writes a log of `events` events over `keys` keys, with the load of `bun run bench`. */
+export async function makeSampleLog(root: string, events: number, keys = 200_000): Promise<SampleLog> {
+  const id = new IdSource(systemClock).next("ws");
+  const dataDir = join(root, "data");
+  for (const name of ["workspaces", "seals"]) mkdirSync(join(dataDir, name), { recursive: true });
+  const pem = newSealKey();
+  const sample: SampleLog = {
+    dataDir,
+    database: join(dataDir, "workspaces", `${id}.db`),
+    publicKey: join(root, "seal.pub"),
+    json: join(root, "export.json"),
+    ndjson: join(root, "export.ndjson"),
+  };
+  writeFileSync(sample.publicKey, publicPem(readSealKey({ kind: "pem", pem })));
+  const keyring = new SealKeyring({ kind: "pem", pem });
+  const sealKey = verifierKey(`localhost/${id}`, keyring.current().publicBytes);
+  await createWorkspaceFile(sample.database, { workspaceId: id, name: "bench", actor: "cli", sealKey });
+  const connection = openWorkspaceFile(sample.database);
+  const sealer = new WorkspaceSealer({ keyring, file: join(dataDir, "seals", `${id}.log`) });
+  await sealer.load(connection);
+  const writer = new WorkspaceWriter(connection, { sealer });
+  const principal: Principal = {
+    actor: new IdSource(systemClock).next("key"),
+    workspaceId: id,
+    scope: "full",
+    agents: null,
+  };
+  const job = <N extends OperationName>(name: N, input: OperationInputs[N]): Job => {
+    const operation = operationOf(name, undefined);
+    return { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
+  };
+  for (let number = 0; writer.headSeq < events - 1; ) {
+    const jobs: Job[] = [];
+    for (const last = Math.min(GROUP, events - 1 - writer.headSeq); jobs.length < last; number++) {
+      const agentId = `bench-${number % AGENTS}`;
+      jobs.push(
+        job("data.write", { agentId, key: `note/${number % keys}`, value: VALUE, metadata: METADATA }),
+      );
+    }
+    await writer.perform(jobs);
+    if (writer.headSeq % SEAL_EVERY < GROUP) await writer.seal();
+  }
+  await writer.seal();
+  for (const format of ["json", "ndjson"] as const) {
+    const scope = { scope: "workspace" } as const;
+    const [settled] = await writer.perform([job("audit.export", { scope, format, window: {} })]);
+    const answer = settled?.answer;
+    if (answer?.kind !== "stream" || answer.plan.kind !== "export") throw new Error("no export was made");
+    const file = openSync(sample[format], "w");
+    for await (const piece of streamExport(connection, answer.plan, id)) writeSync(file, piece);
+    closeSync(file);
+  }
+  await writer.seal();
+  connection.truncateLog();
+  writer.close();
+  return sample;
+}

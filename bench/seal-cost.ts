@@ -1,0 +1,114 @@
+/**
+ * `bun bench/seal-cost.ts [--rounds N] [--group N]`: what the tree and the seals cost governed writes. Rounds
+ * with seals and without take turns on workspaces of their own; the tree, which every log keeps, is timed by
+ * storing the tiles of the same events once more. Medians of the rounds.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newSealKey } from "../src/datadir/seal-key.ts";
+import { IdSource, systemClock } from "../src/ids.ts";
+import { verifierKey } from "../src/log/note.ts";
+import { SealKeyring } from "../src/seals/keyring.ts";
+import { WorkspaceSealer } from "../src/seals/sealer.ts";
+import { storeTiles } from "../src/state/tree.ts";
+import { operationOf } from "../src/threads/registry.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
+import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
+
+const WRITES = 10_000;
+const KEYS = 2_000;
+const VALUE = "The customer prefers a morning delivery and pays by invoice within thirty days. ".repeat(3);
+
+const option = (name: string, fallback: number): number => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+};
+const rounds = option("rounds", 7);
+/** Writes of one transaction, as a busy daemon gathers them. */
+const group = option("group", 64);
+/** A busy daemon makes a seal every ten seconds; here a round has at least one. */
+const SEAL_EVERY = 10_000;
+
+const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] as number;
+};
+
+const root = mkdtempSync(join(tmpdir(), "governd-bench-"));
+const keyring = new SealKeyring({ kind: "pem", pem: newSealKey() });
+
+async function workspace(sealed: boolean) {
+  const id = new IdSource(systemClock).next("ws");
+  const path = join(root, `${id}.db`);
+  const sealKey = verifierKey(`localhost/${id}`, keyring.current().publicBytes);
+  await createWorkspaceFile(path, { workspaceId: id, name: "bench", actor: "cli", sealKey });
+  const connection = openWorkspaceFile(path);
+  const sealer = new WorkspaceSealer({ keyring, file: join(root, `${id}.log`) });
+  if (sealed) await sealer.load(connection);
+  const writer = new WorkspaceWriter(connection, sealed ? { sealer } : {});
+  return { connection, writer, id, written: 0 };
+}
+
+type Workspace = Awaited<ReturnType<typeof workspace>>;
+
+/** Milliseconds for one round of writes. */
+async function write(to: Workspace): Promise<number> {
+  const operation = operationOf("data.write", undefined);
+  const principal = { actor: "cli", workspaceId: to.id, scope: "full", agents: null } as const;
+  const began = performance.now();
+  for (let done = 0; done < WRITES; done += group) {
+    const jobs = Array.from({ length: group }, (): Job => {
+      const input = { agentId: "bench", key: `note/${to.written++ % KEYS}`, value: VALUE, metadata: {} };
+      return { operation: "data.write", principal, run: (tx, context) => operation(tx, context, input) };
+    });
+    await to.writer.perform(jobs);
+    if (to.written % SEAL_EVERY < group) await to.writer.seal();
+  }
+  return performance.now() - began;
+}
+
+/** Milliseconds for the tiles of the last round's events, in transactions of as many. */
+async function tiles({ connection, writer }: Workspace): Promise<number> {
+  const first = writer.headSeq + 1 - WRITES;
+  let took = 0;
+  for (let at = first; at < first + WRITES; at += group) {
+    connection.exec("BEGIN IMMEDIATE");
+    const began = performance.now();
+    await storeTiles(connection, at, Math.min(at + group, first + WRITES));
+    took += performance.now() - began;
+    connection.exec("ROLLBACK");
+  }
+  return took;
+}
+
+try {
+  const [bare, sealed] = [await workspace(false), await workspace(true)];
+  await write(bare);
+  await write(sealed);
+  const figures = {
+    bare: [] as number[],
+    sealed: [] as number[],
+    share: [] as number[],
+    tree: [] as number[],
+  };
+  for (let round = 0; round < rounds; round++) {
+    // Who begins changes, since the machine is not equally busy all the time.
+    const order = round % 2 === 0 ? [bare, sealed] : [sealed, bare];
+    const times = new Map<Workspace, number>();
+    for (const one of order) times.set(one, await write(one));
+    const [without, withSeals] = [times.get(bare) as number, times.get(sealed) as number];
+    figures.bare.push(without);
+    figures.sealed.push(withSeals);
+    figures.share.push(withSeals / without - 1);
+    figures.tree.push((await tiles(sealed)) / withSeals);
+  }
+  const rate = (ms: number): string => Math.round((WRITES / ms) * 1_000).toLocaleString("en-US");
+  const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+  console.log(`writes without seals   ${rate(median(figures.bare))} /s`);
+  console.log(`writes with seals      ${rate(median(figures.sealed))} /s`);
+  console.log(`seals cost             ${percent(median(figures.share))}`);
+  console.log(`the tree costs         ${percent(median(figures.tree))}   together at most 5 %`);
+} finally {
+  rmSync(root, { recursive: true });
+}

@@ -1,0 +1,184 @@
+/**
+ * Makes a backup: a copy of a data directory, beside a daemon that goes on writing.
+ *
+ * What it is consistent with: the control database is as it was when the backup began, each workspace as it
+ * was at one later moment, whole (no transaction of governd reaches over two workspaces). So every workspace
+ * that the control database names is there. A workspace's seals are copied before its database, so no seal
+ * promises more than the copy holds. The signing key is the one of both the beginning and the end.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { type DataDirectory, dataDirectory, workspaceFile } from "../datadir/layout.ts";
+import { createPrivateFile, PRIVATE_DIRECTORY_MODE } from "../datadir/private-files.ts";
+import { Failure } from "../failure.ts";
+import { type Clock, isId } from "../ids.ts";
+import { fileState, isDiskFull } from "../store/snapshot.ts";
+import { VERSION } from "../version.ts";
+import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
+import { copyControl } from "./control-copy.ts";
+import { Destination, noRoom, timeOfBackup } from "./destination.ts";
+import { sizeOf, syncDirectory } from "./files.ts";
+import { areKeysAsCopied, copyKeyFiles } from "./key-files.ts";
+import {
+  BACKUP_FORMAT,
+  formatManifest,
+  MANIFEST_FILE,
+  type Manifest,
+  type ManifestFile,
+} from "./manifest.ts";
+import { PreviousBackup } from "./previous.ts";
+import { removedOnSignal } from "./removed-on-signal.ts";
+import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
+
+export interface BackupWish {
+  /** What is backed up. */
+  source: DataDirectory;
+  /** The directory that backups are in. */
+  destination: string;
+  /** How many backups stay, this one included; null keeps all. */
+  keep: number | null;
+  clock: Clock;
+  /** Told how far the work is, in bytes of databases; what it returns is awaited. */
+  onProgress?: (done: number, total: number) => void | Promise<void>;
+}
+
+/** A backup that was made. */
+export interface MadeBackup {
+  path: string;
+  manifest: Manifest;
+  /** Files that did not change since the backup before and share their place on the disk with it. */
+  linked: number;
+  /** Names of old backups that were removed. */
+  removed: string[];
+}
+
+/**
+ * Makes a verified backup. When it throws, nothing is left behind. A workspace that is damaged itself is
+ * left out, which the manifest says.
+ * @throws {Failure} for everything that the operator can mend
+ */
+export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
+  using destination = Destination.open(wish.destination, wish.source.root);
+  const name = destination.newName(wish.clock());
+  const draft = destination.draft(name);
+  using _cleaner = removedOnSignal(() => [draft]);
+  try {
+    makeFolders(draft);
+    const createdAt = new Date(timeOfBackup(name) as number).toISOString();
+    const { manifest, linked } = await fill(
+      wish,
+      destination,
+      dataDirectory(draft, wish.source.encryptionKey),
+      createdAt,
+    );
+    createPrivateFile(join(draft, MANIFEST_FILE), formatManifest(manifest));
+    const path = destination.publish(name);
+    const removed = wish.keep === null ? [] : destination.keepNewest(wish.keep);
+    return { path, manifest, linked, removed };
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (isDiskFull(error)) throw noRoom(destination.path, "the disk is full");
+    throw error;
+  }
+}
+
+function makeFolders(draft: string): void {
+  const { root, workspaces, seals, keys, tls } = dataDirectory(draft);
+  for (const path of [root, workspaces, seals, keys, tls]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
+}
+
+async function fill(
+  wish: BackupWish,
+  destination: Destination,
+  target: DataDirectory,
+  createdAt: string,
+): Promise<{ manifest: Manifest; linked: number }> {
+  const { source, clock } = wish;
+  const newest = destination.list().at(-1);
+  const previous = newest === undefined ? null : PreviousBackup.read(join(destination.path, newest));
+  const keyFiles = copyKeyFiles(source, target);
+  const control = copyControl(source, target);
+  const ids = workspaceIds(source, control.content.workspaceIds);
+  destination.requireRoom(roomFor(ids, source, previous, clock));
+  const copied = await copyAll({ source, target, previous, clock }, ids, control.content.workspaceIds, wish);
+  if (!areKeysAsCopied(source, keyFiles)) {
+    throw new Failure(
+      "busy",
+      "The sealing key was changed while the backup was made, so it was given up: run it again.",
+    );
+  }
+  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncDirectory(path);
+  const manifest: Manifest = {
+    format: BACKUP_FORMAT,
+    governd: VERSION,
+    created_at: createdAt,
+    completed_at: new Date(clock()).toISOString(),
+    schema: { control: control.content.schema, workspace: WORKSPACE_MIGRATIONS.length },
+    has_seal_key: keyFiles.some(({ path }) => path === "keys/seal.key"),
+    workspaces: copied.workspaces,
+    left_out: copied.leftOut,
+    files: [control.file, ...keyFiles, ...copied.files],
+  };
+  return { manifest, linked: copied.linked };
+}
+
+interface Copied {
+  workspaces: Manifest["workspaces"];
+  leftOut: Manifest["left_out"];
+  files: ManifestFile[];
+  linked: number;
+}
+
+async function copyAll(
+  parts: CopyParts,
+  ids: readonly string[],
+  named: readonly string[],
+  { onProgress = () => {} }: BackupWish,
+): Promise<Copied> {
+  const known = new Set(named);
+  const total = ids.reduce((sum, id) => sum + databaseSize(parts.source, id), 0);
+  const copied: Copied = { workspaces: [], leftOut: [], files: [], linked: 0 };
+  let done = 0;
+  for (const id of ids) {
+    const size = databaseSize(parts.source, id);
+    const onVerified = (checked: number, events: number) =>
+      onProgress(done + Math.floor((size * checked) / Math.max(1, events)), total);
+    const outcome = await copyWorkspace({ ...parts, onVerified }, id);
+    done += size;
+    await onProgress(done, total);
+    if (outcome.left === null) {
+      copied.workspaces.push(outcome.workspace);
+      copied.files.push(...outcome.files);
+      copied.linked += outcome.linked;
+      continue;
+    }
+    // A file that nobody names yet is a workspace that is just being made.
+    if (known.has(id)) copied.leftOut.push({ workspace_id: id, reason: outcome.left });
+  }
+  return copied;
+}
+
+/** What the control database names, and what else is there. */
+function workspaceIds({ workspaces }: DataDirectory, named: readonly string[]): string[] {
+  const present = readdirSync(workspaces)
+    .filter((name) => name.endsWith(".db") && isId("ws", name.slice(0, -".db".length)))
+    .map((name) => name.slice(0, -".db".length));
+  return [...new Set([...named, ...present])].sort();
+}
+
+/** What the copies will need at most. */
+function roomFor(
+  ids: readonly string[],
+  source: DataDirectory,
+  previous: PreviousBackup | null,
+  clock: Clock,
+): number {
+  return ids
+    .filter((id) => !previous?.isOf(workspacePath(id), fileState(workspaceFile(source, id), clock())))
+    .reduce((sum, id) => sum + databaseSize(source, id), 0);
+}
+
+function databaseSize(source: DataDirectory, id: string): number {
+  const path = workspaceFile(source, id);
+  return sizeOf(path) + sizeOf(`${path}-wal`);
+}

@@ -1,0 +1,108 @@
+/**
+ * The manifest of a backup: what it holds, file by file, with lengths and SHA-256. It is written last, so
+ * a directory without one is no backup.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Static, Type } from "typebox";
+import { Value } from "typebox/value";
+import { Failure, systemReason } from "../failure.ts";
+
+/** The format that a manifest names. */
+export const BACKUP_FORMAT = "governd.backup/1";
+export const MANIFEST_FILE = "manifest.json";
+
+/** Paths that a backup may hold, relative and with `/`: a manifest must not lead anywhere else. */
+const FILE_PATH =
+  /^(?:control\.db|workspaces\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.db|seals\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.log|(?:keys|tls)\/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$/;
+
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const Moment = Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
+const Id = Type.String({ pattern: "^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$" });
+const Count = Type.Integer({ minimum: 0 });
+
+const ManifestFile = Type.Object({
+  path: Type.String({ pattern: FILE_PATH.source }),
+  size: Count,
+  sha256: Hash,
+  /** Names the state of the file that this is a copy of; the same state later is not copied again. */
+  source_state: Type.Union([Type.String(), Type.Null()]),
+});
+
+const ManifestWorkspace = Type.Object({
+  workspace_id: Id,
+  /** The last event and its hash. */
+  head_seq: Count,
+  head_hash: Hash,
+  /** The last event under a seal. */
+  sealed_through: Type.Union([Count, Type.Null()]),
+});
+
+const Manifest = Type.Object({
+  format: Type.Literal(BACKUP_FORMAT),
+  governd: Type.String(),
+  /** When copying began and ended. The control database is of the beginning, each workspace of a moment between. */
+  created_at: Moment,
+  completed_at: Moment,
+  schema: Type.Object({ control: Count, workspace: Count }),
+  /** False when the key that signs seals is kept elsewhere. */
+  has_seal_key: Type.Boolean(),
+  workspaces: Type.Array(ManifestWorkspace),
+  /** Workspaces that are not in it, and why. */
+  left_out: Type.Array(Type.Object({ workspace_id: Id, reason: Type.String() })),
+  files: Type.Array(ManifestFile),
+});
+
+export type Manifest = Static<typeof Manifest>;
+export type ManifestFile = Static<typeof ManifestFile>;
+export type ManifestWorkspace = Static<typeof ManifestWorkspace>;
+
+/** The text of a manifest. */
+export function formatManifest(manifest: Manifest): string {
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+/** A backup's manifest, with the SHA-256 of its text. */
+export interface ReadManifest {
+  manifest: Manifest;
+  digest: string;
+}
+
+/**
+ * Reads the manifest of a backup.
+ * @throws {Failure} `backup_unusable` when there is none, or it is none that this program knows
+ */
+export function readManifest(directory: string): ReadManifest {
+  const path = join(directory, MANIFEST_FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Failure(
+      "backup_unusable",
+      `${directory} is no whole backup: ${MANIFEST_FILE} cannot be read (${systemReason(error)}).`,
+      { cause: error },
+    );
+  }
+  const manifest = parse(text);
+  if (manifest === null) {
+    throw new Failure(
+      "backup_unusable",
+      `${path} is damaged, or a newer governd wrote it: use another backup, or that governd.`,
+    );
+  }
+  return { manifest, digest: createHash("sha256").update(text).digest("hex") };
+}
+
+function parse(text: string): Manifest | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null; // its message may quote the file
+  }
+  if (!Value.Check(Manifest, value)) return null;
+  const paths = value.files.map(({ path }) => path);
+  return new Set(paths).size === paths.length ? value : null;
+}

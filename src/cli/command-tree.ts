@@ -1,0 +1,98 @@
+/**
+ * The commands as plain data, read from the parser itself, so that what is generated from it (completions,
+ * the manual page) says what the program does.
+ */
+import type { Argument, Command, Option } from "commander";
+
+/** What may stand in a place: a file's name, one of some words, or something that only the user knows. */
+export type Value = { kind: "file" } | { kind: "choice"; choices: readonly string[] } | { kind: "free" };
+
+export interface CommandOption {
+  /** With its dashes; absent for an option that has only a short form. */
+  long: string | undefined;
+  short: string | undefined;
+  help: string;
+  /** Null when it takes no value. */
+  value: (Value & { name: string }) | null;
+  repeatable: boolean;
+}
+
+export interface CommandNode {
+  /** The words after `governd`: empty for the program itself. */
+  path: readonly string[];
+  /** One line. */
+  summary: string;
+  /** Everything that `--help` says before the options. */
+  description: string;
+  /** What `--help` says after the options. */
+  after: string;
+  /** The words of its usage line after its name: `[options] <evidence...>`. */
+  usage: string;
+  options: readonly CommandOption[];
+  arguments: readonly (Value & { name: string; help: string })[];
+  commands: readonly CommandNode[];
+}
+
+/** Names of values that are files or directories. */
+const FILES = new Set(["path", "file", "files", "evidence", "directory", "dir", "dest", "src", "source"]);
+/** `<auto|files|off>` lists its values itself. */
+const LISTED = /^[a-z]+(\|[a-z]+)+$/;
+
+/** Reads a command and all below it. Aliases of `help` are left out: they complete to nothing new. */
+export function commandTree(command: Command, path: readonly string[] = []): CommandNode {
+  const children = command.commands.map((child) => commandTree(child, [...path, child.name()]));
+  const help = command.createHelp();
+  return {
+    path,
+    summary: command.summary() || firstLine(command.description()),
+    description: command.description(),
+    after: textAfterHelp(command),
+    usage: command.usage(),
+    options: help.visibleOptions(command).map(readOption),
+    arguments: command.registeredArguments.map(readArgument),
+    commands: children,
+  };
+}
+
+/** All commands below this one and itself, in order. */
+export function everyCommand(node: CommandNode): CommandNode[] {
+  return [node, ...node.commands.flatMap(everyCommand)];
+}
+
+function readOption(option: Option): CommandOption {
+  const name = /[<[]([^>\]]*?)(?:\.\.\.)?[>\]]/.exec(option.flags)?.[1];
+  const repeats = option.variadic || / may be given several times/.test(option.description);
+  return {
+    long: option.long ?? undefined,
+    short: option.short ?? undefined,
+    help: option.description,
+    value: name === undefined ? null : { name, ...placeOf(name, option.argChoices) },
+    repeatable: repeats,
+  };
+}
+
+function readArgument(argument: Argument): Value & { name: string; help: string } {
+  const name = argument.name();
+  return { name, help: argument.description, ...placeOf(name, argument.argChoices) };
+}
+
+function placeOf(name: string, choices: readonly string[] | undefined): Value {
+  if (choices) return { kind: "choice", choices };
+  if (LISTED.test(name)) return { kind: "choice", choices: name.split("|") };
+  return FILES.has(name) ? { kind: "file" } : { kind: "free" };
+}
+
+/** The parser keeps these texts as listeners of an event, which its types leave out. */
+function textAfterHelp(command: Command): string {
+  let text = "";
+  const write = (piece: string) => {
+    text += piece;
+  };
+  const emitter = command as Command & { emit(event: string, context: object): void };
+  emitter.emit("afterHelp", { error: false, command, write });
+  return text.trim();
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] as string;
+}

@@ -1,0 +1,112 @@
+/** The manual page, in the man macros that every `man` reads. */
+import { CONFIG_VARIABLE, DEFINITIONS, flagOf, variableOf } from "../../settings/definitions.ts";
+import { type CommandNode, type CommandOption, everyCommand } from "../command-tree.ts";
+
+const FILES: readonly (readonly [string, string])[] = [
+  [
+    "governd.toml",
+    "settings, read from the current directory unless --config or GOVERND_CONFIG names another file",
+  ],
+  ["/etc/governd/governd.toml", "settings of the system service"],
+  ["/var/lib/governd", "data directory of the system service"],
+  ["governd-data", "data directory where no setting names one, in the current directory"],
+  ["governd-data/tls/ca.crt", "the certificate authority that clients trust, with tls = auto"],
+  ["governd-data/keys/seal.pub", "the public key that auditors need"],
+];
+
+const SIGNALS: readonly (readonly [string, string])[] = [
+  [
+    "SIGTERM, SIGINT",
+    "stop: finish what was begun, seal, close; within ten seconds, and at once when it comes again",
+  ],
+  ["SIGHUP", "read the certificate again"],
+];
+
+/** The page that `governd man` prints. */
+export function manualPage(root: CommandNode, version: string): string {
+  const commands = everyCommand(root).filter(
+    ({ path, commands }) => path.length > 0 && commands.length === 0,
+  );
+  const parts = [
+    `.TH GOVERND 1 "" ${quoted(`governd ${version}`)} "User Commands"`,
+    ".SH NAME",
+    escaped("governd - a self-hosted governance daemon for software agents"),
+    ".SH SYNOPSIS",
+    ".B governd",
+    escaped("COMMAND [options]"),
+    ".SH DESCRIPTION",
+    paragraphs(
+      `${root.description}\n\nIt keeps versioned configurations with enforced policies, governed data, ` +
+        "checkpoints, and an audit log that can be verified offline, and serves them over HTTPS. One file, " +
+        "no other services, no outbound connection unless a setting names one.",
+    ),
+    ".SH COMMANDS",
+    ...commands.map(ofCommand),
+    ".SH ENVIRONMENT",
+    paragraphs(
+      "A flag outranks the environment, the environment outranks the settings file, and that outranks the default.",
+    ),
+    item(CONFIG_VARIABLE, "the settings file"),
+    ...DEFINITIONS.map(({ name }) =>
+      item(variableOf(name), `the same as ${flagOf(name)}; in the file: ${name}`),
+    ),
+    ".SH FILES",
+    ...FILES.map(([name, meaning]) => item(name, meaning)),
+    ".SH SIGNALS",
+    ...SIGNALS.map(([name, meaning]) => item(name, meaning)),
+    ".SH EXIT STATUS",
+    item("0", "done"),
+    item("1", "the answer is no: tampering was found, the daemon is not healthy"),
+    item("2", "usage or environment"),
+    "",
+  ];
+  return parts.join("\n");
+}
+
+function ofCommand({ path, usage, description, after, options }: CommandNode): string {
+  const usual = options.filter(({ long }) => long !== "--help");
+  return [
+    `.SS ${quoted(path.join(" "))}`,
+    ".nf",
+    escaped(["governd", ...path, usage].join(" ")),
+    ".fi",
+    ".PP",
+    paragraphs(description),
+    ...usual.map((option) => item(flagsOf(option), option.help)),
+    ...(after === "" ? [] : [".PP", paragraphs(after)]),
+  ].join("\n");
+}
+
+function flagsOf({ short, long, value }: CommandOption): string {
+  const names = [short, long].filter((name) => name !== undefined).join(", ");
+  return value === null ? names : `${names} <${value.name}>`;
+}
+
+function item(term: string, meaning: string): string {
+  return `.TP\n.B ${quoted(term)}\n${escaped(meaning)}`;
+}
+
+/** Running text: an empty line ends a paragraph. */
+function paragraphs(text: string): string {
+  return text
+    .split(/\n{2,}/)
+    .map((paragraph) => escaped(paragraph))
+    .join("\n.PP\n");
+}
+
+/** Text as roff prints it literally; what is not ASCII by its code point. */
+function escaped(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replace(/^(?=[.'])/gm, "\\&")
+    .replace(/[^\n -~]/gu, (character) => `\\[u${codePoint(character)}]`);
+}
+
+function quoted(text: string): string {
+  return `"${escaped(text).replaceAll('"', '""')}"`;
+}
+
+function codePoint(character: string): string {
+  return (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
+}

@@ -1,0 +1,125 @@
+/** A workspace that is full takes no more data; what is in it can be read, deleted and audited as ever. */
+import { findCheckpoint } from "../../state/checkpoints.ts";
+import { hasEntry } from "../../state/entries.ts";
+import { usedBytesPast } from "../../state/usage.ts";
+import type { Reader, Transaction } from "../../store/transaction.ts";
+import type { OperationInputs, OperationName } from "../../workspace/contract.ts";
+import {
+  type Context,
+  knownAgent,
+  type Operation,
+  type Outcome,
+  requireAgentAllowed,
+} from "../../workspace/operation.ts";
+
+/** What one workspace may hold; 0 for as much as it likes. */
+export interface Quota {
+  /** Entries of all agents, those that are past their retention and not swept yet included. */
+  entries: number;
+  /** Its database: data, what checkpoints keep, and the audit trail. */
+  bytes: number;
+}
+
+type Input = OperationInputs[OperationName];
+
+/** A limit that an operation would pass. */
+interface Excess {
+  quota: keyof Quota;
+  limit: number;
+  used: number;
+}
+
+/** What an operation would add, at most. */
+interface Growth {
+  agentId: string;
+  /** The key that is written, if it is one. */
+  key?: string;
+  entries: number;
+  bytes: number;
+}
+
+/** The operations that a full workspace refuses. */
+export const isFilling = (name: OperationName): boolean =>
+  name === "data.write" || name === "checkpoint.restore";
+
+/** The operation while there is room; then a refusal, which is recorded. */
+export function refusingOverQuota(
+  operation: Operation<OperationName>,
+  quota: Quota,
+): Operation<OperationName> {
+  return async (tx, context, input) => {
+    const growth = await growthOf(tx, context, input);
+    const excess = growth === null ? null : await excessOf(tx, context, quota, growth);
+    if (growth === null || excess === null) return operation(tx, context, input);
+    requireAgentAllowed(context.principal, growth.agentId);
+    return refused(tx, context, input, growth.agentId, excess);
+  };
+}
+
+async function growthOf(tx: Reader, context: Context, input: Input): Promise<Growth | null> {
+  if ("value" in input) {
+    const texts = [input.key, input.value, JSON.stringify(input.metadata)];
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    return { agentId: input.agentId, key: input.key, entries: 1, bytes };
+  }
+  if (!("checkpointId" in input) || !("restoreData" in input) || !input.restoreData) return null;
+  const checkpoint = await findCheckpoint(tx, input.checkpointId);
+  if (checkpoint === undefined) return null;
+  const agent = await context.agents.findByFirstSeq(tx, checkpoint.agent);
+  const entries = checkpoint.entryCount - agent.liveEntries;
+  // A restore copies what comes back; how much that is shows only when it is done.
+  return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
+}
+
+async function excessOf(
+  tx: Transaction,
+  context: Context,
+  quota: Quota,
+  growth: Growth,
+): Promise<Excess | null> {
+  if (quota.entries > 0 && growth.entries > 0) {
+    const used = await context.agents.liveEntries(tx);
+    const isOver = used + growth.entries > quota.entries;
+    if (isOver && !(await replaces(tx, context, growth))) {
+      return { quota: "entries", limit: quota.entries, used };
+    }
+  }
+  if (quota.bytes > 0) {
+    const used = await usedBytesPast(tx, quota.bytes, growth.bytes);
+    if (used !== null) return { quota: "bytes", limit: quota.bytes, used };
+  }
+  return null;
+}
+
+/** Whether a write takes the place of an entry: that is no further one. */
+async function replaces(tx: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
+  const agent = key === undefined ? null : await knownAgent(tx, context, agentId);
+  return agent !== null && key !== undefined && (await hasEntry(tx, agent, key));
+}
+
+async function refused(
+  tx: Reader,
+  context: Context,
+  input: Input,
+  agentId: string,
+  excess: Excess,
+): Promise<Outcome> {
+  const { quota, limit, used } = excess;
+  const agent = await knownAgent(tx, context, agentId);
+  const what = { ...excess, ...("checkpointId" in input ? { checkpoint_id: input.checkpointId } : {}) };
+  return {
+    agent,
+    result: "denied",
+    // Not the key: it is not screened yet.
+    details: agent === null ? { agent_id: agentId, ...what } : what,
+    answer: {
+      kind: "problem",
+      code: "quota_exceeded",
+      detail:
+        quota === "entries"
+          ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`
+          : `The workspace's database holds ${used} of ${limit} bytes. Delete entries and checkpoints, or ask the operator for a larger quota_bytes.`,
+      extra: { quota, limit, used },
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Some lines of an export, verified by themselves: so that several threads can verify one export. It is
+ * meant for exports that are good; at the first thing that is not, the part is given up, and the whole
+ * export is verified anew by one thread, which reports what is wrong.
+ */
+import type { JsonObject } from "../json.ts";
+import { addShownText } from "./export-event.ts";
+import { Bytes } from "./fast/bytes.ts";
+import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
+import type { Segment } from "./segment.ts";
+import { LogVerifier } from "./verify.ts";
+
+/** What an export is, as far as its parts must know. */
+export interface PartOptions {
+  form: "json" | "ndjson";
+  scope: "workspace" | "agent";
+  /** Tree sizes at which seals that were brought are to be compared. */
+  marks: readonly number[];
+}
+
+const NEW_LINE = 0x0a;
+const COMMA = 0x2c;
+
+export class ExportPart {
+  readonly #options: PartOptions;
+  #verifier: LogVerifier | null = null;
+  #good = true;
+
+  constructor(options: PartOptions) {
+    this.#options = options;
+  }
+
+  /** Takes whole lines. False when the part is given up. */
+  push(bytes: Uint8Array): boolean {
+    const text = new Bytes(bytes);
+    for (let from = 0; this.#good && from < bytes.length; ) {
+      const end = bytes.indexOf(NEW_LINE, from);
+      this.#good = end >= 0 && this.#line(text, from, end);
+      from = end + 1;
+    }
+    return this.#good;
+  }
+
+  /**
+   * What was found; null when the part was given up, or something is wrong with it. Likewise when it declares
+   * a restore, which has to be compared with the event before, and that may be in another part.
+   */
+  segment(): Segment | null {
+    const segment = this.#good ? (this.#verifier?.segment() ?? null) : null;
+    return segment?.problems.count === 0 && segment.restores.length === 0 ? segment : null;
+  }
+
+  #line(text: Bytes, start: number, end: number): boolean {
+    const json = this.#options.form === "json";
+    // The comma behind an event; the last one, which has none, is in no part.
+    if (json && text.u8[end - 1] !== COMMA) return false;
+    const last = json ? end - 1 : end;
+    const lead = json ? ELEMENT_LEAD : LINE_LEAD;
+    return this.#verifier?.addShown(text, start, last, lead) || this.#thorough(text.u8.subarray(start, last));
+  }
+
+  #thorough(line: Uint8Array): boolean {
+    const text = decoded(line);
+    const value = text === null ? null : parsed(text);
+    if (text === null || value === null) return false;
+    const { type, ...event } = value;
+    const json = this.#options.form === "json";
+    if (json ? type !== undefined : type !== "event") return false;
+    this.#verifier ??= this.#begin(event.seq);
+    if (this.#verifier === null) return false;
+    addShownText(this.#verifier, text, event, !json);
+    return true;
+  }
+
+  #begin(seq: unknown): LogVerifier | null {
+    if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return null;
+    const { scope, marks } = this.#options;
+    const seals = { trusted: null, offered: [] };
+    const ahead = marks.filter((size) => size > seq);
+    return new LogVerifier({ scope, start: { seq }, seals, marks: ahead });
+  }
+}
+
+function decoded(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null; // no UTF-8: given up, which is not to be forgiven but to be looked at by one thread
+  }
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === "object" && !Array.isArray(value)
+      ? (value as JsonObject)
+      : null;
+  } catch {
+    return null; // likewise
+  }
+}

@@ -1,0 +1,109 @@
+/** Comparing and copying stretches of bytes, four at a time: calls into the runtime cost more than that. */
+
+/** Bytes, and the same bytes to be read as numbers. */
+export class Bytes {
+  readonly view: DataView;
+
+  readonly #buffer: Buffer;
+
+  constructor(readonly u8: Uint8Array) {
+    this.view = new DataView(u8.buffer, u8.byteOffset, u8.byteLength);
+    this.#buffer = Buffer.from(u8.buffer, u8.byteOffset, u8.byteLength);
+  }
+
+  /** The text from `start` to `end`, which is ASCII. */
+  ascii(start: number, end: number): string {
+    return this.#buffer.toString("latin1", start, end);
+  }
+
+  /** The text from `start` to `end`, which is UTF-8. */
+  text(start: number, end: number): string {
+    return this.#buffer.toString("utf8", start, end);
+  }
+
+  /** The bytes of a text, one for each of its characters (Latin-1). */
+  static of(text: string): Bytes {
+    return new Bytes(Buffer.from(text, "latin1"));
+  }
+}
+
+/** Whether `length` bytes of `a` from `at` on are there and are those of `b` from `from` on. */
+export function same(a: Bytes, at: number, b: Bytes, from: number, length: number): boolean {
+  if (at + length > a.u8.length) return false;
+  const [x, y] = [a.view, b.view];
+  let done = 0;
+  for (; done + 4 <= length; done += 4) {
+    if (x.getInt32(at + done, true) !== y.getInt32(from + done, true)) return false;
+  }
+  for (; done < length; done++) if (x.getUint8(at + done) !== y.getUint8(from + done)) return false;
+  return true;
+}
+
+/** Copies `length` bytes of `from` to `to`; both have them. */
+export function copy(to: Bytes, at: number, from: Bytes, start: number, length: number): void {
+  const [x, y] = [to.view, from.view];
+  let done = 0;
+  for (; done + 4 <= length; done += 4) x.setInt32(at + done, y.getInt32(start + done, true), true);
+  for (; done < length; done++) x.setUint8(at + done, y.getUint8(start + done));
+}
+
+/** The two hex digits of each byte, as the number that stands in memory where they are written. */
+const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) => {
+  const digits = byte.toString(16).padStart(2, "0");
+  return digits.charCodeAt(0) | (digits.charCodeAt(1) << 8);
+});
+
+/** Whether the lower-case hex of `bytes` stands in `text` from `at` on. */
+export function isHexOf(text: Bytes, at: number, bytes: Uint8Array): boolean {
+  if (at + 2 * bytes.length > text.u8.length) return false;
+  const { view } = text;
+  for (let index = 0; index < bytes.length; index++) {
+    if (view.getUint16(at + 2 * index, true) !== HEX_PAIRS[bytes[index] as number]) return false;
+  }
+  return true;
+}
+
+const NO_DIGIT = 0xff;
+const HEX_VALUES = new Uint8Array(256).fill(NO_DIGIT);
+for (const [value, digit] of [..."0123456789abcdef"].entries()) HEX_VALUES[digit.charCodeAt(0)] = value;
+
+/** Writes the bytes whose lower-case hex stands in `text` from `at` on; false when it is no such hex. */
+export function readHex(
+  text: Uint8Array,
+  at: number,
+  into: Uint8Array,
+  start: number,
+  count: number,
+): boolean {
+  for (let index = 0; index < count; index++) {
+    const high = HEX_VALUES[text[at + 2 * index] as number] as number;
+    const low = HEX_VALUES[text[at + 2 * index + 1] as number] as number;
+    if ((high | low) > 15) return false;
+    into[start + index] = (high << 4) | low;
+  }
+  return at + 2 * count <= text.length;
+}
+
+/** Whether `count` lower-case hex digits stand at `at`. */
+export function isHex(text: Uint8Array, at: number, count: number): boolean {
+  let values = 0;
+  for (let index = 0; index < count; index++) values |= HEX_VALUES[text[at + index] as number] as number;
+  return values <= 15;
+}
+
+const ZERO = 0x30;
+/** Integers of so many digits are exact. */
+const MAX_DIGITS = 15;
+
+/** The place behind the decimal number `expected`, which must stand at `at` in its one form; -1 if not. */
+export function numberEnd(text: Uint8Array, at: number, expected: number): number {
+  let value = 0;
+  let place = at;
+  for (const last = at + MAX_DIGITS; place < last; place++) {
+    const digit = (text[place] as number) - ZERO;
+    if (!(digit >= 0 && digit <= 9)) break;
+    value = value * 10 + digit;
+  }
+  if (value !== expected || place === at) return -1;
+  return text[at] === ZERO && place > at + 1 ? -1 : place;
+}

@@ -1,0 +1,52 @@
+/**
+ * Declared restores: a workspace that was put back from a backup says so in its own log, so that what
+ * follows is a new epoch and no silent roll-back. The event stands right behind the last one that the
+ * backup held and names it; the next seal covers both.
+ *
+ * A restore explains why events are gone, and excuses nothing: whoever holds disk and key could declare
+ * one. So a seal that was kept elsewhere over events that are gone is still a finding, under its own name.
+ */
+import type { JsonObject } from "../json.ts";
+import type { AuditEventBody } from "./event.ts";
+
+/** The operation that declares a restore. */
+export const LOG_RESTORE = "log.restore";
+
+/** One declared restore. Members other than `seq` and `timestamp` are null when the details are erased. */
+export interface DeclaredRestore {
+  /** The event that declares it: the first one of the new epoch. */
+  seq: number;
+  timestamp: string;
+  /** The last event that the backup held, and its hash. */
+  headSeq: number | null;
+  headHash: string | null;
+  /** When the backup was made. */
+  backupCreatedAt: string | null;
+  /** SHA-256 of the backup's manifest. */
+  backupDigest: string | null;
+}
+
+/** The restore that an event declares; null when it declares none. */
+export function declaredRestore(event: AuditEventBody, details: string | null): DeclaredRestore | null {
+  if (event.operation !== LOG_RESTORE || event.agent_id !== null || event.result !== "ok") return null;
+  const said = details === null ? {} : (JSON.parse(details) as JsonObject);
+  const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+  return {
+    seq: event.seq,
+    timestamp: event.timestamp,
+    headSeq: typeof said.head_seq === "number" ? said.head_seq : null,
+    headHash: text(said.head_hash),
+    backupCreatedAt: text(said.backup_created_at),
+    backupDigest: text(said.backup_digest),
+  };
+}
+
+/** What is wrong with a restore that follows `last` in the log; null when nothing is, or it cannot be told. */
+export function restoreProblem(
+  restore: DeclaredRestore,
+  last: { seq: number; hash: string } | null,
+): string | null {
+  if (last === null || restore.headSeq === null) return null;
+  if (restore.headSeq === last.seq && restore.headHash === last.hash) return null;
+  return "a restore names another event than the one before it as the last that was restored";
+}

@@ -1,0 +1,70 @@
+/**
+ * The listener for whoever watches: metrics and probes over plain HTTP, meant for this machine or a
+ * private network. It says more than the public probes, and takes nothing: no body, no key, no other path.
+ */
+
+/** Seconds without a byte after which a connection is closed. */
+const IDLE_TIMEOUT_SECONDS = 30;
+
+const PLAIN = "text/plain; charset=utf-8";
+const JSON_TYPE = "application/json";
+
+export interface MetricsAnswers {
+  /** The metrics in Prometheus's text format, and its media type. */
+  metrics(): Promise<string>;
+  metricsType: string;
+  /** Whether the daemon can take requests, with everything that is known about that, as JSON. */
+  readiness(): Promise<{ ready: boolean; body: string }>;
+}
+
+export interface MetricsServer {
+  readonly port: number;
+  stop(now?: boolean): Promise<void>;
+}
+
+/** @throws what the runtime throws: `EADDRINUSE`. */
+export function serveMetrics(
+  answers: MetricsAnswers,
+  { host, port }: { host: string; port: number },
+): MetricsServer {
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    // A second daemon must not share it.
+    reusePort: false,
+    idleTimeout: IDLE_TIMEOUT_SECONDS,
+    maxRequestBodySize: 0,
+    development: false,
+    fetch: (request) => answer(answers, request),
+    error: () => text(500, "The metrics could not be put together. The daemon's log says more.\n"),
+  });
+  return { port: server.port as number, stop: (now = false) => server.stop(now) };
+}
+
+async function answer(answers: MetricsAnswers, request: Request): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  const found = PATHS[pathname];
+  if (found === undefined) return text(404, `There are ${Object.keys(PATHS).join(", ")}.\n`);
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return text(405, "This path takes GET.\n", { allow: "GET, HEAD" });
+  }
+  return found(answers);
+}
+
+const PATHS: Readonly<Record<string, (answers: MetricsAnswers) => Promise<Response>>> = {
+  "/metrics": async (answers) =>
+    new Response(await answers.metrics(), { headers: headersOf(answers.metricsType) }),
+  "/healthz": async () => new Response('{"status":"ok"}', { headers: headersOf(JSON_TYPE) }),
+  "/readyz": async (answers) => {
+    const { ready, body } = await answers.readiness();
+    return new Response(body, { status: ready ? 200 : 503, headers: headersOf(JSON_TYPE) });
+  },
+};
+
+function text(status: number, body: string, headers: Record<string, string> = {}): Response {
+  return new Response(body, { status, headers: { ...headersOf(PLAIN), ...headers } });
+}
+
+function headersOf(contentType: string): Record<string, string> {
+  return { "content-type": contentType, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+}

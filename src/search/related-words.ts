@@ -1,0 +1,89 @@
+import type { Vocabulary } from "./vocabulary.ts";
+import type { WordTable } from "./word-table.ts";
+
+/** Cosine of two words' vectors from which on they count as related. */
+export const MIN_RELATEDNESS = 0.4;
+/** Words of queries whose relations are kept. */
+const MAX_KEPT = 1024;
+/** A kept word's share of the map and the lists, and what one relation of it takes, roughly. */
+const KEPT_BYTES = 200;
+const RELATION_BYTES = 16;
+
+/** The words of an agent that are related to one of a query: forms, and cosines beside them. */
+export interface Relations {
+  readonly forms: readonly number[];
+  readonly cosines: readonly number[];
+}
+
+interface Kept {
+  forms: number[];
+  cosines: number[];
+  /** How many of the forms that the model knows were looked at. */
+  seen: number;
+}
+
+/**
+ * Finds the words of an agent that are related to those of a query. To compare two words takes no time,
+ * to compare each with the whole vocabulary is half of a search: so what was found for a word is kept,
+ * and when it is asked for again only the words that have come since are compared.
+ */
+export class RelatedWords {
+  readonly #vocabulary: Vocabulary;
+  readonly #words: WordTable;
+  /** row → what was found; the one asked for least recently first. */
+  readonly #kept = new Map<number, Kept>();
+  #relations = 0;
+
+  constructor(vocabulary: Vocabulary, words: WordTable) {
+    this.#vocabulary = vocabulary;
+    this.#words = words;
+  }
+
+  get memoryBytes(): number {
+    return this.#kept.size * KEPT_BYTES + this.#relations * RELATION_BYTES;
+  }
+
+  /** The relations of some rows of the model, in their order, in use by an entry or not. */
+  find(rows: readonly number[]): Relations[] {
+    const found = rows.map((row) => this.#take(row));
+    const { length } = this.#vocabulary.known.forms;
+    const behind = new Map<number, Set<number>>();
+    found.forEach(({ seen }, place) => {
+      if (seen === length) return;
+      const places = behind.get(seen) ?? new Set();
+      behind.set(seen, places.add(rows[place] as number));
+    });
+    for (const [seen, names] of behind) this.#compare([...names], seen);
+    this.#forgetOldest();
+    return found;
+  }
+
+  /** What is kept of a row, maybe nothing yet, now the one asked for most recently. */
+  #take(row: number): Kept {
+    const kept = this.#kept.get(row) ?? { forms: [], cosines: [], seen: 0 };
+    this.#kept.delete(row);
+    this.#kept.set(row, kept);
+    return kept;
+  }
+
+  /** Compares rows with the known forms from number `seen` on. */
+  #compare(names: readonly number[], seen: number): void {
+    const { forms, rows } = this.#vocabulary.known;
+    const lists = names.map((row) => this.#kept.get(row) as Kept);
+    this.#words.compare(names, rows.subarray(seen), MIN_RELATEDNESS, (place, other, cosine) => {
+      const list = lists[place] as Kept;
+      list.forms.push(forms[seen + other] as number);
+      list.cosines.push(cosine);
+      this.#relations++;
+    });
+    for (const list of lists) list.seen = forms.length;
+  }
+
+  #forgetOldest(): void {
+    for (const [row, { forms }] of this.#kept) {
+      if (this.#kept.size <= MAX_KEPT) return;
+      this.#kept.delete(row);
+      this.#relations -= forms.length;
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/** The hash table has at least this many places for each spelling. */
+const TABLE_FACTOR = 2;
+const SMALLEST_TABLE = 256;
+const EMPTY = -1;
+
+/** FNV-1a, 32 bits: begin with `HASH_START` and give it every UTF-16 code unit of the spelling in turn. */
+export const HASH_START = 0x811c9dc5 | 0;
+const FNV_PRIME = 0x01000193;
+
+/** Hashes one more code unit. */
+export function hashUnit(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, FNV_PRIME);
+}
+
+/** Lower case of an ASCII code unit. */
+export function lowerAscii(unit: number): number {
+  return unit >= 65 && unit <= 90 ? unit + 32 : unit;
+}
+
+/** Calculates the hash of a whole spelling. */
+export function hashOf(spelling: string): number {
+  let hash = HASH_START;
+  for (let i = 0; i < spelling.length; i++) hash = hashUnit(hash, spelling.charCodeAt(i));
+  return hash;
+}
+
+/**
+ * Numbers spellings from 0 in the order in which they come. Unlike a `Map` it finds the number of a
+ * stretch of a longer text without making a string of it, which is most of the cost of indexing.
+ */
+export class SpellingTable {
+  readonly #spellings: string[] = [];
+  /** number → hash. */
+  #hashes = new Int32Array(SMALLEST_TABLE / TABLE_FACTOR);
+  /** Open addressing; numbers or `EMPTY`. */
+  #places = new Int32Array(SMALLEST_TABLE).fill(EMPTY);
+
+  get size(): number {
+    return this.#spellings.length;
+  }
+
+  get byteLength(): number {
+    return this.#hashes.byteLength + this.#places.byteLength;
+  }
+
+  /** The spelling with this number. */
+  spelling(number: number): string {
+    return this.#spellings[number] as string;
+  }
+
+  /** The number of a spelling with this hash, or -1. */
+  find(spelling: string, hash: number): number {
+    const mask = this.#places.length - 1;
+    for (let place = hash & mask; ; place = (place + 1) & mask) {
+      const number = this.#places[place] as number;
+      if (number === EMPTY) return EMPTY;
+      if (this.#hashes[number] === hash && this.#spellings[number] === spelling) return number;
+    }
+  }
+
+  /** The same for a stretch of an ASCII text taken in lower case. */
+  findLower(text: string, from: number, to: number, hash: number): number {
+    const mask = this.#places.length - 1;
+    for (let place = hash & mask; ; place = (place + 1) & mask) {
+      const number = this.#places[place] as number;
+      if (number === EMPTY) return EMPTY;
+      if (this.#hashes[number] === hash && spells(this.#spellings[number] as string, text, from, to)) {
+        return number;
+      }
+    }
+  }
+
+  /** Numbers a spelling that is not in the table yet. */
+  add(spelling: string, hash: number): number {
+    const number = this.#spellings.length;
+    if (number === this.#hashes.length) this.#grow();
+    this.#spellings.push(spelling);
+    this.#hashes[number] = hash;
+    this.#place(number);
+    return number;
+  }
+
+  #place(number: number): void {
+    const mask = this.#places.length - 1;
+    let place = (this.#hashes[number] as number) & mask;
+    while (this.#places[place] !== EMPTY) place = (place + 1) & mask;
+    this.#places[place] = number;
+  }
+
+  #grow(): void {
+    const hashes = new Int32Array(2 * this.#hashes.length);
+    hashes.set(this.#hashes);
+    this.#hashes = hashes;
+    this.#places = new Int32Array(TABLE_FACTOR * hashes.length).fill(EMPTY);
+    for (let number = 0; number < this.#spellings.length; number++) this.#place(number);
+  }
+}
+
+function spells(spelling: string, text: string, from: number, to: number): boolean {
+  if (spelling.length !== to - from) return false;
+  for (let i = 0; i < spelling.length; i++) {
+    if (spelling.charCodeAt(i) !== lowerAscii(text.charCodeAt(from + i))) return false;
+  }
+  return true;
+}

@@ -1,0 +1,157 @@
+/**
+ * Encryption of database files, by libSQL itself: AES-256 in CBC mode, page by page, log and journal
+ * included (SQLite3 Multiple Ciphers, cipher `aes256cbc`; its key is the hex text of ours).
+ *
+ * A file must never be opened with a wrong key, nor an encrypted one without: the database would read its
+ * write-ahead log with that key, write what comes of it into the file, and delete the log. So whether the
+ * key fits is looked at first, on a connection that cannot write and takes no notice of the log.
+ */
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { inspect } from "node:util";
+import Database from "libsql";
+
+/** Length of a key, bytes. */
+export const ENCRYPTION_KEY_BYTES = 32;
+
+const MASK = "[encryption key]";
+
+/** The key of encrypted databases. Printing it, or turning it into JSON, shows a mask. */
+export class EncryptionKey {
+  readonly #hex: string;
+
+  private constructor(hex: string) {
+    this.#hex = hex;
+  }
+
+  /** @throws {RangeError} unless it is 32 bytes long */
+  static ofBytes(bytes: Uint8Array): EncryptionKey {
+    if (bytes.length !== ENCRYPTION_KEY_BYTES) throw new RangeError("an encryption key has 32 bytes");
+    return new EncryptionKey(Buffer.from(bytes).toString("hex"));
+  }
+
+  /** What {@link reveal} gave: keys pass to other threads as text. */
+  static ofText(hex: string): EncryptionKey {
+    return EncryptionKey.ofBytes(Buffer.from(hex, "hex"));
+  }
+
+  /** The key itself, 64 hexadecimal digits: for the database, and for a thread of this process. */
+  reveal(): string {
+    return this.#hex;
+  }
+
+  toString(): string {
+    return MASK;
+  }
+
+  toJSON(): string {
+    return MASK;
+  }
+
+  [inspect.custom](): string {
+    return MASK;
+  }
+}
+
+/** What a file is, as far as its beginning tells. */
+export type DatabaseKind = "absent" | "empty" | "plain" | "encrypted" | "foreign";
+
+/** What every plain database begins with (https://www.sqlite.org/fileformat.html, 1.3). */
+const PLAIN_MAGIC = Buffer.from("SQLite format 3\u0000", "latin1");
+const HEADER_BYTES = 24;
+/** The payload fractions of the header are fixed, and readable in encrypted files, too. */
+const PAYLOAD_FRACTIONS_AT = 21;
+const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
+
+/**
+ * Looks at the first bytes of a file. Only for a process that has no connection to it: closing the file ends
+ * the locks of all of them (POSIX).
+ * @throws the system's error when it cannot be read
+ */
+export function databaseKind(path: string): DatabaseKind {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ENOENT") return "absent";
+    throw error;
+  }
+  try {
+    const head = Buffer.alloc(HEADER_BYTES);
+    const length = readSync(file, head, 0, HEADER_BYTES, 0);
+    if (length === 0) return "empty";
+    if (head.subarray(0, PLAIN_MAGIC.length).equals(PLAIN_MAGIC)) return "plain";
+    return head.subarray(PAYLOAD_FRACTIONS_AT).equals(PAYLOAD_FRACTIONS) ? "encrypted" : "foreign";
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Why a file and a key do not go together, and what to do. */
+const MISMATCHES = {
+  key_missing:
+    "is encrypted, and no key was given, or its beginning is damaged: name the file with its key by encryption_key_file (--encryption-key-file)",
+  key_wrong:
+    "does not open with this key: it was encrypted with another one, or its beginning is damaged. Give the key that it was made with",
+  not_encrypted:
+    "is not encrypted, and an encryption key was given: encrypt it with `governd rekey`, or give no key",
+} as const;
+
+/** A file and a key do not go together. Nothing was changed. */
+export class EncryptionMismatch extends Error {
+  override readonly name = "EncryptionMismatch";
+  /** As the database itself would say. */
+  readonly code = "SQLITE_NOTADB";
+
+  /** The message without the path. */
+  readonly advice: string;
+
+  constructor(
+    readonly path: string,
+    readonly reason: keyof typeof MISMATCHES,
+  ) {
+    super(`${path} ${MISMATCHES[reason]}.`);
+    this.advice = `it ${MISMATCHES[reason]}`;
+  }
+}
+
+/**
+ * Makes sure that a file can be opened with this key, or without one. Nothing is changed. The file is read by
+ * SQLite alone: to open and close it otherwise would end the locks that this process has on it (POSIX).
+ * @throws {EncryptionMismatch} when it cannot
+ */
+export function checkEncryption(path: string, key: EncryptionKey | null): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0 || opensWith(path, key)) return;
+  if (key === null) throw new EncryptionMismatch(path, "key_missing");
+  throw new EncryptionMismatch(path, opensWith(path, null) ? "not_encrypted" : "key_wrong");
+}
+
+/** Whether the first page can be read with this key, or without one. */
+export function opensWith(path: string, key: EncryptionKey | null): boolean {
+  let driver: InstanceType<typeof Database>;
+  try {
+    driver = new Database(fileUri(path, "immutable=1"), driverOptions(key));
+  } catch {
+    return true; // what cannot be opened at all is for the one who opens it to say
+  }
+  try {
+    driver.exec("PRAGMA schema_version");
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "SQLITE_NOTADB") return false;
+    throw error;
+  } finally {
+    driver.close();
+  }
+}
+
+/** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
+export function fileUri(path: string, query: string): string {
+  const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
+  return `file:${escaped}?${query}`;
+}
+
+/** The driver's options for a key; its type does not know them. */
+export function driverOptions(key: EncryptionKey | null): object {
+  return key === null ? {} : { encryptionKey: key.reveal(), encryptionCipher: "aes256cbc" };
+}

@@ -1,0 +1,61 @@
+/**
+ * Numbers that a thread keeps for the metrics, in memory that it shares with the main thread. So looking
+ * at them asks nothing of the thread, which may be busy, and still works while it is stuck.
+ */
+import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
+
+/** What is true now; begins anew with the thread. */
+const GAUGES = {
+  /** Workspaces that are open. */
+  openWorkspaces: 0,
+  /** Workspaces with events that no seal covers yet. */
+  unsealedWorkspaces: 1,
+  /** Since when the longest of them waits, ms since the epoch; 0 when none does. */
+  unsealedSinceMs: 2,
+  /** Memory of the search indexes, bytes. */
+  searchBytes: 3,
+} as const;
+
+/** What is added up; goes on when the thread is started again. */
+const COUNTERS = {
+  /** Seals that could not be made. */
+  sealFailures: 4,
+  /** Groups of operations that came to nothing, since the file could not be written. */
+  failedGroups: 5,
+} as const;
+
+const SLOTS = { ...GAUGES, ...COUNTERS };
+
+type GaugeName = keyof typeof GAUGES;
+type CounterName = keyof typeof COUNTERS;
+
+const FIRST_DURATION = 8;
+const NUMBERS = FIRST_DURATION + Histogram.cells(DURATION_BOUNDS);
+
+export class ThreadGauges {
+  readonly #numbers: Float64Array;
+  /** From the begin of a group of operations to the end of its commit, seconds. */
+  readonly transactions: Histogram;
+
+  constructor(readonly memory = new SharedArrayBuffer(NUMBERS * Float64Array.BYTES_PER_ELEMENT)) {
+    this.#numbers = new Float64Array(memory);
+    this.transactions = new Histogram(DURATION_BOUNDS, this.#numbers.subarray(FIRST_DURATION, NUMBERS));
+  }
+
+  /** The thread begins: what was true of the one before it is not any more. */
+  begin(): void {
+    for (const at of Object.values(GAUGES)) this.#numbers[at] = 0;
+  }
+
+  set(name: GaugeName, value: number): void {
+    this.#numbers[GAUGES[name]] = value;
+  }
+
+  increment(name: CounterName): void {
+    this.#numbers[COUNTERS[name]] = this.get(name) + 1;
+  }
+
+  get(name: GaugeName | CounterName): number {
+    return this.#numbers[SLOTS[name]] as number;
+  }
+}

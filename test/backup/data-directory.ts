@@ -1,0 +1,74 @@
+/** A data directory with workspaces in it, as the command line and clients fill one. */
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withWriter } from "../../src/cli/recorder.ts";
+import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
+import { sealKeySource } from "../../src/datadir/seal-key.ts";
+import { writeData } from "../../src/features/data/operations.ts";
+import { administer } from "../support/administration.ts";
+
+export class FilledDirectory implements Disposable {
+  readonly #home = mkdtempSync(join(tmpdir(), "governd-test-"));
+  readonly data: DataDirectory = dataDirectory(join(this.#home, "data"));
+  readonly ids: string[] = [];
+  readonly keys: string[] = [];
+
+  /** A path beside the data directory. */
+  join(...names: string[]): string {
+    return join(this.#home, ...names);
+  }
+
+  get destination(): string {
+    return this.join("backups");
+  }
+
+  static async make(workspaces = 2): Promise<FilledDirectory> {
+    // As every command does first.
+    process.umask(0o077);
+    const directory = new FilledDirectory();
+    for (let i = 0; i < workspaces; i++) {
+      const { workspace, apiKey } = await administer(directory.data.root, (administration) =>
+        administration.createWorkspace(`workspace ${i}`),
+      );
+      directory.ids.push(workspace.id);
+      directory.keys.push(apiKey);
+    }
+    return directory;
+  }
+
+  /** Writes entries into a workspace and seals them. */
+  async write(workspaceId: string, count = 3, prefix = "key"): Promise<void> {
+    await withWriter(this.data, sealKeySource(this.data, null), workspaceId, async (writer) => {
+      await writer.perform(
+        Array.from({ length: count }, (_, i) => ({
+          operation: "data.write",
+          principal: { actor: "cli", workspaceId, scope: "full" as const, agents: null },
+          run: (tx, context) =>
+            writeData(tx, context, {
+              agentId: "alpha",
+              key: `${prefix}/${i}`,
+              value: `value ${i}`,
+              metadata: {},
+            }),
+        })),
+      );
+      await writer.seal();
+    });
+  }
+
+  /** The newest lines of a workspace's file of seals, as an auditor keeps them. */
+  keepSeals(workspaceId: string, name: string): string {
+    const path = this.join(name);
+    cpSync(join(this.data.seals, `${workspaceId}.log`), path);
+    return path;
+  }
+
+  text(...names: string[]): string {
+    return readFileSync(this.join(...names), "utf8");
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}

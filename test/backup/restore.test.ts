@@ -1,0 +1,353 @@
+/** Restores: only of what is good, only into nothing, and never in silence. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeBackup } from "../../src/backup/make.ts";
+import { restoreBackup } from "../../src/backup/restore.ts";
+import { withWriter } from "../../src/cli/recorder.ts";
+import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { sealKeySource } from "../../src/datadir/seal-key.ts";
+import { Failure } from "../../src/failure.ts";
+import { systemClock } from "../../src/ids.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { answered } from "../../src/workspace/operation.ts";
+import { governd, startGovernd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS } from "../temporary.ts";
+import { FilledDirectory } from "./data-directory.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const PYTHON_VERIFIER = join(import.meta.dir, "../../tools/verify.py");
+
+async function backup(from: FilledDirectory): Promise<string> {
+  return (
+    await makeBackup({ source: from.data, destination: from.destination, keep: null, clock: systemClock })
+  ).path;
+}
+
+const restore = (from: FilledDirectory, path: string, rest: { partial?: boolean } = {}) =>
+  restoreBackup({
+    backup: path,
+    dataDir: from.join("restored"),
+    sealKey: null,
+    partial: false,
+    clock: systemClock,
+    ...rest,
+  });
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Failure) return `${error.code}: ${error.message}`;
+  throw error ?? new Error("it was restored");
+}
+
+interface Verification {
+  verdict: string;
+  sources: {
+    workspace_id: string;
+    anchored_through: number | null;
+    sealed_through: number | null;
+    restores?: JsonObject[];
+    problems: { code: string; message: string }[];
+  }[];
+}
+
+async function verify(...words: string[]): Promise<Verification & { code: number }> {
+  const { code, json } = await governd(["verify", ...words, "--json"]);
+  return { code, ...json<Verification>() };
+}
+
+function lastEvent(path: string): { operation: string; details: JsonObject; seq: number } {
+  const connection = openConnection(path, { readOnly: true });
+  try {
+    const [seq, operation, details] = connection.get<[number, string, string]>(
+      "SELECT seq, operation, details FROM events ORDER BY seq DESC LIMIT 1",
+    ) as [number, string, string];
+    return { seq, operation, details: JSON.parse(details) };
+  } finally {
+    connection.close();
+  }
+}
+
+describe("a restore", () => {
+  test("is a data directory that the daemon serves, with the old keys and data", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id, apiKey] = [from.ids[0] as string, from.keys[0] as string];
+    await from.write(id);
+    await restore(from, await backup(from));
+    await using daemon = await startGovernd(from.join("restored"));
+    const answer = await daemon.ask("/v1/data/read?agent_id=alpha&key=key/1", { apiKey });
+    expect([answer.status, ((await answer.json()) as { value: string }).value]).toEqual([200, "value 1"]);
+    await daemon.stop();
+    expect((await verify(from.join("restored"))).verdict).toBe("verified");
+  });
+
+  test("says in every log that it happened, and from what, and is sealed", async () => {
+    using from = await FilledDirectory.make(2);
+    const [id] = from.ids as [string];
+    await from.write(id);
+    const path = await backup(from);
+    const restored = await restore(from, path);
+    expect([restored.workspaces, restored.unsealed]).toEqual([2, []]);
+    const file = workspaceFile(dataDirectory(from.join("restored")), id);
+    const manifest = readFileSync(join(path, "manifest.json"), "utf8");
+    const held = JSON.parse(manifest).workspaces.find((one: JsonObject) => one.workspace_id === id);
+    expect(lastEvent(file)).toEqual({
+      seq: held.head_seq + 1,
+      operation: "log.restore",
+      details: {
+        backup_created_at: JSON.parse(manifest).created_at,
+        backup_digest: new Bun.CryptoHasher("sha256").update(manifest).digest("hex"),
+        head_hash: held.head_hash,
+        head_seq: held.head_seq,
+      },
+    });
+    const { verdict, sources } = await verify(from.join("restored"), "--public-key", from.data.sealPublicKey);
+    expect(verdict).toBe("verified");
+    for (const source of sources) {
+      const [{ seq, epoch, backup_created_at: made }] = source.restores as [JsonObject];
+      expect([epoch, made, source.sealed_through]).toEqual([
+        2,
+        JSON.parse(manifest).created_at,
+        seq as number,
+      ]);
+    }
+  });
+
+  test("can be backed up and restored again: each is an epoch", async () => {
+    using from = await FilledDirectory.make(1);
+    await restore(from, await backup(from));
+    const again = await makeBackup({
+      source: dataDirectory(from.join("restored")),
+      destination: from.join("more"),
+      keep: null,
+      clock: systemClock,
+    });
+    await restoreBackup({
+      backup: again.path,
+      dataDir: from.join("twice"),
+      sealKey: null,
+      partial: false,
+      clock: systemClock,
+    });
+    const { code, out } = await governd(["verify", from.join("twice")]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/epoch 2 from event 2 on: restored .* from a backup of /);
+    expect(out).toMatch(/epoch 3 from event 3 on/);
+  });
+
+  test("ends sessions and unused links", async () => {
+    using from = await FilledDirectory.make(1);
+    expect((await governd(["account", "link", "--data-dir", from.data.root])).code).toBe(0);
+    const { ended } = await restore(from, await backup(from));
+    expect(ended).toEqual({ sessions: 0, links: 1 });
+  });
+
+  test("with the key kept elsewhere is sealed with it, or says that it is not", async () => {
+    using from = await FilledDirectory.make(1);
+    const path = await backup(from);
+    const elsewhere = from.join("elsewhere.key");
+    writeFileSync(elsewhere, readFileSync(from.data.sealKey));
+    // As if the key had never been in the data directory.
+    const manifest = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
+    manifest.files = manifest.files.filter((file: { path: string }) => !file.path.startsWith("keys/"));
+    writeFileSync(join(path, "manifest.json"), JSON.stringify(manifest));
+    const without = await restore(from, path);
+    expect(without.unsealed.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/Cannot read the sealing key/),
+    ]);
+    rmSync(from.join("restored"), { recursive: true });
+    const words = ["restore", path, "--data-dir", from.join("restored"), "--seal-key", elsewhere, "--json"];
+    expect((await governd(words)).json().unsealed).toEqual([]);
+  });
+});
+
+describe("what an auditor sees who kept seals", () => {
+  test("one from before the backup anchors; one over what is gone is `rolled_back`", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    await from.write(id);
+    const older = from.keepSeals(id, "older.log");
+    const path = await backup(from);
+    await from.write(id, 5, "lost");
+    const newer = from.keepSeals(id, "newer.log");
+    await restore(from, path);
+    const file = workspaceFile(dataDirectory(from.join("restored")), id);
+
+    const before = await verify(file, "--seal", older);
+    expect([before.code, before.sources[0]?.anchored_through]).toEqual([0, 4]);
+    // The log is still shorter than the seal; then it grows over it.
+    for (const round of ["shorter", "longer"]) {
+      const after = await verify(file, "--seal", newer);
+      expect([round, after.code, after.sources[0]?.anchored_through]).toEqual([round, 1, 4]);
+      expect(after.sources[0]?.problems).toEqual([
+        expect.objectContaining({
+          code: "rolled_back",
+          message: expect.stringMatching(
+            /put back from a backup at event 5 .* events 5 to 9 under that seal are not in it/,
+          ),
+        }),
+      ]);
+      const python = Bun.spawnSync(["python3", PYTHON_VERIFIER, "--seal", newer, file]);
+      expect([python.exitCode, python.stdout.toString()]).toEqual([
+        1,
+        expect.stringContaining("restored from a backup at seq 5, and events are gone"),
+      ]);
+      const directory = dataDirectory(from.join("restored"));
+      await withWriter(directory, sealKeySource(directory, null), id, async (writer) => {
+        const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
+        const job = { operation: "key.create", principal, run: async () => answered(null, {}, "{}") };
+        await writer.perform(Array.from({ length: 12 }, () => job));
+        await writer.seal();
+      });
+    }
+  });
+
+  test("a roll-back in silence is no `rolled_back`, but a log that the seal is not of", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    const path = await backup(from);
+    await from.write(id);
+    const seals = from.keepSeals(id, "kept.log");
+    const { sources, code } = await verify(join(path, "workspaces", `${id}.db`), "--seal", seals);
+    expect([code, sources[0]?.problems.map((problem) => problem.code)]).toEqual([1, ["seal_beyond_log"]]);
+  });
+
+  test("a restore that names another event than the one before it is tampering", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    await withWriter(from.data, sealKeySource(from.data, null), id, async (writer) => {
+      const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
+      const details = { head_seq: 1, head_hash: "0".repeat(64), backup_digest: "0".repeat(64) };
+      await writer.perform([
+        { operation: "log.restore", principal, run: async () => answered(null, details, "{}") },
+      ]);
+      await writer.seal();
+    });
+    const file = workspaceFile(from.data, id);
+    const { code, sources } = await verify(file);
+    expect([code, sources[0]?.problems.map((problem) => problem.code)]).toEqual([1, ["restore_invalid"]]);
+    expect(Bun.spawnSync(["python3", PYTHON_VERIFIER, file]).exitCode).toBe(1);
+  });
+});
+
+describe("nothing is restored", () => {
+  test("into a directory that is not empty, or that a daemon runs on", async () => {
+    using from = await FilledDirectory.make(1);
+    const path = await backup(from);
+    mkdirSync(from.join("restored"));
+    writeFileSync(from.join("restored", "mine"), "mine");
+    expect(await refusal(restore(from, path))).toMatch(/is not empty, and nothing is ever overwritten/);
+    expect(readdirSync(from.join("restored"))).toEqual(["mine"]);
+    await using _daemon = await startGovernd(from.data.root);
+    const { code, err } = await governd(["restore", path, "--data-dir", from.data.root]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/in use by another running governd/);
+  });
+
+  test("when any byte of any file is another one, or a file is missing", async () => {
+    using from = await FilledDirectory.make(1);
+    await from.write(from.ids[0] as string);
+    const path = await backup(from);
+    const { files } = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
+    for (const { path: name } of files as { path: string }[]) {
+      const file = join(path, name);
+      const good = readFileSync(file);
+      const bad = Buffer.from(good);
+      const middle = Math.floor(bad.length / 2);
+      bad[middle] = (bad[middle] as number) ^ 1;
+      writeFileSync(file, bad);
+      expect(await refusal(restore(from, path))).toMatch(/is not what was backed up: the backup is damaged/);
+      rmSync(file);
+      expect(await refusal(restore(from, path))).toMatch(/is missing: the backup is damaged/);
+      writeFileSync(file, good);
+      expect(existsSync(from.join("restored"))).toBe(false);
+    }
+    await restore(from, path);
+  });
+
+  test("when the manifest fits the files and the log does not hold", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    await from.write(id);
+    const path = await backup(from);
+    const file = join(path, "workspaces", `${id}.db`);
+    const connection = openConnection(file);
+    connection.run("UPDATE entries SET value = '\"forged\"' WHERE key = 'key/0'");
+    connection.close();
+    const manifest = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
+    const bytes = readFileSync(file);
+    for (const one of manifest.files) {
+      if (!one.path.startsWith("workspaces/")) continue;
+      Object.assign(one, {
+        size: bytes.length,
+        sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
+      });
+    }
+    writeFileSync(join(path, "manifest.json"), JSON.stringify(manifest));
+    mkdirSync(from.join("restored"));
+    const said = await refusal(restore(from, path));
+    expect(said).toMatch(/does not verify \(content_mismatch at event 2/);
+    expect(said).not.toContain("forged");
+    expect(readdirSync(from.join("restored"))).toEqual([]);
+  });
+
+  test("without a manifest that this program knows, or one that leads elsewhere", async () => {
+    using from = await FilledDirectory.make(1);
+    const path = await backup(from);
+    const file = join(path, "manifest.json");
+    const good = JSON.parse(readFileSync(file, "utf8"));
+    for (const bad of [
+      "",
+      "null",
+      "{}",
+      JSON.stringify({ ...good, format: "governd.backup/2" }),
+      JSON.stringify({ ...good, files: [...good.files, { ...good.files[0] }] }),
+      ...["../x", "/etc/x", "keys/../../x", "workspaces/x.db", "tls/.x", "control.db\n"].map((name) =>
+        JSON.stringify({ ...good, files: [{ ...good.files[0], path: name }] }),
+      ),
+    ]) {
+      writeFileSync(file, bad);
+      expect(await refusal(restore(from, path))).toMatch(/is damaged, or a newer governd wrote it/);
+    }
+    rmSync(file);
+    expect(await refusal(restore(from, path))).toMatch(/no whole backup/);
+    expect(existsSync(from.join("restored"))).toBe(false);
+  });
+
+  test("from a directory of backups: which one is for the person to say", async () => {
+    using from = await FilledDirectory.make(1);
+    const path = await backup(from);
+    expect(await refusal(restore(from, from.destination))).toContain(`name one of them, such as ${path}`);
+  });
+
+  test("from one that lacks workspaces, unless that is asked for", async () => {
+    using from = await FilledDirectory.make(2);
+    const [gone, there] = from.ids as [string, string];
+    rmSync(workspaceFile(from.data, gone));
+    const path = await backup(from);
+    expect(await refusal(restore(from, path))).toMatch(new RegExp(`${gone}: its file is missing`));
+    const { leftOut, workspaces } = await restore(from, path, { partial: true });
+    expect([leftOut.map((one) => one.workspace_id), workspaces]).toEqual([[gone], 1]);
+    expect(existsSync(workspaceFile(dataDirectory(from.join("restored")), there))).toBe(true);
+  });
+});
+
+test("what a restore that was cut off leaves behind is used by nobody", async () => {
+  using from = await FilledDirectory.make(1);
+  writeFileSync(from.data.unfinished, "");
+  for (const words of [
+    ["serve"],
+    ["workspace", "create", "--name", "x"],
+    ["workspace", "list"],
+    ["backup", from.destination],
+  ]) {
+    const { code, err } = await governd([...words, "--data-dir", from.data.root]);
+    expect([words, code]).toEqual([words, 2]);
+    expect(err).toMatch(/A restore into .* was not finished/);
+  }
+});

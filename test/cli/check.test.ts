@@ -1,0 +1,208 @@
+/** `governd check`: what it finds, and that it changes nothing. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { newSealKey } from "../../src/datadir/seal-key.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { issueServerCertificate, makeAuthority } from "../../src/tls/issue.ts";
+import { FilledDirectory } from "../backup/data-directory.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { governd, startGovernd } from "./governd.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const DAY_MS = 86_400_000;
+
+interface Checked {
+  code: number;
+  result: string;
+  findings: { check: string; severity: string; message: string; path?: string }[];
+}
+
+async function check(root: string, ...words: string[]): Promise<Checked> {
+  const { code, json } = await governd(["check", "--data-dir", root, ...words, "--json"]);
+  return { code, ...json<Omit<Checked, "code">>() };
+}
+
+/** What is not in order, in short. */
+const found = ({ findings }: Checked) =>
+  findings
+    .filter(({ severity }) => severity !== "ok")
+    .map(({ check: name, severity }) => `${severity} ${name}`);
+
+/** Every file with its bytes and its time. */
+function snapshot(root: string): string[] {
+  return (readdirSync(root, { recursive: true }) as string[]).sort().map((name) => {
+    const stats = statSync(join(root, name));
+    const digest = stats.isFile()
+      ? createHash("sha256")
+          .update(readFileSync(join(root, name)))
+          .digest("hex")
+      : "";
+    return `${name} ${stats.mode} ${stats.size} ${stats.mtimeMs} ${digest}`;
+  });
+}
+
+test("a directory that is in order", async () => {
+  using from = await FilledDirectory.make(2);
+  // A copy, since this process may not have let go of the files themselves yet.
+  const root = from.join("copy");
+  cpSync(from.data.root, root, { recursive: true });
+  const before = snapshot(root);
+  const checked = await check(root);
+  expect([checked.code, checked.result, found(checked)]).toEqual([0, "ok", []]);
+  expect(checked.findings.map((one) => one.check)).toEqual(
+    expect.arrayContaining([
+      "daemon",
+      "database",
+      "upgrade",
+      "seal_key",
+      "certificate",
+      "disk",
+      "permissions",
+    ]),
+  );
+  expect(snapshot(root)).toEqual(before);
+  const { out, code } = await governd(["check", "--data-dir", root]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/Nothing is wrong\.\n$/)]);
+});
+
+test("beside a running daemon, and what one that was killed left behind, to the byte", async () => {
+  using from = await FilledDirectory.make(1);
+  await using daemon = await startGovernd(from.data.root);
+  const body = JSON.stringify({ agent_id: "alpha", key: "k", value: "v" });
+  await daemon.ask("/v1/data/write", { method: "POST", body, apiKey: from.keys[0] as string });
+  const beside = await check(from.data.root);
+  expect([beside.code, beside.findings[0]?.message]).toEqual([0, "a daemon runs on this directory"]);
+  await daemon.stop("SIGKILL");
+  const left = snapshot(from.data.root);
+  const after = await check(from.data.root);
+  expect([after.code, after.findings[0]?.message]).toEqual([0, "no daemon runs on this directory"]);
+  expect(snapshot(from.data.root)).toEqual(left);
+});
+
+describe("finds", () => {
+  test("a damaged workspace, one that is gone, and one that nobody names", async () => {
+    using from = await FilledDirectory.make(3);
+    const [damaged, gone, there] = from.ids as [string, string, string];
+    const bytes = readFileSync(workspaceFile(from.data, damaged));
+    bytes.fill(0xff, 8192, 12288);
+    writeFileSync(workspaceFile(from.data, damaged), bytes);
+    rmSync(workspaceFile(from.data, gone));
+    const unnamed = there.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+    cpSync(workspaceFile(from.data, there), workspaceFile(from.data, unnamed));
+    const checked = await check(from.data.root);
+    expect([checked.code, checked.result]).toEqual([1, "problem"]);
+    const messages = checked.findings
+      .filter(({ severity }) => severity !== "ok")
+      .map(({ message }) => message);
+    expect(messages).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/damaged/),
+        expect.stringMatching(/its file is gone/),
+        expect.stringMatching(/holds another workspace/),
+      ]),
+    );
+  });
+
+  test("what an upgrade would do, and a database that is too new", async () => {
+    using from = await FilledDirectory.make(2);
+    const [old, newer] = from.ids as [string, string];
+    for (const [id, version] of [
+      [old, 1],
+      [newer, 99],
+    ] as const) {
+      const connection = openConnection(workspaceFile(from.data, id));
+      connection.exec(`PRAGMA user_version = ${version}; PRAGMA wal_checkpoint(TRUNCATE)`);
+      connection.close();
+    }
+    const checked = await check(from.data.root);
+    expect(found(checked)).toEqual(["problem database"]);
+    expect(checked.findings.find((one) => one.check === "upgrade")?.message).toMatch(
+      /would bring 1 workspace to schema \d+, each when it is first used; copies before that take 0\.1 MiB/,
+    );
+  });
+
+  test("permissions that are too wide", async () => {
+    using from = await FilledDirectory.make(1);
+    chmodSync(from.data.sealKey, 0o644);
+    const checked = await check(from.data.root);
+    expect([checked.code, found(checked)]).toEqual([1, ["problem permissions"]]);
+    expect(checked.findings.find((one) => one.check === "permissions")?.path).toBe(from.data.sealKey);
+  });
+
+  test("a sealing key that is another one, or unreadable", async () => {
+    using from = await FilledDirectory.make(1);
+    writeFileSync(from.data.sealKey, newSealKey());
+    expect(found(await check(from.data.root))).toEqual(["problem seal_key"]);
+    writeFileSync(from.data.sealKey, "no key");
+    expect(found(await check(from.data.root))).toEqual(["problem seal_key"]);
+  });
+
+  test("certificates that end soon, have ended, or do not belong together", async () => {
+    using from = await FilledDirectory.make(1);
+    using directory = temporaryDirectory();
+    const [cert, key] = [directory.join("c.pem"), directory.join("k.pem")];
+    const files = ["--tls", "files", "--tls-cert", cert, "--tls-key", key];
+    const authority = await makeAuthority(Date.now() - 500 * DAY_MS);
+    // A server's certificate is good for 397 days.
+    for (const [made, expected] of [
+      [30, []],
+      [390, ["warning certificate"]],
+      [398, ["problem certificate"]],
+    ] as const) {
+      const issued = await issueServerCertificate(authority, ["localhost"], Date.now() - made * DAY_MS);
+      writeFileSync(cert, issued.cert);
+      writeFileSync(key, issued.key, { mode: 0o600 });
+      expect([made, found(await check(from.data.root, ...files))]).toEqual([made, [...expected]]);
+    }
+    writeFileSync(key, authority.key);
+    expect(found(await check(from.data.root, ...files))).toEqual(["problem certificate"]);
+  });
+
+  test("what runs that were cut off and old upgrades left behind", async () => {
+    using from = await FilledDirectory.make(1);
+    const old = new Date(Date.now() - 40 * DAY_MS);
+    for (const name of [`${from.data.sealKey}.x.tmp`, `${from.data.control}.before-v2`]) {
+      writeFileSync(name, "", { mode: 0o600 });
+      utimesSync(name, old, old);
+    }
+    const checked = await check(from.data.root);
+    expect([checked.code, found(checked)]).toEqual([0, ["warning leftovers", "warning leftovers"]]);
+  });
+
+  test("scheduled backups that are late", async () => {
+    using from = await FilledDirectory.make(1);
+    const words = ["--backup-dir", from.destination, "--backup-every", "1d"];
+    expect(found(await check(from.data.root, ...words))).toEqual(["warning backups"]);
+    expect((await governd(["backup", from.destination, "--data-dir", from.data.root])).code).toBe(0);
+    expect(found(await check(from.data.root, ...words))).toEqual([]);
+    const [name] = readdirSync(from.destination).filter((one) => one.startsWith("2")) as [string];
+    cpSync(join(from.destination, name), join(from.destination, "2026-01-02T030405.678Z"), {
+      recursive: true,
+    });
+    rmSync(join(from.destination, name), { recursive: true });
+    expect(found(await check(from.data.root, ...words))).toEqual(["warning backups"]);
+  });
+});
+
+test("without a data directory, or with mistakes in the settings, it cannot tell", async () => {
+  using directory = temporaryDirectory();
+  expect((await governd(["check", "--data-dir", directory.join("none")])).code).toBe(2);
+  mkdirSync(directory.join("data"));
+  const { code, err } = await governd(["check", "--data-dir", directory.join("data"), "--threads", "0"]);
+  expect([code, err]).toEqual([2, expect.stringMatching(/There is a mistake in the settings/)]);
+  expect(dataDirectory(directory.join("data")).root).toBe(directory.join("data"));
+});

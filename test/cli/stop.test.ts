@@ -1,0 +1,165 @@
+/** The daemon's end: what was begun is answered, what takes too long is cut off, and everything is sealed. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { connect, type TLSSocket } from "node:tls";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { governd, type RunningDaemon, startGovernd } from "./governd.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const MIB = 1024 * 1024;
+/** More than the buffers of both ends hold. */
+const LARGE_VALUES = 24;
+
+let temporary: ReturnType<typeof temporaryDirectory>;
+let data: string;
+let apiKey: string;
+
+beforeEach(async () => {
+  temporary = temporaryDirectory();
+  data = temporary.join("data");
+  const made = await governd(["workspace", "create", "--name", "W", "--json", "--data-dir", data]);
+  apiKey = made.json<{ api_key: string }>().api_key;
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+/** A client that decides byte by byte what it sends and what it reads. */
+class SlowClient {
+  readonly #socket: TLSSocket;
+  text = "";
+  /** When the connection has ended, however it did. */
+  readonly closed: Promise<void>;
+
+  private constructor(socket: TLSSocket) {
+    this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.on("close", () => resolve()));
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      this.text += bytes.toString("latin1");
+    });
+  }
+
+  static connect({ url, ready }: RunningDaemon): Promise<SlowClient> {
+    const ca = readFileSync(ready.ca_file as string, "utf8");
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", ca });
+      socket.once("error", reject);
+      socket.once("secureConnect", () => resolve(new SlowClient(socket)));
+    });
+  }
+
+  send(text: string): void {
+    this.#socket.write(text);
+  }
+
+  /** Reads nothing more. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+}
+
+const write = (daemon: RunningDaemon, key: string, value: string) =>
+  daemon.ask("/v1/data/write", {
+    method: "POST",
+    apiKey,
+    body: JSON.stringify({ agent_id: "a", key, value }),
+  });
+
+const head = (start: string, ...lines: string[]) =>
+  [start, "Host: localhost", `X-API-Key: ${apiKey}`, "Content-Type: application/json", ...lines, "", ""].join(
+    "\r\n",
+  );
+
+/** Until it takes no connection any more. */
+async function refusesConnections(daemon: RunningDaemon): Promise<boolean> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const answered = await daemon.ask("/healthz").then(
+      () => true,
+      () => false,
+    );
+    if (!answered) return true;
+    await Bun.sleep(20);
+  }
+  return false;
+}
+
+describe("the end of governd serve", () => {
+  test("answers a write that was begun, and takes nothing new", async () => {
+    await using daemon = await startGovernd(data);
+    const client = await SlowClient.connect(daemon);
+    const body = JSON.stringify({ agent_id: "a", key: "begun", value: "before the end" });
+    client.send(head("POST /v1/data/write HTTP/1.1", `Content-Length: ${body.length}`) + body.slice(0, 10));
+    await Bun.sleep(200);
+    daemon.signal("SIGTERM");
+    expect(await refusesConnections(daemon)).toBe(true);
+    client.send(body.slice(10));
+    await client.closed;
+    expect(client.text).toStartWith("HTTP/1.1 200");
+    expect(client.text).toContain('"allowed":true');
+    expect((await daemon.stop()).code).toBe(0);
+    await using next = await startGovernd(data);
+    expect((await next.ask("/v1/data/read?agent_id=a&key=begun", { apiKey })).status).toBe(200);
+  });
+
+  test("cuts off an answer that nobody reads, in time", async () => {
+    await using daemon = await startGovernd(data);
+    const value = "x".repeat(MIB - 1);
+    for (let i = 0; i < LARGE_VALUES; i++) expect((await write(daemon, `k${i}`, value)).status).toBe(200);
+    const made = await daemon.ask("/v1/checkpoints", {
+      method: "POST",
+      apiKey,
+      body: JSON.stringify({ agent_id: "a", label: "large" }),
+    });
+    const { id } = (await made.json()) as { id: string };
+    const client = await SlowClient.connect(daemon);
+    client.send(head(`GET /v1/checkpoints/${id} HTTP/1.1`));
+    client.pause();
+    await Bun.sleep(500);
+    const { code, tookMs, err } = await daemon.stop();
+    expect({ code, troubled: err.includes('"level":"error"') }).toEqual({ code: 0, troubled: false });
+    expect(tookMs).toBeGreaterThan(4_000);
+    expect(tookMs).toBeLessThan(10_000);
+    client.resume();
+    await client.closed;
+    expect(client.text.length).toBeLessThan(LARGE_VALUES * MIB);
+  });
+
+  test("comes at once when it is asked for again", async () => {
+    await using daemon = await startGovernd(data);
+    const client = await SlowClient.connect(daemon);
+    client.send(`${head("POST /v1/data/write HTTP/1.1", "Content-Length: 100")}{`);
+    await Bun.sleep(200);
+    daemon.signal("SIGTERM");
+    await Bun.sleep(600);
+    const { code, tookMs, err } = await daemon.stop("SIGTERM");
+    expect(code).toBe(2);
+    expect(tookMs).toBeLessThan(2_000);
+    expect(err).toContain("what was under way was cut off");
+  });
+
+  test("is one end when the same signal comes twice, as from a terminal through a wrapper", async () => {
+    await using daemon = await startGovernd(data);
+    daemon.signal("SIGINT");
+    const { code, err } = await daemon.stop("SIGINT");
+    expect({ code, cut: err.includes("cut off") }).toEqual({ code: 0, cut: false });
+  });
+
+  test("ends the live stream, and leaves no event without a seal", async () => {
+    await using daemon = await startGovernd(data, ["--seal-interval", "1d"]);
+    const client = await SlowClient.connect(daemon);
+    client.send(head("GET /v1/audit/stream?scope=workspace HTTP/1.1"));
+    expect((await write(daemon, "k", "v")).status).toBe(200);
+    const { code, tookMs } = await daemon.stop();
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(4_000);
+    await client.closed;
+    expect(client.text).toContain("text/event-stream");
+    const verified = await governd(["verify", data]);
+    expect(verified.code).toBe(0);
+    expect(verified.out).toMatch(/sealed: 0 to \d+; unsealed: none/);
+  });
+});

@@ -1,0 +1,178 @@
+/**
+ * A process of its own that damages workspaces and uses them: `damage-child.ts DIRECTORY FROM TO`. It prints each
+ * seed before it tries it, so that the last line names the one that ended the process, if one did.
+ */
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { verifyDatabaseFile } from "../../src/evidence/database.ts";
+import { systemClock } from "../../src/ids.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { WorkspacePool } from "../../src/threads/pool.ts";
+import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
+import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+
+const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
+const PUBLIC_KEY = readSealKey(SEAL_KEY).publicBytes;
+const ENTRIES = 120;
+const PAGE_BYTES = 4096;
+
+/** A small generator (mulberry32): a seed is a case. */
+function generator(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** Flips bytes, writes garbage over a piece, clears a page, moves one, or cuts the file off. */
+function damage(bytes: Buffer, seed: number): Buffer {
+  const below = generator(seed);
+  const pages = Math.floor(bytes.length / PAGE_BYTES);
+  switch (below(8)) {
+    case 0: {
+      const at = below(bytes.length - 200);
+      for (let i = 0; i < 200; i++) bytes[at + i] = below(256);
+      return bytes;
+    }
+    case 1:
+      return Buffer.from(bytes.fill(0, below(pages) * PAGE_BYTES).subarray(0, bytes.length));
+    case 2:
+      bytes.copy(
+        bytes,
+        below(pages) * PAGE_BYTES,
+        below(pages) * PAGE_BYTES,
+        (below(pages) + 1) * PAGE_BYTES,
+      );
+      return bytes;
+    case 3:
+      return bytes.subarray(0, below(bytes.length));
+    default: {
+      const count = 1 + below(60);
+      for (let i = 0; i < count; i++) bytes[below(bytes.length)] = 0x80 | below(128);
+      return bytes;
+    }
+  }
+}
+
+const [root, from, to] = process.argv.slice(2) as [string, string, string];
+const file = (workspaceId: string) => join(root, `${workspaceId}.db`);
+const failures: string[] = [];
+const pool = new WorkspacePool({
+  workspacesDir: root,
+  clockOffsetMs: 0,
+  searchMemoryBytes: 16 * 1024 * 1024,
+  sealing: { sealsDir: root, key: SEAL_KEY, intervalMs: 1_000 },
+  fullTextFrom: 300_000,
+  embeddings: null,
+  threads: 1,
+  onFailure: ({ where, name, frames }) => void failures.push(`${where}: ${name} ${frames[0] ?? ""}`),
+});
+await pool.ready();
+
+function ask<N extends OperationName>(
+  id: string,
+  name: N,
+  input: OperationInputs[N],
+): Promise<OperationReply> {
+  return pool.perform({ name, input, principal: anybody(id) });
+}
+
+/** Everything that clients can ask for, one after another; answers how often it was not to be had. */
+async function useAll(id: string, agentId: string): Promise<number> {
+  const page = { limit: 1_000, offset: 0 };
+  const scope = { agentId };
+  const whole = { scope: "workspace" } as const;
+  const replies = [
+    await ask(id, "data.read", { agentId, key: "key 3" }),
+    await ask(id, "data.read_full", { agentId, key: "key 4" }),
+    await ask(id, "data.list", { agentId, prefix: "", page, includeValues: true }),
+    await ask(id, "data.search", { agentId, query: "words to find", limit: 9, prefix: "", minSimilarity: 0 }),
+    await ask(id, "config.read", { agentId }),
+    await ask(id, "config.list_versions", { agentId, page }),
+    await ask(id, "checkpoint.list", { agentId, page }),
+    await ask(id, "audit.query", { scope: whole, window: {}, page }),
+    await ask(id, "audit.query", { scope, window: {}, page, result: "ok" }),
+    await ask(id, "audit.verify", { scope: whole }),
+    await ask(id, "audit.activity", { scope: whole, window: {}, interval: "day" }),
+    await ask(id, "audit.seal", {}),
+    await ask(id, "audit.key", {}),
+    await ask(id, "audit.consistency", { from: 1 }),
+    await ask(id, "agent.list", { prefix: "", page }),
+    await ask(id, "agent.read", { agentId }),
+    await ask(id, "audit.export", { scope: whole, format: "ndjson", window: {} }),
+    await ask(id, "data.write", { agentId, key: "new", value: "new", metadata: {} }),
+    await ask(id, "config.update", { agentId, config: { policies: { block_pii: true } } }),
+    await ask(id, "checkpoint.create", { agentId, label: null, metadata: {} }),
+    await ask(id, "data.delete_prefix", { agentId, prefix: "key 1" }),
+    await ask(id, "checkpoint.list", { agentId, page }),
+  ];
+  let failed = 0;
+  for (const reply of replies) {
+    if (reply.kind === "problem" && (reply.code === "unavailable" || reply.code === "internal")) failed++;
+    if (reply.kind === "stream") await new Response(reply.body).text().catch(() => failed++);
+  }
+  const list = replies.at(-1) as OperationReply;
+  const [newest] = list.kind === "json" ? (JSON.parse(list.body).data as { id: string }[]) : [];
+  if (newest === undefined) return failed;
+  const state = await ask(id, "checkpoint.read", { checkpointId: newest.id });
+  if (state.kind === "stream") await new Response(state.body).text().catch(() => failed++);
+  await ask(id, "checkpoint.restore", { checkpointId: newest.id, restoreConfig: true, restoreData: true });
+  return failed;
+}
+
+const healthy = await makeWorkspace(root, systemClock, PUBLIC_KEY);
+const original = await makeWorkspace(root, systemClock, PUBLIC_KEY);
+for (let i = 0; i < ENTRIES; i++) {
+  const value = `words to find, number ${i}, größer als ${"x".repeat(i)}`;
+  await ask(original, "data.write", { agentId: "agent", key: `key ${i}`, value, metadata: { n: i } });
+  if (i % 40 === 0)
+    await ask(original, "config.update", { agentId: "agent", config: { instructions: `i ${i}` } });
+  if (i % 50 === 0) await ask(original, "checkpoint.create", { agentId: "agent", label: "cp", metadata: {} });
+}
+if ((await useAll(original, "agent")) > 0)
+  throw new Error("the workspace does not work before it is damaged");
+const bytes = Buffer.from(serialise(file(original)));
+
+/** The file with what its write-ahead log holds. */
+function serialise(path: string): Buffer {
+  const copy = join(root, "copy.db");
+  const connection = openConnection(path);
+  connection.exec(`VACUUM INTO '${copy}'`);
+  connection.close();
+  return readFileSync(copy);
+}
+
+function replace(content: Buffer): void {
+  // As an operator puts back a file: the old one is gone, with what stands beside it.
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file(original)}${suffix}`, { force: true });
+  rmSync(join(root, `${original}.log`), { force: true });
+  writeFileSync(file(original), content);
+}
+
+const totals = { seeds: 0, failing: 0, tampered: 0 };
+for (let seed = Number(from); seed < Number(to); seed++) {
+  console.log(`seed ${seed}`);
+  const damaged = damage(Buffer.from(bytes), seed);
+  replace(damaged);
+  const failed = await useAll(original, "agent");
+  const other = await ask(healthy, "data.write", { agentId: "a", key: "k", value: `${seed}`, metadata: {} });
+  if (other.kind !== "json") throw new Error(`another workspace suffers: ${JSON.stringify(other)}`);
+  const copy = join(root, "verified.db");
+  writeFileSync(copy, damaged);
+  const { verdict } = await verifyDatabaseFile({ path: copy, immutable: true }, { path: copy });
+  totals.seeds++;
+  if (failed > 0) totals.failing++;
+  if (verdict !== "verified") totals.tampered++;
+}
+replace(bytes);
+if ((await useAll(original, "agent")) > 0)
+  throw new Error(`a file that was put back is not used again: ${failures.at(-1)}`);
+if (pool.down.size > 0) throw new Error("a file that was put back is still said to be broken");
+const died = failures.filter((text) => text.includes("died"));
+if (died.length > 0) throw new Error(`threads died: ${died.join("; ")}`);
+await pool.close();
+console.log(JSON.stringify(totals));

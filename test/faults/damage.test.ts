@@ -1,0 +1,172 @@
+/** Damaged, lost and exchanged files: each is its own workspace's trouble, and is said. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(2 * PROCESS_TEST_MS);
+
+const SEEDS = 80;
+const CHILD = join(import.meta.dir, "damage-child.ts");
+
+let directory: TemporaryDirectory;
+let data: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = directory.join("data");
+});
+afterEach(() => directory[Symbol.dispose]());
+
+interface Made {
+  workspace_id: string;
+  api_key: string;
+}
+const here = (...words: string[]) => governd([...words, "--data-dir", data]);
+const made = async (name: string) =>
+  (await here("workspace", "create", "--name", name, "--json")).json<Made>();
+const fileOf = ({ workspace_id: id }: Made) => join(data, "workspaces", `${id}.db`);
+const write = (daemon: RunningDaemon, { api_key: apiKey }: Made, key = "k") =>
+  daemon.ask("/v1/data/write", {
+    method: "POST",
+    body: JSON.stringify({ agent_id: "a", key, value: "v" }),
+    apiKey,
+  });
+const read = (daemon: RunningDaemon, { api_key: apiKey }: Made, key = "k") =>
+  daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey });
+
+test("whatever bytes are changed, the process goes on, and so do other workspaces", async () => {
+  const from = Math.floor(Math.random() * 1_000_000);
+  const child = Bun.spawn([process.execPath, CHILD, directory.path, `${from}`, `${from + SEEDS}`], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  // On failure the last line names the seed.
+  const last = out.trimEnd().split("\n").at(-1);
+  expect({ code, err, last }).toMatchObject({ code: 0, err: "" });
+  const totals = JSON.parse(last as string);
+  expect(totals.seeds).toBe(SEEDS);
+  expect(totals.failing).toBeGreaterThan(SEEDS / 3);
+  expect(totals.tampered).toBeGreaterThan(SEEDS / 3);
+});
+
+describe.each([
+  ["that is missing", (path: string) => rmSync(path)],
+  ["that is empty", (path: string) => truncateSync(path, 0)],
+  ["that is cut off", (path: string) => truncateSync(path, 10_000)],
+  ["that is no database", (path: string) => writeFileSync(path, "not a database, ".repeat(1_000))],
+  ["with a damaged beginning", (path: string) => writeFileSync(path, readFileSync(path).fill(0xff, 0, 64))],
+  ["that is another database", (path: string) => copyFileSync(join(data, "control.db"), path)],
+] as const)("a workspace's file %s", (_, harm) => {
+  test("takes down that workspace, is said, and is used again when it is put back", async () => {
+    const [one, two] = [await made("one"), await made("two")];
+    const saved = directory.join("saved.db");
+    {
+      await using daemon = await startGovernd(data);
+      expect((await write(daemon, one)).status).toBe(200);
+      await daemon.stop();
+    }
+    renameSync(fileOf(one), saved);
+    copyFileSync(saved, fileOf(one));
+    harm(fileOf(one));
+    const harmed = () =>
+      Bun.file(fileOf(one))
+        .exists()
+        .then((there) => (there ? readFileSync(fileOf(one)) : null));
+    const before = await harmed();
+
+    await using daemon = await startGovernd(data);
+    for (const answer of [await write(daemon, one), await read(daemon, one)]) {
+      expect(answer.status).toBe(503);
+      expect(await answer.json()).toMatchObject({
+        code: "unavailable",
+        detail: expect.stringContaining("file"),
+      });
+    }
+    expect((await write(daemon, two)).status).toBe(200);
+    expect((await daemon.ask("/readyz")).status).toBe(200);
+    expect(await harmed()).toEqual(before);
+    expect((await governd(["verify", data])).code).not.toBe(0);
+
+    rmSync(fileOf(one), { force: true });
+    for (const suffix of ["-wal", "-shm"]) rmSync(`${fileOf(one)}${suffix}`, { force: true });
+    copyFileSync(saved, fileOf(one));
+    expect(await (await read(daemon, one)).json()).toMatchObject({ value: "v" });
+    expect((await write(daemon, one, "again")).status).toBe(200);
+    const { err } = await daemon.stop();
+    expect(err).toContain(one.workspace_id);
+    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+  });
+});
+
+test("a file that is taken away under the running daemon is not written any more", async () => {
+  const one = await made("one");
+  await using daemon = await startGovernd(data);
+  expect((await write(daemon, one)).status).toBe(200);
+  const moved = directory.join("moved");
+  for (const suffix of ["", "-wal", "-shm"]) renameSync(`${fileOf(one)}${suffix}`, `${moved}${suffix}`);
+  expect((await write(daemon, one)).status).toBe(503);
+  for (const suffix of ["", "-wal", "-shm"]) {
+    if (await Bun.file(`${moved}${suffix}`).exists())
+      renameSync(`${moved}${suffix}`, `${fileOf(one)}${suffix}`);
+  }
+  expect((await write(daemon, one, "later")).status).toBe(200);
+  expect((await read(daemon, one)).status).toBe(200);
+});
+
+test("files that were exchanged are shown to nobody", async () => {
+  const [one, two] = [await made("one"), await made("two")];
+  {
+    await using daemon = await startGovernd(data);
+    await write(daemon, one, "secret");
+    await daemon.stop();
+  }
+  renameSync(fileOf(one), `${fileOf(one)}.x`);
+  renameSync(fileOf(two), fileOf(one));
+  renameSync(`${fileOf(one)}.x`, fileOf(two));
+  await using daemon = await startGovernd(data);
+  const asked = [
+    "/v1/data/read?agent_id=a&key=secret",
+    "/v1/audit/key",
+    "/v1/audit/seal",
+    "/v1/audit?scope=workspace",
+    "/v1/agents",
+  ];
+  for (const path of asked) {
+    for (const { api_key: apiKey } of [one, two]) {
+      const answer = await daemon.ask(path, { apiKey });
+      expect([path, answer.status]).toEqual([path, 503]);
+    }
+  }
+  expect((await governd(["verify", data])).code).toBe(1);
+});
+
+describe("the control database", () => {
+  test.each([
+    [
+      "damaged",
+      (path: string) => writeFileSync(path, readFileSync(path).fill(0x5a, 100, 9_000)),
+      "is damaged",
+    ],
+    ["something else", (path: string) => writeFileSync(path, "hello ".repeat(1_000)), "is damaged"],
+    ["missing", (path: string) => rmSync(path), "is missing, though there are workspaces"],
+    ["empty", (path: string) => truncateSync(path, 0), "is empty, though there are workspaces"],
+  ])("%s: nothing runs, in one clear line", async (_, harm, message) => {
+    await made("one");
+    harm(join(data, "control.db"));
+    for (const words of [
+      ["serve", "--listen", "127.0.0.1:0"],
+      ["workspace", "create", "--name", "x"],
+    ]) {
+      const { code, out, err } = await here(...words);
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toContain(message);
+      expect(err.split("\n")).toHaveLength(2);
+    }
+  });
+});

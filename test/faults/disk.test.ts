@@ -1,0 +1,233 @@
+/** The disk fails under a running daemon: what it says meanwhile, what it keeps, and that it goes on by itself. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, rmSync } from "node:fs";
+import { governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { CAN_FAIL, ERRNO, FailingDisk } from "./failing-disk.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const RECOVERS_WITHIN_MS = 10_000;
+
+let directory: TemporaryDirectory;
+let data: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = directory.join("data");
+});
+afterEach(() => directory[Symbol.dispose]());
+
+const made = async (name: string) =>
+  (await governd(["workspace", "create", "--name", name, "--data-dir", data, "--json"])).json<{
+    workspace_id: string;
+    api_key: string;
+  }>();
+
+/** Asks the daemon on behalf of one workspace, and remembers what it acknowledged. */
+class User {
+  readonly acknowledged = new Map<string, string>();
+  readonly refused = new Set<string>();
+  #count = 0;
+
+  constructor(
+    readonly daemon: RunningDaemon,
+    readonly apiKey: string,
+  ) {}
+
+  async write(size = 10): Promise<Response> {
+    const key = `k${this.#count++}`;
+    const value = `${key} `.repeat(size);
+    const body = JSON.stringify({ agent_id: "a", key, value });
+    const response = await this.daemon.ask("/v1/data/write", { method: "POST", body, apiKey: this.apiKey });
+    if (response.status === 200) this.acknowledged.set(key, value);
+    else this.refused.add(key);
+    return response;
+  }
+
+  read(key: string): Promise<Response> {
+    return this.daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey: this.apiKey });
+  }
+
+  /** Everything that was acknowledged is there, and nothing else. */
+  async check(): Promise<void> {
+    for (const [key, value] of this.acknowledged) {
+      expect(await (await this.read(key)).json()).toMatchObject({ key, value });
+    }
+    for (const key of this.refused) expect((await this.read(key)).status).toBe(404);
+  }
+
+  async recovered(): Promise<void> {
+    const end = performance.now() + RECOVERS_WITHIN_MS;
+    while ((await this.write()).status !== 200) {
+      if (performance.now() > end) throw new Error("writes did not resume");
+      await Bun.sleep(100);
+    }
+  }
+}
+
+const statusOf = async (daemon: RunningDaemon, path: string) => (await daemon.ask(path)).status;
+
+async function isReady(daemon: RunningDaemon, wanted: number): Promise<void> {
+  const end = performance.now() + RECOVERS_WITHIN_MS;
+  while ((await statusOf(daemon, "/readyz")) !== wanted) {
+    if (performance.now() > end) throw new Error(`/readyz does not answer ${wanted}`);
+    await Bun.sleep(100);
+  }
+}
+
+async function expectUnavailable(response: Response): Promise<void> {
+  expect(response.status).toBe(503);
+  expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(await response.json()).toMatchObject({ code: "unavailable" });
+}
+
+describe.skipIf(!CAN_FAIL).each([
+  ["a full disk", { write: ERRNO.ENOSPC }],
+  ["a full disk that takes no new files either", { write: ERRNO.ENOSPC, open: ERRNO.ENOSPC }],
+  ["a disk that became read-only", { write: ERRNO.EROFS, open: ERRNO.EROFS, sync: ERRNO.EROFS }],
+  ["a failing fsync", { sync: ERRNO.EIO }],
+  ["writes that fail", { write: ERRNO.EIO }],
+  ["a disk that fails altogether", { write: ERRNO.EIO, sync: ERRNO.EIO, read: ERRNO.EIO, open: ERRNO.EIO }],
+] as const)("%s", (_, failing) => {
+  test("writes are refused, nothing acknowledged is lost, and they resume by themselves", async () => {
+    const disk = FailingDisk.make(directory);
+    const [one, two] = [await made("one"), await made("two")];
+    await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+    const [user, other] = [new User(daemon, one.api_key), new User(daemon, two.api_key)];
+    for (let i = 0; i < 5; i++)
+      for (const each of [user, other]) expect((await each.write()).status).toBe(200);
+
+    disk.fail(failing, "/workspaces/");
+    for (let i = 0; i < 8; i++) for (const each of [user, other]) await expectUnavailable(await each.write());
+    await isReady(daemon, 503);
+    expect(await statusOf(daemon, "/healthz")).toBe(200);
+    // What leaves no trace needs no disk to write to.
+    const key = await daemon.ask("/v1/audit/key", { apiKey: one.api_key });
+    if (!("read" in failing)) expect(key.status).toBe(200);
+
+    disk.heal();
+    // Known without anybody asking.
+    await isReady(daemon, 200);
+    await user.recovered();
+    await other.recovered();
+    await user.check();
+    await other.check();
+    const { err } = await daemon.stop();
+    expect(err.split("\n").filter((line) => line.includes("unexpected failure")).length).toBeLessThan(30);
+    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+  });
+});
+
+test.skipIf(!CAN_FAIL)("one workspace's files fail: the others do not notice", async () => {
+  const disk = FailingDisk.make(directory);
+  const [one, two] = [await made("one"), await made("two")];
+  await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+  const [user, other] = [new User(daemon, one.api_key), new User(daemon, two.api_key)];
+  await user.write();
+  disk.fail({ write: ERRNO.EIO, sync: ERRNO.EIO }, one.workspace_id);
+  for (let i = 0; i < 20; i++) {
+    await expectUnavailable(await user.write());
+    expect((await other.write()).status).toBe(200);
+  }
+  disk.heal();
+  await user.recovered();
+  await user.check();
+});
+
+test.skipIf(!CAN_FAIL)(
+  "killed after an fsync that failed, the log is whole, and nothing acknowledged is lost",
+  async () => {
+    const disk = FailingDisk.make(directory);
+    const { api_key: apiKey } = await made("one");
+    let user: User;
+    {
+      await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+      user = new User(daemon, apiKey);
+      for (let i = 0; i < 5; i++) await user.write();
+      disk.fail({ sync: ERRNO.EIO }, "/workspaces/");
+      await expectUnavailable(await user.write());
+      await daemon.stop("SIGKILL");
+    }
+    disk.heal();
+    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+    await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+    const later = new User(daemon, apiKey);
+    for (const [key, value] of user.acknowledged) {
+      expect(await (await later.read(key)).json()).toMatchObject({ key, value });
+    }
+  },
+);
+
+/** A disk of its own needs the right to mount one. */
+const CAN_MOUNT =
+  process.platform === "linux" &&
+  process.getuid?.() === 0 &&
+  (() => {
+    using probe = temporaryDirectory();
+    const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "none", probe.path]);
+    if (exitCode === 0) Bun.spawnSync(["umount", probe.path]);
+    return exitCode === 0;
+  })();
+
+test.skipIf(!CAN_MOUNT)(
+  "a small disk that is filled: reads and deletions go on, and are recorded",
+  async () => {
+    const disk = directory.join("disk");
+    mkdirSync(disk);
+    Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk]);
+    try {
+      data = `${disk}/data`;
+      const one = await made("one");
+      await using daemon = await startGovernd(data, ["--threads", "1"]);
+      const user = new User(daemon, one.api_key);
+      for (let i = 0; i < 20; i++) expect((await user.write()).status).toBe(200);
+      const reserve = `${data}/disk.reserve`;
+      for (let i = 0; i < 100 && !(await Bun.file(reserve).exists()); i++) await Bun.sleep(100);
+      // All that is left, to the last page.
+      Bun.spawnSync(["dd", "if=/dev/zero", `of=${disk}/filler`, "bs=4096"], { stderr: "ignore" });
+      let status = 200;
+      for (let i = 0; i < 500 && status === 200; i++) status = (await user.write(1_000)).status;
+      expect(status).toBe(503);
+      await isReady(daemon, 503);
+      await expectUnavailable(await user.write());
+      const end = performance.now() + RECOVERS_WITHIN_MS;
+      while ((await user.read("k0")).status !== 200 && performance.now() < end) await Bun.sleep(50);
+      for (let i = 0; i < 300; i++) {
+        const answer = await user.read(`k${i % 20}`);
+        expect([i, answer.status]).toEqual([i, 200]);
+        expect(answer.headers.get("x-audit-id")).toStartWith("aud_");
+      }
+      const deleted = await daemon.ask("/v1/data?agent_id=a&key=k19", {
+        method: "DELETE",
+        apiKey: one.api_key,
+      });
+      expect(deleted.status).toBe(200);
+      user.acknowledged.delete("k19");
+      await expectUnavailable(await user.write());
+      rmSync(`${disk}/filler`);
+      await isReady(daemon, 200);
+      await user.recovered();
+      await user.check();
+      await daemon.stop();
+      expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+    } finally {
+      Bun.spawnSync(["umount", "-l", disk]);
+    }
+  },
+);
+
+test.skipIf(!CAN_FAIL)("the control database cannot be written: people are told to come back", async () => {
+  const disk = FailingDisk.make(directory);
+  await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+  const token = daemon.ready.sign_up_url?.split("#token=")[1];
+  const signUp = () =>
+    daemon.ask("/account/sign-up", {
+      method: "POST",
+      headers: { origin: new URL(daemon.url).origin },
+      body: JSON.stringify({ email: "ada@example.com", password: "a long enough password", token }),
+    });
+  disk.fail({ write: ERRNO.ENOSPC }, "/control.db");
+  await expectUnavailable(await signUp());
+  disk.heal();
+  expect((await signUp()).status).toBe(201);
+});

@@ -1,0 +1,138 @@
+/** Killed in the middle of everything: many workspaces, every kind of change, commands beside the daemon. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { FROM_SOURCE, governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(3 * PROCESS_TEST_MS);
+
+const WORKSPACES = 6;
+const KILLS = 4;
+/** The daemon is killed after this time under load, ms: at least, and at most so much more. */
+const KILL_AFTER_MS = 300;
+const KILL_SPREAD_MS = 1_200;
+
+let directory: TemporaryDirectory;
+let data: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = directory.join("data");
+});
+afterEach(() => directory[Symbol.dispose]());
+
+interface Made {
+  workspace_id: string;
+  api_key: string;
+}
+
+/** One client of one workspace: it changes everything that can be changed, until the daemon is gone. */
+class Client {
+  /** Values whose write was acknowledged, and nothing was begun that could change them. */
+  readonly certain = new Map<string, string>();
+  acknowledged = 0;
+  readonly refused: string[] = [];
+  #count = 0;
+
+  constructor(readonly made: Made) {}
+
+  async run(daemon: RunningDaemon): Promise<void> {
+    try {
+      for (;;) await this.#round(daemon);
+    } catch {
+      // The daemon is gone.
+    }
+  }
+
+  async #round(daemon: RunningDaemon): Promise<void> {
+    const post = async (path: string, body: object = {}, method = "POST") => {
+      const response = await daemon.ask(path, {
+        method,
+        body: JSON.stringify(body),
+        apiKey: this.made.api_key,
+      });
+      if (response.status >= 400) this.refused.push(`${path} ${response.status} ${await response.text()}`);
+      this.acknowledged++;
+      return (await response.json()) as { id: string };
+    };
+    const keeping = `keep-${this.#count}`;
+    await post("/v1/data/write", { agent_id: "keeper", key: keeping, value: keeping });
+    this.certain.set(keeping, keeping);
+    const agent_id = `agent-${this.#count++ % 3}`;
+    await post("/v1/data/write", { agent_id, key: `k${this.#count % 7}`, value: crypto.randomUUID() });
+    await post(`/v1/config/${agent_id}`, { instructions: crypto.randomUUID() }, "PUT");
+    const { id } = await post("/v1/checkpoints", { agent_id, label: "under load" });
+    await post("/v1/data/write", { agent_id, key: `k${(this.#count + 1) % 7}`, value: crypto.randomUUID() });
+    await post(`/v1/checkpoints/${id}/restore`);
+    if (this.#count % 3 === 0)
+      await post("/v1/audit/export", { scope: "workspace", format: "ndjson" }).catch(gone);
+  }
+
+  async check(daemon: RunningDaemon): Promise<void> {
+    for (const [key, value] of this.certain) {
+      const answer = await daemon.ask(`/v1/data/read?agent_id=keeper&key=${key}`, {
+        apiKey: this.made.api_key,
+      });
+      expect(await answer.json()).toMatchObject({ key, value });
+    }
+  }
+}
+
+/** An export is no JSON value; only that the daemon is gone matters here. */
+const gone = (error: unknown) => {
+  if (!(error instanceof SyntaxError)) throw error;
+};
+
+const pause = () => Bun.sleep(KILL_AFTER_MS + Math.random() * KILL_SPREAD_MS);
+
+test.each([
+  ["in plain", []],
+  ["encrypted", ["--encryption-key-file"]],
+])("the daemon and the commands beside it, %s", async (_, flags) => {
+  const keyFile = directory.join("key");
+  writeFileSync(keyFile, "ab".repeat(32));
+  const key = flags.flatMap((flag) => [flag, keyFile]);
+  const clients: Client[] = [];
+  for (let i = 0; i < WORKSPACES; i++) {
+    const made = await governd([
+      "workspace",
+      "create",
+      "--name",
+      `${i}`,
+      "--data-dir",
+      data,
+      "--json",
+      ...key,
+    ]);
+    clients.push(new Client(made.json<Made>()));
+  }
+  for (let round = 0; round < KILLS; round++) {
+    await using daemon = await startGovernd(data, ["--seal-interval", "1s", ...key]);
+    for (const client of clients) await client.check(daemon);
+    const running = clients.map((client) => client.run(daemon));
+    // A command that changes every workspace, and dies at any moment as well.
+    const words = round % 2 === 0 ? ["rotate-seal-key"] : ["key-info"];
+    const beside = Bun.spawn([...FROM_SOURCE, ...words, "--data-dir", data, ...key], {
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    await pause();
+    beside.kill("SIGKILL");
+    await daemon.stop("SIGKILL");
+    await beside.exited;
+    await Promise.all(running);
+    const verified = await governd(["verify", data, ...key]);
+    expect(verified).toMatchObject({ code: 0 });
+    expect(clients.flatMap(({ refused }) => refused)).toEqual([]);
+  }
+  expect(clients.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBeGreaterThan(WORKSPACES);
+  // The rotation that was cut off goes on where it stopped, and then everything can be sealed.
+  expect(await governd(["rotate-seal-key", "--data-dir", data, ...key])).toMatchObject({ code: 0 });
+  await using daemon = await startGovernd(data, key);
+  for (const client of clients) await client.check(daemon);
+  const { err } = await daemon.stop();
+  expect(err).not.toContain("SealRefused");
+  const json = (await governd(["verify", data, "--json", ...key])).json<{
+    sources: { sealed_through: number; events: number }[];
+  }>();
+  expect(json.sources.filter(({ sealed_through, events }) => sealed_through !== events - 1)).toEqual([]);
+});

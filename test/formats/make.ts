@@ -1,0 +1,123 @@
+/**
+ * Makes the data directory of this version's formats: `bun test/formats/make.ts`. Done once for each
+ * release; what an earlier one made is never made again. Clock, ids and randomness are fixed. The key that
+ * seals is not in it: it is derived from {@link SEED}.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { insertAccount } from "../../src/control/accounts.ts";
+import { apiKeyDigest } from "../../src/control/api-key.ts";
+import { ControlDatabase } from "../../src/control/database.ts";
+import { insertKey } from "../../src/control/keys.ts";
+import { insertWorkspace } from "../../src/control/workspaces.ts";
+import { dataDirectory, sealFile, workspaceFile } from "../../src/datadir/layout.ts";
+import { IdSource, RandomPool } from "../../src/ids.ts";
+import { verifierKey } from "../../src/log/note.ts";
+import { SealKeyring } from "../../src/seals/keyring.ts";
+import { WorkspaceSealer } from "../../src/seals/sealer.ts";
+import { copyDatabase } from "../../src/store/snapshot.ts";
+import { operationOf } from "../../src/threads/registry.ts";
+import { VERSION } from "../../src/version.ts";
+import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { sealPem } from "./seal-pem.ts";
+
+let nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+const clock = () => nowMs++;
+let state = 1;
+/** Lehmer's generator: randomness that is the same each time. */
+const random = new RandomPool((bytes) => {
+  for (let i = 0; i < bytes.length; i++) {
+    state = (state * 48271) % 2147483647;
+    bytes[i] = state & 0xff;
+  }
+});
+const ids = new IdSource(clock, random);
+
+const root = join(import.meta.dir, VERSION);
+rmSync(root, { recursive: true, force: true });
+const directory = dataDirectory(root);
+for (const path of [directory.workspaces, directory.seals]) mkdirSync(path, { recursive: true });
+const [workspaceId, account, keyId] = [ids.next("ws"), ids.next("usr"), ids.next("key")];
+const key = sealPem();
+const sealKey = verifierKey(`formats.example/${workspaceId}`, key.publicBytes);
+const path = workspaceFile(directory, workspaceId);
+await createWorkspaceFile(path, { workspaceId, name: "formats", actor: "cli", sealKey }, clock, random);
+await fill();
+makeControl();
+pack();
+
+async function fill(): Promise<void> {
+  const connection = openWorkspaceFile(path);
+  const sealer = new WorkspaceSealer({
+    keyring: new SealKeyring({ kind: "pem", pem: key.pem }),
+    file: sealFile(directory, workspaceId),
+  });
+  const writer = new WorkspaceWriter(connection, { clock, random, sealer });
+  const principal = { actor: keyId, workspaceId, scope: "full" as const, agents: null };
+  const perform = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
+    const operation = operationOf(name, undefined);
+    const [settled] = await writer.perform([
+      { operation: name, principal, run: (tx, context) => operation(tx, context, input) },
+    ]);
+    if (settled?.answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(settled)}`);
+    return JSON.parse(settled.answer.body) as { id?: string };
+  };
+  const agentId = "support-bot";
+  const write = (key: string, value: string) =>
+    perform("data.write", { agentId, key, value, metadata: { source: "make" } });
+  await perform("config.update", { agentId, config: { model: "m-1", policies: { block_secrets: true } } });
+  await write("greeting", "Hello");
+  await write("note/1", "first, äöü, \u0000 and 🙂");
+  const { id: first } = await perform("checkpoint.create", { agentId, label: "first", metadata: { n: 1 } });
+  await writer.seal();
+  await write("greeting", "Hello again");
+  await perform("data.delete", { agentId, key: "note/1" });
+  await perform("config.update", { agentId, config: { model: "m-2" } });
+  await perform("checkpoint.restore", {
+    checkpointId: first as string,
+    restoreConfig: true,
+    restoreData: true,
+  });
+  await perform("data.erase", { agentId, key: "note/1" });
+  for (let i = 0; i < 280; i++) await write(`many/${i % 7}`, `${i}`);
+  await perform("agent.suspend", { agentId, reason: null });
+  await perform("agent.resume", { agentId, reason: "for the tests" });
+  await writer.seal();
+  writer.close();
+}
+
+/** With a key and an account that nobody can use: of both only digests are stored, and of nothing real. */
+function makeControl(): void {
+  using control = ControlDatabase.open(directory);
+  const createdAt = clock();
+  control.change((connection) => {
+    insertWorkspace(connection, { id: workspaceId, name: "formats", createdAt, createdBy: "cli" });
+    const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null };
+    const times = { createdAt, createdBy: "cli", expiresAt: null, lastUsedAt: null, revokedAt: null };
+    insertKey(connection, { ...record, ...times, replacedBy: null }, apiKeyDigest("nobody has this key"));
+    insertAccount(connection, {
+      id: account,
+      email: "somebody@formats.example",
+      name: "Somebody",
+      password: "no password fits this",
+      totpSince: null,
+      totpSecret: null,
+      totpStep: 0,
+      createdAt,
+    });
+  });
+}
+
+/** Each database compact and compressed, and nothing beside it. */
+function pack(): void {
+  for (const file of [path, directory.control]) {
+    const compact = `${file}.compact`;
+    copyDatabase(file, compact);
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(compact)));
+    for (const made of [compact, file, `${file}-wal`, `${file}-shm`]) rmSync(made, { force: true });
+  }
+  rmSync(directory.generation, { force: true });
+}

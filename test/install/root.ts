@@ -1,0 +1,165 @@
+/**
+ * Throw-away systems: a directory as the root of processes that have their own mounts, their own process
+ * ids and no network but the loopback. Nothing of them is left when the script ends, and nothing of the
+ * machine that runs the tests is changed.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The built binary that these tests install; without it they are left out. */
+export const BINARY = process.env.GOVERND_TEST_BINARY;
+const NEEDED = ["unshare", "chroot", "busybox"];
+
+/** Whether throw-away systems can be made here, and there is something to put into them. */
+export const canInstall =
+  BINARY !== undefined &&
+  process.platform === "linux" &&
+  process.getuid?.() === 0 &&
+  NEEDED.every((name) => Bun.which(name) !== null);
+
+export const hasDebian = canInstall && Bun.which("mmdebstrap") !== null;
+
+const SUITE = "bookworm";
+/** What a bare Debian server has besides its essential packages, as far as it matters here. */
+const PACKAGES = ["systemd", "passwd", "openssl", "wget", "busybox"];
+const DEVICES = ["null", "zero", "random", "urandom"];
+
+/** Makes a bare Debian in a directory; takes about ten seconds and a mirror. */
+export function makeDebian(directory: string): void {
+  const { exitCode, stderr } = Bun.spawnSync(
+    ["mmdebstrap", "--mode=root", "--variant=essential", `--include=${PACKAGES.join(",")}`, SUITE, directory],
+    { stdout: "ignore", stderr: "pipe" },
+  );
+  if (exitCode !== 0) throw new Error(`no Debian could be made:\n${stderr.toString()}`);
+}
+
+export interface System {
+  /** A directory that is the root; it is not written to. */
+  root: string;
+  /** Where changes go. */
+  scratch: string;
+  /** Directories of this machine by where they are seen, read-only. */
+  shows?: Readonly<Record<string, string>>;
+  /** Directories of this machine by where they are seen, to be written to. */
+  lends?: Readonly<Record<string, string>>;
+  /** The root cannot be written to, but for `lends` and a /tmp in memory. */
+  readOnly?: boolean;
+}
+
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs a command in a fresh copy of the system, with nothing in its environment but what is given. */
+export async function runIn(
+  system: System,
+  command: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
+  const base = mkdtempSync(join(system.scratch, "system-"));
+  for (const name of ["upper", "work", "root"]) mkdirSync(join(base, name));
+  const start = join(base, "start.sh");
+  writeFileSync(start, mounting(system, base));
+  const child = Bun.spawn(
+    [
+      "unshare",
+      "--mount",
+      "--net",
+      "--pid",
+      "--ipc",
+      "--uts",
+      "--fork",
+      "--kill-child",
+      "sh",
+      start,
+      ...command,
+    ],
+    {
+      env: { PATH: process.env.PATH ?? "", ...environment },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
+
+function mounting({ root, shows = {}, lends = {}, readOnly = false }: System, base: string): string {
+  const inside = join(base, "root");
+  const lines = [
+    "set -e",
+    "busybox ip link set lo up",
+    `mount -t overlay overlay -o lowerdir=${root},upperdir=${base}/upper,workdir=${base}/work ${inside}`,
+    `mkdir -p ${inside}/proc ${inside}/dev ${inside}/tmp`,
+    `mount -t proc proc ${inside}/proc`,
+    `mount -t tmpfs -o mode=755 tmpfs ${inside}/dev`,
+    ...DEVICES.flatMap((name) => [
+      `touch ${inside}/dev/${name}`,
+      `mount --bind /dev/${name} ${inside}/dev/${name}`,
+    ]),
+    `ln -s /proc/self/fd ${inside}/dev/fd`,
+    `mount -t tmpfs -o mode=1777 tmpfs ${inside}/tmp`,
+    ...Object.entries({ ...shows, ...lends }).flatMap(([place, directory]) => [
+      `mkdir -p ${inside}${place}`,
+      `mount --bind ${directory} ${inside}${place}`,
+    ]),
+    ...Object.keys(shows).map((place) => `mount -o remount,bind,ro ${inside}${place}`),
+    ...(readOnly ? [`mount -o remount,ro ${inside}`] : []),
+    `exec chroot ${readOnly ? "--userspec=65532:65532 " : ""}${inside} "$@"`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/**
+ * Whether a systemd can be started in a system of its own here. Not in most containers.
+ * @param root a Debian with systemd.
+ */
+export function canBoot(root: string): boolean {
+  if (Bun.which("systemd-nspawn") === null) return false;
+  return Bun.spawnSync(nspawn(root, "/bin/true"), { stdout: "ignore", stderr: "ignore" }).exitCode === 0;
+}
+
+/**
+ * Starts the system with systemd as its first process, runs lines of shell as its last service, and answers
+ * what they printed to both streams. The system is changed.
+ */
+export async function boot(root: string, lines: readonly string[]): Promise<string> {
+  const units = join(root, "etc/systemd/system");
+  writeFileSync(join(root, "script"), `exec >/said 2>&1\n${lines.join("\n")}\n`);
+  writeFileSync(
+    join(units, "last.service"),
+    `[Unit]\nAfter=multi-user.target\n[Service]\nType=oneshot\nExecStart=/bin/sh -eu /script\nExecStopPost=systemctl poweroff --force\n`,
+  );
+  mkdirSync(join(units, "multi-user.target.wants"), { recursive: true });
+  symlinkSync("../last.service", join(units, "multi-user.target.wants/last.service"));
+  symlinkSync("/lib/systemd/system/multi-user.target", join(units, "default.target"));
+  await Bun.spawn(nspawn(root, "--boot"), { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).exited;
+  return readFileSync(join(root, "said"), "utf8");
+}
+
+/** A container that this machine's own systemd, if it has one, is told nothing of. */
+function nspawn(root: string, ...words: string[]): string[] {
+  const options = ["--register=no", "--keep-unit", "--private-network", "--link-journal=no", "--quiet"];
+  const command = ["systemd-nspawn", "--directory", root, ...options, ...words].map((word) => `'${word}'`);
+  // What it leaves in /run is left in a /run of its own.
+  const start = `mkdir -p /run/systemd && mount -t tmpfs tmpfs /run/systemd && exec ${command.join(" ")}`;
+  return ["unshare", "--mount", "sh", "-c", start];
+}
+
+/** The files that the binary needs of a system, found as the loader finds them, with what they need. */
+export function librariesOf(binary: string): string[] {
+  const { stdout } = Bun.spawnSync(["ldd", binary]);
+  const named = [...stdout.toString().matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path]) => path as string);
+  // libSQL's native part is loaded later, and needs these as well.
+  const beside = named.flatMap((path) =>
+    ["libgcc_s.so.1", "librt.so.1"].map((name) => join(path, "..", name)),
+  );
+  return [...new Set([...named, ...beside])].filter((path) => existsSync(path));
+}

@@ -1,0 +1,197 @@
+/** The metrics of a running daemon: that they are true, and what the dashboard and the alerts ask for is there. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { temporaryDirectory } from "../temporary.ts";
+import { Scrape } from "./scrape.ts";
+
+const DOCS = join(import.meta.dir, "../../docs");
+
+let daemon: TestDaemon;
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start({
+    flags: { metrics_listen: "127.0.0.1:0", seal_interval: "1s", anchor_command: "/bin/true" },
+  });
+  workspace = await daemon.workspace();
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const scrape = () => Scrape.of(daemon.metricsUrl as string);
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error("it did not come to that");
+    await Bun.sleep(50);
+  }
+}
+
+describe("what is counted", () => {
+  test("requests by route and status, decisions by policy, operations by result", async () => {
+    const { client } = workspace;
+    const before = await scrape();
+    await client.configure("a", { policies: { block_pii: true, block_secrets: true } });
+    await client.write("a", "k", "plain");
+    await client.write("a", "k", "write to jo@example.org");
+    await client.write("a", "k", `key: ${"ghp_"}${"a1B2c3D4e5".repeat(3)}F6g7h8`);
+    await client.read("a", "absent");
+    await client.post("/v1/agents/a/suspend", {});
+    await client.write("a", "k", "plain");
+    await client.post("/v1/agents/a/resume", {});
+    const after = await scrape();
+    const rose = (line: string) => after.value(line) - before.value(line);
+    expect(rose('governd_http_requests_total{method="POST",route="/v1/data/write",status="200"}')).toBe(3);
+    expect(rose('governd_http_requests_total{method="POST",route="/v1/data/write",status="403"}')).toBe(1);
+    expect(rose('governd_http_requests_total{method="GET",route="/v1/data/read",status="404"}')).toBe(1);
+    expect(rose('governd_http_request_duration_seconds_count{method="POST",route="/v1/data/write"}')).toBe(4);
+    expect(rose('governd_policy_decisions_total{decision="allowed",policy="none"}')).toBe(1);
+    expect(rose('governd_policy_decisions_total{decision="blocked",policy="block_pii"}')).toBe(1);
+    expect(rose('governd_policy_decisions_total{decision="blocked",policy="block_secrets"}')).toBe(1);
+    expect(rose('governd_policy_decisions_total{decision="denied",policy="suspension"}')).toBe(1);
+    expect(rose('governd_operations_total{operation="data.write",result="blocked"}')).toBe(2);
+    expect(rose('governd_operations_total{operation="data.read",result="not_found"}')).toBe(1);
+    expect(rose('governd_http_problems_total{code="agent_suspended"}')).toBe(1);
+    expect(rose("governd_group_size_sum")).toBeGreaterThanOrEqual(8);
+  });
+
+  test("refused credentials, and paths that nobody serves, under no name of the client's", async () => {
+    const { client } = workspace;
+    const before = await scrape();
+    await client.send({ path: "/v1/config/private-name", key: null });
+    await client.send({ path: "/v1/config/private-name", key: "wrong" });
+    await client.send({ path: "/v1/private-path" });
+    const after = await scrape();
+    const rose = (line: string) => after.value(line) - before.value(line);
+    expect(rose('governd_authentication_failures_total{code="unauthenticated"}')).toBe(2);
+    expect(rose('governd_http_requests_total{method="GET",route="none",status="401"}')).toBe(2);
+    expect(rose('governd_http_requests_total{method="GET",route="none",status="404"}')).toBe(1);
+    expect(after.text).not.toContain("private");
+  });
+
+  test("seals, and that they reached where they are taken to", async () => {
+    await workspace.client.write("a", "sealed", "soon");
+    expect((await scrape()).value("governd_unsealed_workspaces")).toBe(1);
+    await until(async () => (await scrape()).value("governd_unsealed_workspaces") === 0);
+    await until(
+      async () => (await scrape()).value('governd_anchors_delivered_total{sink="command true"}') > 0,
+    );
+    const seen = await scrape();
+    expect(seen.value("governd_seals_total")).toBeGreaterThan(0);
+    expect(seen.value("governd_seal_lag_seconds")).toBe(0);
+    expect(Math.abs(seen.value("governd_last_seal_timestamp_seconds") - Date.now() / 1_000)).toBeLessThan(60);
+    expect(seen.value('governd_anchor_lag_seconds{sink="command true"}')).toBe(0);
+    expect(seen.value("governd_seal_failures_total")).toBe(0);
+  });
+
+  test("sizes, memory and moments", async () => {
+    await workspace.client.post("/v1/data/search", { agent_id: "a", query: "plain" });
+    const seen = await scrape();
+    for (const kind of ["control", "workspaces", "seals"]) {
+      expect(seen.value(`governd_storage_bytes{kind="${kind}"}`)).toBeGreaterThan(0);
+    }
+    expect(seen.value("governd_storage_free_bytes")).toBeGreaterThan(0);
+    expect(seen.value("governd_storage_capacity_bytes")).toBeGreaterThan(
+      seen.value("governd_storage_free_bytes"),
+    );
+    expect(seen.value("governd_search_index_bytes")).toBeGreaterThan(0);
+    expect(seen.value("governd_workspaces")).toBe(1);
+    expect(seen.value("governd_workspaces_open")).toBe(1);
+    expect(seen.value("governd_workspaces_down")).toBe(0);
+    expect(seen.value('governd_certificate_expiry_timestamp_seconds{certificate="server"}')).toBeGreaterThan(
+      Date.now() / 1_000,
+    );
+    expect(seen.value("process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
+    expect(Math.abs(seen.value("process_start_time_seconds") - Date.now() / 1_000)).toBeLessThan(3_600);
+  });
+});
+
+describe("the listener", () => {
+  const at = (path: string, method = "GET") => fetch(new URL(path, daemon.metricsUrl as string), { method });
+
+  test("answers probes, and takes nothing else", async () => {
+    expect(await (await at("/healthz")).json()).toEqual({ status: "ok" });
+    expect(await (await at("/readyz")).json()).toEqual({
+      status: "ready",
+      checks: { storage: "ok", migrations: "ok", threads: "ok" },
+      workspaces_down: [],
+    });
+    expect((await at("/metrics")).headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
+    for (const path of ["/", "/v1/config/a", "/account/session", "/metrics/"]) {
+      expect((await at(path)).status, path).toBe(404);
+    }
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const refused = await at("/metrics", method);
+      expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    }
+  });
+
+  test("is not there unless it is asked for, and the API serves no metrics", async () => {
+    await using other = await TestDaemon.start();
+    expect(other.metricsUrl).toBeNull();
+    const client = (await other.workspace()).client;
+    expect((await client.get("/metrics")).status).toBe(404);
+  });
+
+  test("says which setting names an address that is taken", async () => {
+    const taken = new URL(daemon.metricsUrl as string).host;
+    expect(TestDaemon.start({ flags: { metrics_listen: taken } })).rejects.toThrow("--metrics-listen");
+  });
+});
+
+describe("the documents", () => {
+  test("the dashboard asks for metrics that there are", async () => {
+    const dashboard = JSON.parse(readFileSync(join(DOCS, "grafana-dashboard.json"), "utf8")) as {
+      panels: { id: number; title: string; targets?: { expr: string }[] }[];
+    };
+    const expressions = dashboard.panels.flatMap(({ targets }) => targets?.map(({ expr }) => expr) ?? []);
+    expect(expressions.length).toBeGreaterThan(30);
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const seen = await scrape();
+    expect(expressions.flatMap((expr) => seen.missing(expr))).toEqual([]);
+  });
+
+  test("the alerts ask for metrics that there are, and say what to do", async () => {
+    const rules = rulesOf(Bun.YAML.parse(readFileSync(join(DOCS, "prometheus-alerts.yml"), "utf8")));
+    expect(rules.length).toBeGreaterThan(10);
+    const seen = await scrape();
+    expect(rules.flatMap(({ expr }) => seen.missing(expr))).toEqual([]);
+    for (const { alert, annotations, labels } of rules) {
+      expect(annotations.summary.length, alert).toBeGreaterThan(10);
+      expect(annotations.action.length, alert).toBeGreaterThan(10);
+      expect(["page", "ticket"], alert).toContain(labels.severity);
+    }
+  });
+
+  test("the operator's page names every alert", () => {
+    const page = readFileSync(join(DOCS, "operating.md"), "utf8");
+    const rules = rulesOf(Bun.YAML.parse(readFileSync(join(DOCS, "prometheus-alerts.yml"), "utf8")));
+    expect(rules.map(({ alert }) => alert).filter((alert) => !page.includes(alert))).toEqual([]);
+  });
+
+  const promtool = Bun.which("promtool");
+  test.skipIf(promtool === null)("Prometheus's own tool accepts rules and metrics", async () => {
+    using directory = temporaryDirectory();
+    const metrics = directory.join("metrics");
+    writeFileSync(metrics, (await scrape()).text);
+    const check = (what: string, stdin: "ignore" | Blob, ...rest: string[]) =>
+      Bun.spawnSync([promtool as string, "check", what, ...rest], {
+        stdin: stdin === "ignore" ? "ignore" : Bun.file(metrics),
+      }).exitCode;
+    expect(check("rules", "ignore", join(DOCS, "prometheus-alerts.yml"))).toBe(0);
+    expect(check("metrics", Bun.file(metrics))).toBe(0);
+  });
+});
+
+interface Rule {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: { summary: string; action: string };
+}
+
+function rulesOf(document: unknown): Rule[] {
+  return (document as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
+}

@@ -1,0 +1,93 @@
+/**
+ * What clients told a daemon that it must not repeat. A daemon that is watched is searched for it at its
+ * end: its whole log at the level debug, its metrics, and the audit export of each of its workspaces.
+ */
+import { expect } from "bun:test";
+import type { Sent } from "./client.ts";
+
+/** Shorter texts could stand anywhere by accident. */
+const LEAST_CHARACTERS = 8;
+/** Of a long text, its begin. */
+const MOST_CHARACTERS = 64;
+/** Texts of each kind that are looked for. */
+const MOST_TEXTS = 1_000;
+/** Members of a body that are a value, and of which the audit trail holds a digest at most. */
+const VALUES = new Set(["value", "query", "config", "instructions", "model"]);
+/** Members that say what a request is about: they stand in the log. */
+const PUBLIC = new Set(["agent_id", "scope", "format", "version", "start_time", "end_time", "cursor"]);
+
+export class Confidences {
+  /** Never anywhere. */
+  readonly #keys = new Set<string>();
+  /** Never in the log, the metrics or the trail. */
+  readonly #values = new Set<string>();
+  /** Never in the log or the metrics: the details of events name them. */
+  readonly #names = new Set<string>();
+  /** What may be said, and may look like one of those. */
+  readonly #said = new Set<string>();
+
+  note({ path, query = {}, body, headers = {} }: Sent, apiKey: string | null): void {
+    if (apiKey !== null) take(this.#keys, apiKey);
+    this.#said.add(decodeURIComponentOr(path));
+    for (const [name, value] of Object.entries(query)) {
+      if (PUBLIC.has(name)) this.#said.add(String(value));
+      else if (name === "key" || name === "prefix") take(this.#names, String(value));
+    }
+    for (const name of ["x-request-id"]) if (headers[name] !== undefined) this.#said.add(headers[name]);
+    this.#body(body, path.startsWith("/v1/config/") ? this.#values : null);
+  }
+
+  #body(body: unknown, into: Set<string> | null, member = ""): void {
+    if (typeof body === "string" && member !== "") {
+      if (PUBLIC.has(member) && into === null) this.#said.add(body);
+      else take(into ?? (VALUES.has(member) ? this.#values : this.#names), body);
+    }
+    if (typeof body !== "object" || body === null || body instanceof Uint8Array) return;
+    for (const [name, inside] of Object.entries(body)) this.#body(inside, into, name);
+  }
+
+  /** @throws what `expect` throws when the log or the metrics repeat something */
+  assertKeptBy(what: string, text: string): void {
+    this.#assert(what, text, [...this.#keys, ...some(this.#values), ...some(this.#names)]);
+  }
+
+  /** @throws what `expect` throws when the trail repeats something */
+  assertKeptByTrail(text: string): void {
+    const names = [...this.#names].join("\n");
+    const values = some(this.#values).filter((value) => !names.includes(value));
+    this.#assert("the audit trail", text, [...this.#keys, ...values]);
+  }
+
+  #assert(what: string, text: string, texts: readonly string[]): void {
+    const said = [...this.#said].join("\n");
+    const found = texts.filter(
+      (one) => (text.includes(one) || text.includes(escaped(one))) && !said.includes(one),
+    );
+    expect({ what, found }).toEqual({ what, found: [] });
+  }
+
+  /** How much there is to look for. */
+  get size(): number {
+    return this.#keys.size + this.#values.size + this.#names.size;
+  }
+}
+
+function take(into: Set<string>, text: string): void {
+  if (text.trim().length >= LEAST_CHARACTERS) into.add(text.slice(0, MOST_CHARACTERS));
+}
+
+function some(texts: ReadonlySet<string>): string[] {
+  const all = [...texts];
+  return all.length <= MOST_TEXTS ? all : [...all.slice(0, MOST_TEXTS / 2), ...all.slice(-MOST_TEXTS / 2)];
+}
+
+/** As it would stand in JSON. */
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+function decodeURIComponentOr(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

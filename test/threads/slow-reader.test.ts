@@ -1,0 +1,64 @@
+/** Who asks for a lot and does not read it: the connection is cut, and its place on the reader thread is free. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { systemClock } from "../../src/ids.ts";
+import { WorkspacePool } from "../../src/threads/pool.ts";
+import { serveTls } from "../http/support/serve.ts";
+import { HEAD, slowClient } from "../http/support/slow-client.ts";
+import { inMemory, temporaryDirectory } from "../support/directory.ts";
+import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+
+setDefaultTimeout(60_000);
+
+const MIB = 1024 * 1024;
+/** More than the system buffers on both ends. */
+const ENTRIES = 32;
+const IDLE_MS = 5_000;
+/** The runtime looks every four seconds. */
+const CUT_WITHIN_MS = IDLE_MS + 4_500;
+
+async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
+  for (let waited = 0; waited < withinMs && !condition(); waited += 100) await Bun.sleep(100);
+  return condition();
+}
+
+test("a checkpoint that nobody reads on is not kept open", async () => {
+  using directory = temporaryDirectory(inMemory());
+  const key = { kind: "pem", pem: newSealKey() } as const;
+  const pool = new WorkspacePool({
+    workspacesDir: directory.path,
+    clockOffsetMs: 0,
+    searchMemoryBytes: 16 * MIB,
+    sealing: { sealsDir: directory.path, key, intervalMs: 3_600_000 },
+    fullTextFrom: 300_000,
+    embeddings: null,
+    threads: 1,
+    onFailure: () => {},
+  });
+  await using _closing = pool;
+  await pool.ready();
+  const workspaceId = await makeWorkspace(directory.path, systemClock, readSealKey(key).publicBytes);
+  const principal = anybody(workspaceId);
+  await using server = await serveTls(
+    { workspaces: pool, authenticate: () => principal },
+    { idleTimeoutMs: IDLE_MS },
+  );
+  for (let i = 0; i < ENTRIES; i++) {
+    const input = { agentId: "a", key: `k${i}`, value: "x".repeat(MIB), metadata: {} };
+    await pool.perform({ name: "data.write", input, principal });
+  }
+  const made = await server.send({ path: "/v1/checkpoints", body: { agent_id: "a" } });
+  const path = `/v1/checkpoints/${made.json.id}`;
+
+  using reader = await slowClient(server.running.port, { begin: `GET ${path} HTTP/1.1\r\n${HEAD}\r\n` });
+  reader.pause();
+  await Bun.sleep(1_000);
+  expect(pool.load.streams).toBe(1);
+  expect(await until(() => pool.load.streams === 0, CUT_WITHIN_MS)).toBe(true);
+
+  // Whoever reads gets all of it.
+  const whole = await server.send({ path });
+  expect(whole.text.length).toBeGreaterThan(ENTRIES * MIB);
+  expect(whole.json.state.entries).toHaveLength(ENTRIES);
+  expect(pool.load.streams).toBe(0);
+});
