@@ -3,12 +3,16 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
 import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
+import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import type { Connection } from "../store/connection.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { Generation } from "./generation.ts";
+
+/** How long to wait for another process that makes or upgrades the database. */
+const OPENING_PATIENCE_MS = 60_000;
 
 /** In order; a released one never changes. */
 export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts];
@@ -21,11 +25,13 @@ export class ControlDatabase implements Disposable {
   ) {}
 
   /**
-   * Opens it, and makes or upgrades it when needed.
+   * Opens it, and makes or upgrades it when needed; one process at a time, since SQLite's own locks do
+   * not cover a file that is only being made.
    * @throws {Failure} `newer_database` when a newer governd wrote it, `migration_failed` when it could
    *   not be upgraded; nothing is changed then.
    */
   static open(directory: DataDirectory): ControlDatabase {
+    using _ = holdLock(directory.controlLock, beingOpened(directory), OPENING_PATIENCE_MS);
     requireContent(directory);
     // SQLite would make it as the umask says; what stands beside it gets its mode.
     if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
@@ -61,6 +67,15 @@ export class ControlDatabase implements Disposable {
     this.connection.close();
   }
 }
+
+const beingOpened =
+  ({ root, controlLock }: DataDirectory) =>
+  (cause: unknown) =>
+    new Failure(
+      "data_directory_in_use",
+      `Another governd has been opening the data directory ${root} for a minute (it holds ${controlLock}). Look at what that one does, and try again.`,
+      { cause },
+    );
 
 /** A new one in the place of a lost one would know no workspace and no key, and invite whoever comes first. */
 function requireContent(directory: DataDirectory): void {

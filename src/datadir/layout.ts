@@ -11,6 +11,8 @@ export interface DataDirectory {
   generation: string;
   /** Held by the running daemon. */
   lock: string;
+  /** Held by whoever is opening `control`: making or upgrading it is for one process at a time. */
+  controlLock: string;
   /** Space set aside for a full disk. */
   reserve: string;
   /** There while a backup is restored into this directory: until then it is no data directory. */
@@ -42,6 +44,7 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     control: join(root, "control.db"),
     generation: join(root, "control.generation"),
     lock: join(root, "daemon.lock"),
+    controlLock: join(root, "control.lock"),
     reserve: join(root, "disk.reserve"),
     unfinished: join(root, "restore.unfinished"),
     workspaces: join(root, "workspaces"),

@@ -1,9 +1,9 @@
 /**
- * The lock against a second daemon: a SQLite file in an exclusive transaction. The operating system ends
- * it with the process, however that ends, and it works alike on every platform. Commands beside the
- * daemon do not take it.
+ * Locks between processes: a SQLite file in an exclusive transaction. The operating system ends such a
+ * lock with the process, however that ends, and it works alike on every platform. The lock against a
+ * second daemon is one; commands beside the daemon do not take that.
  *
- * The lock is the process's, and is lost when the process closes any other handle of the file (POSIX
+ * A lock is the process's, and is lost when the process closes any other handle of the file (POSIX
  * advisory locks): nothing else may open it.
  */
 import { Database, SQLiteError } from "bun:sqlite";
@@ -28,12 +28,15 @@ export function lockDataDirectory(directory: DataDirectory): Disposable {
   );
 }
 
-/** Takes the lock that is this file, made when absent. @throws what `inUse` makes, when another process holds it */
-export function holdLock(path: string, inUse: (cause: unknown) => Failure): Disposable {
+/**
+ * Takes the lock that is this file, made when absent, waiting for it at most `patienceMs` milliseconds.
+ * @throws what `inUse` makes, when another process holds it
+ */
+export function holdLock(path: string, inUse: (cause: unknown) => Failure, patienceMs = 0): Disposable {
   if (!existsSync(path)) createPrivateFile(path, "");
   const file = new Database(path);
   try {
-    file.run("PRAGMA busy_timeout = 0");
+    file.run(`PRAGMA busy_timeout = ${patienceMs}`);
     // Nothing is ever written, so there is nothing to keep for a rollback.
     file.run("PRAGMA journal_mode = MEMORY");
     file.run("BEGIN EXCLUSIVE");

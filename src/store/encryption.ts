@@ -138,7 +138,11 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
     driver.exec("PRAGMA schema_version");
     return true;
   } catch (error) {
-    if ((error as { code?: unknown }).code === "SQLITE_NOTADB") return false;
+    const code = String((error as { code?: unknown }).code);
+    if (code === "SQLITE_NOTADB") return false;
+    // The page was read, and names more pages than there are: another process is writing them just now,
+    // or the file is cut off, which is for the one who opens it to find.
+    if (code.startsWith("SQLITE_CORRUPT")) return true;
     throw error;
   } finally {
     driver.close();

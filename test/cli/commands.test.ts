@@ -190,9 +190,15 @@ describe("workspaces and keys", () => {
     expect(err).toStartWith("governd: The name of a workspace must ");
   });
 
-  test("many first ones at once share one data directory", async () => {
-    const made = await Promise.all(Array.from({ length: 6 }, (_, i) => makeWorkspace(`W${i}`)));
-    expect(new Set(made.map(({ workspace_id }) => workspace_id)).size).toBe(6);
+  // What they could do to each other is rare: most of what is wrong shows in one of ten rounds.
+  test.each([1, 2, 3, 4, 5, 6])("many first ones at once share one data directory: round %d", async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, (_, i) => here("workspace", "create", "--name", `W${i}`, "--json")),
+    );
+    expect(outcomes.map(({ code, err }) => ({ code, err: err.includes("error") ? err : "" }))).toEqual(
+      outcomes.map(() => ({ code: 0, err: "" })),
+    );
+    expect(new Set(outcomes.map((outcome) => outcome.json<Made>().workspace_id)).size).toBe(6);
     const list = (await here("workspace", "list", "--json")).json<{ data: unknown[] }>();
     expect(list.data).toHaveLength(6);
   });

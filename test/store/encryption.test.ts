@@ -1,15 +1,16 @@
 /** Encrypted database files: nothing readable on disk, and no way to ruin one with another key. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { databaseKind, EncryptionKey, EncryptionMismatch } from "../../src/store/encryption.ts";
+import { databaseKind, EncryptionKey, EncryptionMismatch, opensWith } from "../../src/store/encryption.ts";
 import { FileInUse, rekeyFile } from "../../src/store/rekey.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const KEY = EncryptionKey.ofBytes(new Uint8Array(32).fill(7));
 const OTHER = EncryptionKey.ofBytes(new Uint8Array(32).fill(8));
+const PAGE_BYTES = 4096;
 const NEEDLE = "a text that must not be readable";
 
 let directory: TemporaryDirectory;
@@ -98,6 +99,17 @@ describe("an encrypted file", () => {
     }
     expect(digest()).toEqual(before);
     expect(texts(KEY)).toBe(300);
+  });
+
+  test.each([
+    ["a key", KEY],
+    ["no key", null],
+  ])("whose pages are only being written beside is not taken for a damaged one: %s", (_, key) => {
+    make(key);
+    // A log is brought into its file from the first page on, which tells of the pages to come.
+    truncateSync(path, PAGE_BYTES);
+    expect(opensWith(path, key)).toBe(true);
+    expect(opensWith(path, key === null ? KEY : null)).toBe(false);
   });
 
   test("a plain one is not opened with a key", () => {
