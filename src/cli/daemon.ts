@@ -103,6 +103,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
             moments: {
               certificates: () => watch?.status ?? [],
               lastBackupMs: () => backups?.status.lastSuccessMs ?? null,
+              lastBackupFailureMs: () => backups?.status.lastFailureMs ?? null,
             },
             clock,
             logger,

@@ -38,16 +38,32 @@ export function publicPem({ publicKey }: SealKey): string {
   return publicKey.export({ format: "pem", type: "spki" }).toString();
 }
 
-/** Makes the key pair unless it is there. Whoever comes first makes it; everybody else finds it. */
+/**
+ * Makes the key pair unless it is there. Whoever comes first makes it; everybody else finds it.
+ * @throws {Failure} `data_directory_unusable` when the private half was there and is lost: another key
+ *   could not seal what that one sealed
+ */
 export function ensureSealKey(directory: DataDirectory): void {
-  if (!existsSync(directory.sealKey)) createPrivateFile(directory.sealKey, newSealKey());
-  if (!existsSync(directory.sealPublicKey)) {
+  // The public half is made last, and looked for first: another process may be making both just now.
+  const made = existsSync(directory.sealPublicKey);
+  if (!existsSync(directory.sealKey)) {
+    if (made) throw lostSealKey(directory);
+    createPrivateFile(directory.sealKey, newSealKey());
+  }
+  if (!made) {
     createPrivateFile(
       directory.sealPublicKey,
       publicPem(readSealKey({ kind: "file", path: directory.sealKey })),
     );
   }
 }
+
+const lostSealKey = ({ sealKey, sealPublicKey }: DataDirectory): Failure =>
+  new Failure(
+    "data_directory_unusable",
+    `${sealKey} is missing: put it back from a backup, or name where it is by the setting seal_key. ` +
+      `If it is lost for good, move ${sealPublicKey} away: another key is made then, and workspaces that the lost one sealed get no further seals.`,
+  );
 
 /**
  * Reads the key pair.

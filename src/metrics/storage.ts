@@ -8,6 +8,8 @@ export interface Moments {
   certificates(): readonly { role: string; notAfter: number }[];
   /** When the newest whole backup was begun, with a schedule for them. */
   lastBackupMs(): number | null;
+  /** When the last scheduled backup that failed was begun, or that lacks a workspace; since the start. */
+  lastBackupFailureMs(): number | null;
 }
 
 export function storageFamilies(families: Families, storage: StorageMeter, moments: Moments): void {
@@ -47,6 +49,11 @@ export function storageFamilies(families: Families, storage: StorageMeter, momen
     name: "governd_last_backup_timestamp_seconds",
     help: "When the newest whole backup was begun; absent before the first, and without a schedule (backup_every).",
     samples: () => moment(moments.lastBackupMs()),
+  });
+  families.gauge({
+    name: "governd_last_backup_failure_timestamp_seconds",
+    help: "When the last scheduled backup that failed, or had to leave a workspace out, was begun; absent when none did since the start.",
+    samples: () => moment(moments.lastBackupFailureMs()),
   });
 }
 

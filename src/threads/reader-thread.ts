@@ -7,9 +7,11 @@ import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { SupervisedWorker } from "./supervised.ts";
 import type { Rejection, ThreadEvents } from "./writer-thread.ts";
 
-/** Queries that may wait for one thread, and streams that may be open on it. */
+/** Queries that may wait for one thread. */
 const MAX_QUERIES = 512;
+/** Streams that end by themselves and may be open on one thread, and of one workspace: its clients may be slow. */
 const MAX_STREAMS = 64;
+const MAX_STREAMS_OF_WORKSPACE = 16;
 /** Live streams that may be open on one thread, and of one workspace. */
 const MAX_TAILS = 128;
 const MAX_TAILS_OF_WORKSPACE = 32;
@@ -18,6 +20,9 @@ const MAX_TAILS_OF_WORKSPACE = 32;
 export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
 
 interface StreamSink {
+  workspaceId: string;
+  /** Whether it goes on until somebody ends it. */
+  live: boolean;
   chunk(bytes: Uint8Array): void;
   end(): void;
   broken(): void;
@@ -29,8 +34,6 @@ export class ReaderThread {
   #nextId = 1;
   readonly #queries = new Map<number, (result: QueryResult) => void>();
   readonly #streams = new Map<number, StreamSink>();
-  /** The workspaces of the streams that do not end by themselves. */
-  readonly #tails = new Map<number, string>();
   #state: "running" | "closing" | "closed" = "running";
   #closed: () => void = () => {};
 
@@ -47,7 +50,7 @@ export class ReaderThread {
 
   /** What is under way, by kind. */
   get load(): { queries: number; streams: number; live: number } {
-    const live = this.#tails.size;
+    const live = this.#count(true);
     return { queries: this.#queries.size, streams: this.#streams.size - live, live };
   }
 
@@ -69,14 +72,25 @@ export class ReaderThread {
   /** True when no more streams may be opened just now: live ones, or of the others. */
   isExhausted(workspaceId: string, live: boolean): boolean {
     if (this.#state !== "running" || !this.#worker.alive) return true;
-    if (!live) return this.#streams.size - this.#tails.size >= MAX_STREAMS;
-    const own = [...this.#tails.values()].filter((id) => id === workspaceId).length;
-    return this.#tails.size >= MAX_TAILS || own >= MAX_TAILS_OF_WORKSPACE;
+    const [most, mostOwn] = live
+      ? [MAX_TAILS, MAX_TAILS_OF_WORKSPACE]
+      : [MAX_STREAMS, MAX_STREAMS_OF_WORKSPACE];
+    return this.#count(live) >= most || this.#count(live, workspaceId) >= mostOwn;
+  }
+
+  /** Open streams of a kind, of one workspace or of all. */
+  #count(live: boolean, workspaceId?: string): number {
+    let count = 0;
+    for (const sink of this.#streams.values()) {
+      if (sink.live === live && (workspaceId === undefined || sink.workspaceId === workspaceId)) count++;
+    }
+    return count;
   }
 
   /** Ends the streams that do not end by themselves. */
   endTails(): void {
-    for (const id of [...this.#tails.keys()]) {
+    for (const [id, { live }] of [...this.#streams]) {
+      if (!live) continue;
       this.#post({ kind: "cancel", id });
       this.#finish(id)?.end();
     }
@@ -85,11 +99,12 @@ export class ReaderThread {
   /** The bytes of a plan, read as the consumer asks for them. */
   stream(workspaceId: string, plan: StreamPlan): ReadableStream<Uint8Array> {
     const id = this.#nextId++;
-    if (plan.kind === "tail") this.#tails.set(id, workspaceId);
     let wake: () => void = () => {};
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#streams.set(id, {
+          workspaceId,
+          live: plan.kind === "tail",
           chunk: (bytes) => {
             controller.enqueue(bytes);
             wake();
@@ -181,7 +196,6 @@ export class ReaderThread {
   #finish(id: number): StreamSink | undefined {
     const sink = this.#streams.get(id);
     this.#streams.delete(id);
-    this.#tails.delete(id);
     return sink;
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createPublicKey } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { lockDataDirectory } from "../../src/datadir/lock.ts";
@@ -76,6 +76,19 @@ describe("the data directory", () => {
   test("that cannot be made is a failure that says why", () => {
     writeFileSync(temporary.join("below"), "a file");
     expect(() => prepareDataDirectory(root)).toThrow("not a directory");
+  });
+
+  test("never gets another key in the place of a lost one, until somebody says so", () => {
+    const directory = prepareDataDirectory(root);
+    const lost = readSealKey(sealKeySource(directory, null)).publicBytes;
+    rmSync(directory.sealKey);
+    expect(() => prepareDataDirectory(root)).toThrow(`${directory.sealKey} is missing`);
+    expect(existsSync(directory.sealKey)).toBe(false);
+    // Kept elsewhere, it is not missed.
+    prepareDataDirectory(root, { ownKey: false });
+    rmSync(directory.sealPublicKey);
+    prepareDataDirectory(root);
+    expect(readSealKey(sealKeySource(directory, null)).publicBytes).not.toEqual(lost);
   });
 
   test("with a damaged key says which file, and nothing of its content", () => {

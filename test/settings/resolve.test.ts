@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { DEFINITIONS, flagOf, variableOf } from "../../src/settings/definitions.ts";
 import { resolveSettings, type Spoken } from "../../src/settings/resolve.ts";
 import type { Settings } from "../../src/settings/schema.ts";
@@ -213,6 +215,13 @@ describe("settings", () => {
     if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
     const toml = settingsAsToml(showSettings(resolution.settings, resolution.origins));
     expect(settingsOf({ toml })).toEqual(resolution.settings);
+  });
+
+  test("the operator's page names every setting", () => {
+    const page = readFileSync(join(import.meta.dir, "../../docs/operating.md"), "utf8");
+    const table = page.split("\n").filter((line) => line.startsWith("| `"));
+    const named = new Set(table.flatMap((line) => line.split("|")[1]?.match(/[a-z_]+/g) ?? []));
+    expect(DEFINITIONS.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);
   });
 
   test("every setting has a flag, a variable and a line of help", () => {

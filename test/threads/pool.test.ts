@@ -61,6 +61,30 @@ const fileOf = (workspaceId: string) => join(directory.path, `${workspaceId}.db`
 const outcome = (reply: OperationReply) => (reply.kind === "problem" ? reply.code : reply.kind);
 
 test(
+  "one workspace's clients do not take all places for long answers",
+  async () => {
+    const [busy, other] = [await newWorkspace(), await newWorkspace()];
+    for (const workspaceId of [busy, other]) await write(workspaceId, "k");
+    const begin = async (workspaceId: string) => {
+      const made = await ask(workspaceId, "checkpoint.create", { agentId: "a", label: null, metadata: {} });
+      if (made.kind !== "json") throw new Error(outcome(made));
+      const { id: checkpointId } = JSON.parse(made.body);
+      return ask(workspaceId, "checkpoint.read", { checkpointId });
+    };
+    const begun = [];
+    for (let i = 0; i < 20; i++) begun.push(await begin(busy));
+    expect(begun.filter(({ kind }) => kind === "stream")).toHaveLength(16);
+    expect(begun.slice(16).map(outcome)).toEqual(new Array(4).fill("unavailable"));
+    expect((await begin(other)).kind).toBe("stream");
+    const [first] = begun;
+    if (first?.kind !== "stream") throw new Error("no stream");
+    await first.body.cancel();
+    expect((await begin(busy)).kind).toBe("stream");
+  },
+  TIMEOUT_MS,
+);
+
+test(
   "more work than the queue holds is refused, and what was taken is done",
   async () => {
     const workspaceId = await newWorkspace();
