@@ -1,0 +1,108 @@
+/** `governd prune` killed at any moment, beside a daemon under load: all of it is done, or nothing. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { FROM_SOURCE, governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(3 * PROCESS_TEST_MS);
+
+const EVENTS = 1_200;
+const AT_ONCE = 40;
+const KILLS = 6;
+/** Whole tiles of 256 events that the first ones fill. */
+const PRUNABLE = 4 * 256;
+
+interface Made {
+  workspace_id: string;
+  api_key: string;
+}
+interface Plan {
+  from_seq: number;
+  before_seq: number;
+  events: number;
+  pruned: boolean;
+}
+
+/** Writes until it is told to stop; what was acknowledged is counted. */
+class Load {
+  acknowledged = 0;
+  #stopped = false;
+  readonly #done: Promise<void>;
+
+  constructor(
+    readonly write: (key: string) => Promise<Response>,
+    readonly prefix: string,
+  ) {
+    this.#done = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const answer = await this.write(`${this.prefix}${this.acknowledged}`);
+      // The pruning process has the file to itself for a moment.
+      if (answer.status === 200) this.acknowledged++;
+      else expect(answer.status).toBe(503);
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped = true;
+    return this.#done;
+  }
+}
+
+test("a pruning that is killed is done or not begun, and can be done again", async () => {
+  using directory = temporaryDirectory();
+  const data = directory.join("data");
+  const made = (
+    await governd(["workspace", "create", "--name", "W", "--data-dir", data, "--json"])
+  ).json<Made>();
+  await using daemon: RunningDaemon = await startGovernd(data, ["--seal-interval", "1s"]);
+  const post = (path: string, body: object) =>
+    daemon.ask(path, { method: "POST", body: JSON.stringify(body), apiKey: made.api_key });
+  const write = (key: string) => post("/v1/data/write", { agent_id: "a", key, value: `of ${key}` });
+  for (let i = 0; i < EVENTS; i += AT_ONCE) {
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, k) => write(`old-${(i + k) % 100}`)),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+  }
+  const exported = directory.join("export.ndjson");
+  writeFileSync(
+    exported,
+    await (await post("/v1/audit/export", { scope: "workspace", format: "ndjson" })).text(),
+  );
+
+  const before = new Date(Date.now() + 1).toISOString();
+  const words = ["prune", "--workspace", made.workspace_id, "--before", before, "--data-dir", data, "--json"];
+  const plan = async () => (await governd(words)).json<Plan>();
+  let whole = await plan();
+  // Only what is sealed can go.
+  while (whole.before_seq < PRUNABLE) whole = await plan();
+  expect(whole).toMatchObject({ from_seq: 0, before_seq: PRUNABLE, pruned: false });
+  const began = performance.now();
+  await governd([...words]);
+  const takesMs = performance.now() - began;
+  const doing = [...words, "--yes", "--export", exported];
+  for (let round = 0; round < KILLS; round++) {
+    const load = new Load(write, `new-${round}-`);
+    const child = Bun.spawn([...FROM_SOURCE, ...doing], { stdout: "ignore", stderr: "ignore" });
+    // From before it has begun until after it is done.
+    await Bun.sleep((takesMs * (round + 1)) / (KILLS / 2));
+    child.kill("SIGKILL");
+    await child.exited;
+    await load.stop();
+    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+    const { from_seq } = await plan();
+    expect([0, PRUNABLE]).toContain(from_seq);
+    for (let i = 0; i < load.acknowledged; i++) {
+      const key = `new-${round}-${i}`;
+      const answer = await daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey: made.api_key });
+      expect(await answer.json()).toMatchObject({ value: `of ${key}` });
+    }
+  }
+  expect(await governd(doing)).toMatchObject({ code: 0 });
+  expect((await plan()).from_seq).toBe(PRUNABLE);
+  expect(await governd(["verify", exported])).toMatchObject({ code: 0 });
+  expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+});
