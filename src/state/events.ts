@@ -89,31 +89,6 @@ export async function listEvents(
   }));
 }
 
-/** A stretch of the whole log in order: events from `fromSeq` on, before `beforeSeq`. */
-export async function scanLog(
-  reader: Reader,
-  range: { fromSeq: number; beforeSeq: number; limit: number },
-): Promise<StoredEvent[]> {
-  const rows = await reader.all<[number, ...BodyRow]>(
-    "SELECT seq, body, hash, details, details_salt FROM events WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
-    [range.fromSeq, range.beforeSeq, range.limit],
-  );
-  return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
-}
-
-/** A stretch of one agent's chain in order: events from `fromAgentSeq` on, before position `beforeSeq`. */
-export async function scanChain(
-  reader: Reader,
-  range: { agentId: string | null; fromAgentSeq: number; beforeSeq: number; limit: number },
-): Promise<StoredEvent[]> {
-  const rows = await reader.all<[number, ...BodyRow]>(
-    `SELECT seq, body, hash, details, details_salt FROM events
-     WHERE agent_id IS ? AND agent_seq >= ? AND seq < ? ORDER BY agent_seq LIMIT ?`,
-    [range.agentId, range.fromAgentSeq, range.beforeSeq, range.limit],
-  );
-  return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
-}
-
 /** A stretch without gaps: of the whole log by `seq`, or of one chain by `agent_seq`. */
 export interface EventRange {
   everything: boolean;
@@ -180,22 +155,31 @@ async function eventBefore(
   return { agent_seq: agentSeq - 1, hash: row[0] };
 }
 
-/** The events of a range from number `from` to number `to`, inclusive, in order. */
-export async function scanRange(
+/**
+ * Events of the log by `seq`, or of one chain by `agent_seq`, in order: those with a number from `from` to
+ * `to`, inclusive, the first `limit` of them.
+ */
+export async function scanEvents(
   reader: Reader,
-  range: Pick<EventRange, "everything" | "agentId">,
-  from: number,
-  to: number,
+  of: Pick<EventRange, "everything" | "agentId">,
+  { from, to = Number.MAX_SAFE_INTEGER, limit = ALL }: { from: number; to?: number; limit?: number },
 ): Promise<StoredEvent[]> {
   const columns = "SELECT seq, body, hash, details, details_salt FROM events";
-  const rows = range.everything
-    ? await reader.all<[number, ...BodyRow]>(`${columns} WHERE seq BETWEEN ? AND ? ORDER BY seq`, [from, to])
+  const rows = of.everything
+    ? await reader.all<[number, ...BodyRow]>(`${columns} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, [
+        from,
+        to,
+        limit,
+      ])
     : await reader.all<[number, ...BodyRow]>(
-        `${columns} WHERE agent_id IS ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq`,
-        [range.agentId, from, to],
+        `${columns} WHERE agent_id IS ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`,
+        [of.agentId, from, to, limit],
       );
   return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
 }
+
+/** No `LIMIT`. */
+const ALL = -1;
 
 /** Where an event of a chain stands in the log. @throws when the chain has no such event */
 export async function positionOf(reader: Reader, agentId: string | null, agentSeq: number): Promise<number> {

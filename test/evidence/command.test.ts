@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
 import { exportWriter } from "../../src/log/export-write.ts";
-import { scanLog } from "../../src/state/events.ts";
+import { scanEvents } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { makeSampleWorkspace, WORKSPACE_ID } from "./sample-workspace.ts";
 
@@ -77,7 +77,7 @@ function file(name: string, content: string | Uint8Array): string {
 
 async function exported(format: "json" | "ndjson"): Promise<string> {
   const connection = openConnection(sample, { readOnly: true });
-  const events = await scanLog(connection, { fromSeq: 0, beforeSeq: 1000, limit: 1000 });
+  const events = await scanEvents(connection, { everything: true, agentId: null }, { from: 0 });
   connection.close();
   const writer = exportWriter(format, {
     ...{ workspace_id: WORKSPACE_ID, agent_id: null, start_time: null, end_time: null, starts_after: null },

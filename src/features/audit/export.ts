@@ -4,7 +4,7 @@ import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/expor
 import { eventHash } from "../../log/hash.ts";
 import { presentEvent } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
-import { type EventRange, positionOf, resolveRange, scanRange } from "../../state/events.ts";
+import { type EventRange, positionOf, resolveRange, scanEvents } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -90,20 +90,20 @@ async function proofOf(reader: Reader, range: EventRange, size: number): Promise
 /** Where the beginning of the log is pruned, every export is a window that begins with what is left. */
 async function prunedStart(reader: Reader, range: EventRange): Promise<string | null> {
   if (range.count === 0 || (await prunedBefore(reader)) === 0) return null;
-  const [first] = await scanRange(reader, range, range.first, range.first);
+  const [first] = await scanEvents(reader, range, { from: range.first, to: range.first });
   return first === undefined ? null : presentEvent(first).timestamp;
 }
 
 /** The hash of one event of a range, by its number there. */
 async function hashOf(reader: Reader, range: EventRange, number: number): Promise<string> {
-  const [event] = await scanRange(reader, range, number, number);
+  const [event] = await scanEvents(reader, range, { from: number, to: number });
   if (event === undefined) throw new Error("an event of the export is missing");
   return eventHash(event.canonical);
 }
 
 async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {
   for (let from = range.first; from <= range.last; from += EVENTS_AT_ONCE) {
-    yield await scanRange(reader, range, from, Math.min(from + EVENTS_AT_ONCE - 1, range.last));
+    yield await scanEvents(reader, range, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, range.last) });
   }
 }
 

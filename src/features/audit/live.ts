@@ -1,7 +1,7 @@
 /** Following the trail live: the operation that begins it, and the messages on a reader thread. */
-import { presentEventJson } from "../../log/present.ts";
+import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
-import { findPosition, scanChain, scanLog } from "../../state/events.ts";
+import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
@@ -60,9 +60,10 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
       version = found;
       for (;;) {
         const page = await nextEvents(reader, plan.agentId, after);
-        if (page.length === 0) break;
+        const last = page.at(-1);
+        if (last === undefined) break;
         silentMs = 0;
-        after += page.length;
+        after = positionIn(plan.agentId, last);
         yield page.map(message).join("");
         if (page.length < EVENTS_AT_ONCE) break;
       }
@@ -75,12 +76,18 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
   }
 }
 
-/** Positions have no gaps, neither in the log nor in a chain. */
 function nextEvents(reader: Reader, agentId: string | null, after: number): Promise<StoredEvent[]> {
-  const range = { beforeSeq: Number.MAX_SAFE_INTEGER, limit: EVENTS_AT_ONCE };
-  return agentId === null
-    ? scanLog(reader, { ...range, fromSeq: after + 1 })
-    : scanChain(reader, { ...range, agentId, fromAgentSeq: after + 1 });
+  return scanEvents(
+    reader,
+    { everything: agentId === null, agentId },
+    { from: after + 1, limit: EVENTS_AT_ONCE },
+  );
+}
+
+/** Where an event stands in what is followed. Behind an event that outlived a pruning, positions have gaps. */
+function positionIn(agentId: string | null, stored: StoredEvent): number {
+  const { seq, agent_seq } = presentEvent(stored);
+  return agentId === null ? seq : agent_seq;
 }
 
 /** One event as a message (WHATWG HTML section 9.2). Its JSON is one line. */
