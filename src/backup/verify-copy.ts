@@ -30,7 +30,7 @@ export async function verifyWorkspaceCopy(
   const { workspaceId, path, sealFile, encryptionKey } = copy;
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) return { good: false, reason: damage };
-  const seals = existsSync(sealFile) ? Bun.file(sealFile).stream() : null;
+  const seals = existsSync(sealFile) ? () => Bun.file(sealFile).stream() : null;
   const { report, verdict } = await verifyDatabaseFile(
     { path, immutable: true },
     { path, workspaceId, encryptionKey, sealFile: seals, onProgress },

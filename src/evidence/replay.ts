@@ -12,13 +12,14 @@
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditEventBody } from "../log/event.ts";
-import { Bytes, same } from "../log/fast/bytes.ts";
+import { Bytes } from "../log/fast/bytes.ts";
 import type { Accepted } from "../log/fast/known-chains.ts";
 import { DigestTable } from "./digest-table.ts";
 import type { StoredRow, StoredVersion } from "./entry.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { changedNothing, restoreCutoff } from "./retention.ts";
 import { type Disturbance, Timeline } from "./timeline.ts";
+import { digestIn, digestStart, keyEnd, keyOf, keyStart } from "./write-key.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
 export const MAX_KEYS = 1 << 18;
@@ -42,6 +43,14 @@ interface KeyState {
   followed: number;
   /** Its place in the table of digests. */
   slot: number;
+}
+
+/** What is followed of a write besides its key. */
+export interface PlainWrite {
+  agent_id: string | null;
+  config_version: string | null;
+  seq: number;
+  timeMs: number;
 }
 
 interface AgentReplay {
@@ -85,14 +94,24 @@ export class Replay {
   }
 
   /** Takes an allowed write that is known to be genuine, without making an object of it. */
-  addWrite(write: Accepted, text: Bytes): void {
-    const { shape, seq, detailsAt, detailsEnd } = write;
+  addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
     const { agent_id, config_version } = shape.event;
-    const plain = write.foreign ? null : keyIn(text, detailsAt, detailsEnd);
-    const key = plain ?? keyOf(text.text(detailsAt, detailsEnd));
-    const agent = this.#agent(agent_id);
-    const state = this.#write(agent, { seq, config_version, timeMs: write.timeMs }, key);
-    if (plain !== null && state !== null) this.#digests.set(state.slot, seq, text, detailsEnd - REST);
+    const write = { agent_id, config_version, seq, timeMs };
+    const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
+    if (end < 0) this.#addText(write, text.text(detailsAt, detailsEnd));
+    else this.addPlainWrite(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
+  }
+
+  /** The same with the key from `keyAt` to `keyEnd` of a text, in ASCII, and the digest at `digestAt`. */
+  addPlainWrite(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
+    const state = this.#write(this.#agent(write.agent_id), write, text.ascii(keyAt, keyEnd));
+    if (state !== null) this.#digests.set(state.slot, write.seq, text, digestAt);
+  }
+
+  #addText(write: PlainWrite, details: string): void {
+    const state = this.#write(this.#agent(write.agent_id), write, keyOf(details));
+    const digest = state && digestIn(details);
+    if (state && digest) this.#digests.set(state.slot, write.seq, Bytes.of(digest), 0);
   }
 
   /**
@@ -125,9 +144,7 @@ export class Replay {
     switch (event.operation) {
       case "data.write":
         if (event.result === "allowed" && details !== null) {
-          const { seq, config_version, timestamp } = event;
-          const write = { seq, config_version, timeMs: Date.parse(timestamp) };
-          this.#write(this.#agent(event.agent_id), write, keyOf(details));
+          this.#addText({ ...event, timeMs: Date.parse(event.timestamp) }, details);
         }
         return;
       case "data.delete":
@@ -178,11 +195,7 @@ export class Replay {
   }
 
   /** Answers the state of the key; null when it is not followed. */
-  #write(
-    agent: AgentReplay,
-    event: { seq: number; config_version: string | null; timeMs: number },
-    key: string,
-  ): KeyState | null {
+  #write(agent: AgentReplay, event: Omit<PlainWrite, "agent_id">, key: string): KeyState | null {
     if (partOf(key, this.parts) !== this.#part) return null;
     const { timeline } = agent;
     const { timeMs } = event;
@@ -375,28 +388,3 @@ export const FOLLOWED: readonly string[] = [
   ...["data.delete", "data.delete_prefix", "data.expire"],
   ...["checkpoint.create", "checkpoint.restore", "checkpoint.delete"],
 ];
-
-const KEY_START = '{"key":"';
-const KEY_END = '","value_digest":"';
-/** Characters behind {@link KEY_END}: the digest and the end of the object. */
-const REST = 66;
-
-/** The key in the details of a write or a deletion; most need no parser. */
-function keyOf(details: string): string {
-  const end = details.length - REST - KEY_END.length;
-  if (details.startsWith(KEY_START) && details.startsWith(KEY_END, end) && !details.includes("\\")) {
-    return details.slice(KEY_START.length, end);
-  }
-  return String((JSON.parse(details) as JsonObject).key);
-}
-
-const KEY_START_BYTES = Bytes.of(KEY_START);
-const KEY_END_BYTES = Bytes.of(KEY_END);
-
-/** {@link keyOf} on ASCII that is canonical and has no escapes; null when it is of another form. */
-function keyIn(text: Bytes, start: number, end: number): string | null {
-  const keyAt = start + KEY_START.length;
-  const keyEnd = end - REST - KEY_END.length;
-  if (keyEnd < keyAt || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return null;
-  return same(text, keyEnd, KEY_END_BYTES, 0, KEY_END.length) ? text.ascii(keyAt, keyEnd) : null;
-}
