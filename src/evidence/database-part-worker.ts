@@ -3,6 +3,7 @@ import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { openConnection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
+import { type EntryRange, type PackedEntries, readEntryPart } from "./entry-part.ts";
 import { type LogPart, type LogRange, verifyLogPart } from "./log-part.ts";
 import type { PartMessage, PartResult } from "./part-threads.ts";
 
@@ -17,10 +18,16 @@ export interface DatabaseThreadData {
 }
 
 /** What it is asked: to look at the file as it is now, and at a part of it as it was then. */
-export type DatabaseJob = { kind: "snapshot" } | { kind: "log"; range: LogRange };
+export type DatabaseJob =
+  | { kind: "snapshot" }
+  | { kind: "log"; range: LogRange }
+  | { kind: "entries"; ranges: readonly EntryRange[] };
 
 /** What it answers; null when not all is well. */
-export type FoundInDatabase = LogPart | null;
+export type FoundInDatabase =
+  | { kind: "log"; part: LogPart }
+  | { kind: "entries"; parts: (PackedEntries | null)[] }
+  | null;
 
 const { path, immutable, encryptionKey, patient } = workerData as DatabaseThreadData;
 /** How a thread ranks that gives way; 0 is usual, 19 the last. */
@@ -36,7 +43,15 @@ const connection = openConnection(path, {
 });
 
 async function answer(job: DatabaseJob): Promise<FoundInDatabase> {
-  if (job.kind === "log") return await verifyLogPart(connection, job.range);
+  if (job.kind === "log") {
+    const part = await verifyLogPart(connection, job.range);
+    return part && { kind: "log", part };
+  }
+  if (job.kind === "entries") {
+    const parts: (PackedEntries | null)[] = [];
+    for (const range of job.ranges) parts.push((await readEntryPart(connection, range))?.entries ?? null);
+    return { kind: "entries", parts };
+  }
   if (connection.inTransaction) connection.exec("ROLLBACK");
   connection.exec("BEGIN");
   connection.get("SELECT seq FROM head"); // a snapshot is made when it is first read from
@@ -53,9 +68,15 @@ async function answerUnlessDamaged(job: DatabaseJob): Promise<FoundInDatabase> {
   }
 }
 
+/** What goes over to the other thread without being copied. */
 function buffersOf(found: FoundInDatabase): ArrayBuffer[] {
   if (found === null) return [];
-  const { numbers, places, bytes } = found.writes;
+  if (found.kind === "entries") {
+    return found.parts.flatMap((part) =>
+      part === null ? [] : [part.numbers.buffer, part.ends.buffer, part.bytes.buffer],
+    );
+  }
+  const { numbers, places, bytes } = found.part.writes;
   return [numbers.buffer, places.buffer, bytes.buffer];
 }
 

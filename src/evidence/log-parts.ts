@@ -25,20 +25,24 @@ export interface LogWhole extends Prepared {
   anchored: readonly number[];
 }
 
+/** How many events a part has, when so many threads verify a log of so many. */
+export function eventsOfPart(total: number, threads: number): number {
+  const events = Math.ceil(total / (threads * PARTS_OF_THREAD) / TILE_WIDTH) * TILE_WIDTH;
+  return Math.min(MAX_EVENTS, Math.max(MIN_EVENTS, events));
+}
+
 /** Takes the log up to event `lastSeq`; false when not all is well with it. */
 export async function feedInParts(
-  { threads, count }: { threads: DatabaseThreads; count: number },
+  { threads, events }: { threads: DatabaseThreads; events: number },
   whole: LogWhole,
   lastSeq: number,
   onProgress: () => void | Promise<void>,
 ): Promise<boolean> {
   if (await hasOthers(whole.reader, lastSeq)) return false;
-  const width = Math.ceil((lastSeq + 1) / (count * PARTS_OF_THREAD) / TILE_WIDTH) * TILE_WIDTH;
-  const events = Math.min(MAX_EVENTS, Math.max(MIN_EVENTS, width));
   const jobs = rangesOf(whole, lastSeq, events);
-  for await (const part of threads.verify(jobs)) {
-    if (part === null) return false;
-    await takePart(whole, part, onProgress);
+  for await (const found of threads.verify(jobs)) {
+    if (found?.kind !== "log") return false;
+    await takePart(whole, found.part, onProgress);
   }
   return true;
 }

@@ -6,6 +6,8 @@ import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { StoredCheck } from "./agents.ts";
 import { Census } from "./census.ts";
+import { NOT_AHEAD } from "./entry-chunks.ts";
+import { keepPageMemory } from "./event-pages.ts";
 import { FOLLOWED } from "./replay.ts";
 import { KeyCheck, readKeys } from "./stored-seals.ts";
 import { TileCheck } from "./stored-tiles.ts";
@@ -40,6 +42,7 @@ export async function prepare(
   scope: VerificationScope,
   { maxKeys, publicKey = null }: WorkspaceVerificationOptions,
 ): Promise<Prepared> {
+  await keepPageMemory(reader);
   const tally = new LogTally();
   const before = await prunedBefore(reader);
   tally.partial = before > 0;
@@ -72,5 +75,5 @@ export async function prepare(
     onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
   const tiles = new TileCheck(reader, verifier);
-  return { reader, verifier, tally, census, keys, tiles, before, take, observe };
+  return { reader, verifier, tally, census, keys, tiles, before, take, observe, chunks: NOT_AHEAD };
 }

@@ -16,10 +16,11 @@ import type { Reader } from "../store/transaction.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./agents.ts";
 import { integer } from "./columns.ts";
 import { type DatabaseThreads, withThreads } from "./database-threads.ts";
+import { ChunksAhead, type EntryChunks, NOT_AHEAD } from "./entry-chunks.ts";
 import { feedLog } from "./event-pages.ts";
 import { checkHead, type Head, readHead } from "./head.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
-import { feedInParts } from "./log-parts.ts";
+import { eventsOfPart, feedInParts } from "./log-parts.ts";
 import { type Prepared, prepare } from "./preparation.ts";
 import { takePruned } from "./pruned.ts";
 import { SealFeed } from "./stored-seals.ts";
@@ -48,8 +49,8 @@ export interface WorkspaceVerificationOptions {
   sealFile?: (() => AsyncIterable<Uint8Array>) | null;
   /** How many threads verify a large log, unless something is wrong with it; one without. */
   threads?: { count: number; patient?: boolean };
-  /** The least events that are divided. */
-  divideFrom?: number;
+  /** The least events that are divided, and how many are a part, a multiple of a tile's. */
+  division?: { from: number; events: number };
 }
 
 /** Logs of fewer events are verified faster than threads start. */
@@ -72,7 +73,8 @@ export async function verifyWorkspace(
     return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
   const divided = await verifyDivided(reader, options);
   if (divided !== null) return divided;
-  const verify = () => verifyEverything(reader, options, feedInTurn(reader, options));
+  const inTurn = { feedEvents: feedInTurn(reader, options), chunks: NOT_AHEAD };
+  const verify = () => verifyEverything(reader, options, inTurn);
   return (await inOneSnapshot(reader, verify)) as WorkspaceReport;
 }
 
@@ -89,10 +91,16 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
 /** Takes the events of a log that was never pruned; false when the report would be of no use. */
 type Feed = (check: Prepared & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
 
+/** How the events are taken, and who reads entries. */
+interface Way {
+  feedEvents: Feed;
+  chunks: EntryChunks;
+}
+
 async function verifyEverything(
   reader: Reader,
   options: WorkspaceVerificationOptions,
-  feedEvents: Feed,
+  { feedEvents, chunks }: Way,
 ): Promise<WorkspaceReport | null> {
   const head = await readHead(reader);
   const check = await prepare(reader, { scope: "workspace" }, options);
@@ -104,7 +112,7 @@ async function verifyEverything(
   await tiles.finish();
   await check.keys.compare(reader, verifier);
   checkHead(verifier, head);
-  const met = await checkAllAgents(check);
+  const met = await checkAllAgents({ ...check, chunks });
   await checkNothingLeft(reader, verifier, met);
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
   if (before === 0) await check.census.compare(verifier, log);
@@ -141,26 +149,34 @@ const feedDivided =
   async (check, head) => {
     if (head?.seq == null || check.before > 0) return false;
     const total = head.seq + 1;
-    const { anchors = [], onProgress } = options;
+    const { anchors = [], onProgress, division } = options;
+    const events = division?.events ?? eventsOfPart(total, count);
     const anchored = anchors.map(({ size }) => size);
-    return await feedInParts({ threads, count }, { ...check, anchored }, head.seq, async () => {
+    return await feedInParts({ threads, events }, { ...check, anchored }, head.seq, async () => {
       await onProgress?.(check.verifier.eventsChecked, total);
     });
   };
 
-/** The report of a large log with which all is well; null for others, of which nothing is known then. */
-async function verifyDivided(
+/**
+ * The report of a large log with which all is well; null for others, of which nothing is known then.
+ *
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function verifyDivided(
   reader: Reader,
   options: WorkspaceVerificationOptions,
 ): Promise<WorkspaceReport | null> {
-  const { threads, divideFrom = DIVIDE_FROM } = options;
+  const { threads, division } = options;
   if (threads === undefined || threads.count < 2) return null;
   if (!(reader instanceof Connection) || reader.inTransaction) return null;
   const head = await readHead(reader);
-  if ((head?.seq ?? -1) + 1 < divideFrom || (await prunedBefore(reader)) > 0) return null;
+  if ((head?.seq ?? -1) + 1 < (division?.from ?? DIVIDE_FROM) || (await prunedBefore(reader)) > 0)
+    return null;
   const { count, patient = false } = threads;
   return await withThreads(reader, { count, patient }, async (running) => {
-    const report = await verifyEverything(reader, options, feedDivided(running, count, options));
+    const feedEvents = feedDivided(running, count, options);
+    const chunks = new ChunksAhead(reader, running);
+    const report = await verifyEverything(reader, options, { feedEvents, chunks });
     return report?.valid ? report : null;
   });
 }
