@@ -25,6 +25,7 @@ export type DatabaseJob =
 
 /** What it answers; null when not all is well. */
 export type FoundInDatabase =
+  | { kind: "snapshot" }
   | { kind: "log"; part: LogPart }
   | { kind: "entries"; parts: (PackedEntries | null)[] }
   | null;
@@ -55,7 +56,7 @@ async function answer(job: DatabaseJob): Promise<FoundInDatabase> {
   if (connection.inTransaction) connection.exec("ROLLBACK");
   connection.exec("BEGIN");
   connection.get("SELECT seq FROM head"); // a snapshot is made when it is first read from
-  return null;
+  return { kind: "snapshot" };
 }
 
 /** What the file itself keeps from being read is for one thread to find, and to put into words. */
@@ -70,7 +71,7 @@ async function answerUnlessDamaged(job: DatabaseJob): Promise<FoundInDatabase> {
 
 /** What goes over to the other thread without being copied. */
 function buffersOf(found: FoundInDatabase): ArrayBuffer[] {
-  if (found === null) return [];
+  if (found === null || found.kind === "snapshot") return [];
   if (found.kind === "entries") {
     return found.parts.flatMap((part) =>
       part === null ? [] : [part.numbers.buffer, part.ends.buffer, part.bytes.buffer],
