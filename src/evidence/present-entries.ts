@@ -14,7 +14,7 @@ import {
   readEntryPart,
 } from "./entry-part.ts";
 import type { AgentName, Report } from "./findings.ts";
-import type { KeyPlace, StoredWrite } from "./replay.ts";
+import type { KeyPlace, StoredWrite } from "./write-key.ts";
 
 /** Rows that go the thorough way together when one of them has to. */
 const ROWS_AT_ONCE = 96;

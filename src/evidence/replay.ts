@@ -6,51 +6,37 @@
  * log says makes the sums differ.
  *
  * What may have been swept, and what a restore had a part in whose details are erased, is left
- * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts
- * check these. Memory is bounded: when there are
- * more keys than fit, they are divided into parts, and the log is read once for each part.
+ * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts check these. A row
+ * that is in all its columns what its key was last written with is left out on both sides, too, and not
+ * summed. Memory is bounded: when there are more keys than fit, they are divided into parts, and the log
+ * is read once for each part.
  */
-import type { JsonObject } from "../json.ts";
 import type { AuditEventBody } from "../log/event.ts";
 import { Bytes } from "../log/fast/bytes.ts";
 import type { Accepted } from "../log/fast/known-chains.ts";
 import { DigestTable } from "./digest-table.ts";
+import { disturb } from "./disturb.ts";
 import type { StoredLife } from "./entry.ts";
 import { KeyTable } from "./key-table.ts";
 import { MultisetPrint } from "./multiset.ts";
-import { changedNothing, restoreCutoff } from "./retention.ts";
 import { type Disturbance, Timeline } from "./timeline.ts";
-import { PresentVersions, type Version } from "./versions.ts";
-import { digestIn, digestStart, keyEnd, keyOf, keyStart } from "./write-key.ts";
+import { nameOf, PresentVersions, type Version } from "./versions.ts";
+import {
+  digestIn,
+  digestStart,
+  type KeyPlace,
+  keyEnd,
+  keyOf,
+  keyStart,
+  type PlainWrite,
+  type StoredWrite,
+} from "./write-key.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
-export const MAX_KEYS = 1 << 18;
+const MAX_KEYS = 1 << 18;
 
 /** A version that ended, and with which event. */
 type Past = Version & { to: number };
-
-/** What is followed of a write besides its key. */
-export interface PlainWrite {
-  agent_id: string | null;
-  config_version: string | null;
-  seq: number;
-  timeMs: number;
-}
-
-/** What a stored row says of the write that it is of. */
-export interface StoredWrite {
-  seq: number;
-  timeMs: number;
-  created: number;
-  createdMs: number;
-}
-
-/** A key in a text, in UTF-8. */
-export interface KeyPlace {
-  text: Bytes;
-  start: number;
-  end: number;
-}
 
 interface AgentReplay {
   number: number;
@@ -164,7 +150,7 @@ export class Replay {
       case "checkpoint.create":
       case "checkpoint.restore":
       case "checkpoint.delete":
-        if (event.result === "ok") this.#disturb(event, details);
+        if (event.result === "ok") disturb(this.#agent(event.agent_id).timeline, event, details);
     }
   }
 
@@ -327,44 +313,6 @@ export class Replay {
     if (this.#held > this.#maxKeys) this.#divide();
   }
 
-  /** Events that are about many keys, or none. */
-  #disturb(event: AuditEventBody, text: string | null): void {
-    const { timeline } = this.#agent(event.agent_id);
-    const details = text === null ? {} : (JSON.parse(text) as JsonObject);
-    const { checkpoint_id: checkpointId, safety_checkpoint_id: safetyId, prefix } = details;
-    switch (event.operation) {
-      case "data.expire":
-        timeline.addSweep(event.seq);
-        return;
-      case "checkpoint.create":
-        if (typeof checkpointId === "string") timeline.addCheckpoint(checkpointId, event.seq);
-        return;
-      case "checkpoint.delete":
-        if (typeof checkpointId === "string") timeline.removeCheckpoint(checkpointId);
-        return;
-      case "checkpoint.restore":
-        this.#addRestore(event, timeline, details);
-        if (typeof safetyId === "string") timeline.addCheckpoint(safetyId, event.seq - 1);
-        return;
-      default: {
-        const cutoffMs = timeline.cutoff(event.config_version, Date.parse(event.timestamp));
-        if (typeof prefix === "string") timeline.addPrefixDeletion(event.seq, prefix, cutoffMs);
-        else timeline.unknown = true;
-      }
-    }
-  }
-
-  #addRestore(event: AuditEventBody, timeline: Timeline, details: JsonObject): void {
-    if (changedNothing(details)) {
-      // Yet it may have ended what was expired, which is in no count.
-      if (timeline.retention.size > 0) timeline.addSweep(event.seq);
-      return;
-    }
-    const cutoffMs = restoreCutoff(timeline.retention, event, details);
-    const { checkpoint_id: id } = details;
-    timeline.addRestore(event.seq, cutoffMs, typeof id === "string" ? id : null);
-  }
-
   #agent(agentId: string | null): AgentReplay {
     let agent = this.#agents.get(agentId);
     if (agent === undefined) {
@@ -394,19 +342,3 @@ export class Replay {
 }
 
 const bytesOf = (text: string): Bytes => new Bytes(Buffer.from(text));
-
-/** What is summed of a version: all of its life. Where a key began is left out where the log cannot say. */
-function nameOf(
-  timeline: Timeline,
-  key: string,
-  { written, from, created }: Pick<Version, "written" | "from" | "created">,
-  to: number | null,
-): string {
-  return `${written} ${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
-}
-
-/** Operations besides `data.write` that are followed. */
-export const FOLLOWED: readonly string[] = [
-  ...["data.delete", "data.delete_prefix", "data.expire"],
-  ...["checkpoint.create", "checkpoint.restore", "checkpoint.delete"],
-];

@@ -1,4 +1,5 @@
 /** The present version of each key, by its slot in a {@link KeyTable}, as numbers in one piece of memory. */
+import type { Timeline } from "./timeline.ts";
 
 /** A version of a key. */
 export interface Version {
@@ -8,6 +9,16 @@ export interface Version {
   timeMs: number;
   created: number;
   createdMs: number;
+}
+
+/** What is summed of a version: all of its life. Where a key began is left out where the log cannot say. */
+export function nameOf(
+  timeline: Timeline,
+  key: string,
+  { written, from, created }: Pick<Version, "written" | "from" | "created">,
+  to: number | null,
+): string {
+  return `${written} ${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
 }
 
 const FIRST_SLOTS = 1_024;

@@ -1,7 +1,30 @@
-/** The key in the details of an allowed write or a deletion, of which most need no parser. */
+/** What is followed of writes, and the key in the details of one or of a deletion: most need no parser. */
 import type { JsonObject } from "../json.ts";
 import { Bytes, same } from "../log/fast/bytes.ts";
 import { HASH_CHARS } from "../log/fast/shape.ts";
+
+/** What is followed of a write besides its key. */
+export interface PlainWrite {
+  agent_id: string | null;
+  config_version: string | null;
+  seq: number;
+  timeMs: number;
+}
+
+/** What a stored row says of the write that it is of. */
+export interface StoredWrite {
+  seq: number;
+  timeMs: number;
+  created: number;
+  createdMs: number;
+}
+
+/** A key in a text, in UTF-8. */
+export interface KeyPlace {
+  text: Bytes;
+  start: number;
+  end: number;
+}
 
 const KEY_START = '{"key":"';
 const KEY_END = '","value_digest":"';

@@ -2,8 +2,8 @@
 import { Bytes, copy } from "../log/fast/bytes.ts";
 import type { Accepted } from "../log/fast/known-chains.ts";
 import { HASH_CHARS, type Shape } from "../log/fast/shape.ts";
-import type { PlainWrite, Replay } from "./replay.ts";
-import { digestStart, keyEnd, keyStart } from "./write-key.ts";
+import type { Replay } from "./replay.ts";
+import { digestStart, keyEnd, keyStart, type PlainWrite } from "./write-key.ts";
 
 const FIRST_BYTES = 64 * 1024;
 
