@@ -32,7 +32,7 @@ export type FoundInDatabase =
 
 const { path, immutable, encryptionKey, patient } = workerData as DatabaseThreadData;
 /** How a thread ranks that gives way; 0 is usual, 19 the last. */
-const PATIENT = 10;
+const PATIENT = 5;
 // Of this thread alone, on Linux.
 if (patient) setPriority(PATIENT);
 
