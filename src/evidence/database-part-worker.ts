@@ -33,8 +33,8 @@ export type FoundInDatabase =
 const { path, immutable, encryptionKey, patient } = workerData as DatabaseThreadData;
 /** How a thread ranks that gives way; 0 is usual, 19 the last. */
 const PATIENT = 5;
-// Of this thread alone, on Linux.
-if (patient) setPriority(PATIENT);
+// On Linux that is this thread's own rank; elsewhere it would be the whole process's.
+if (patient && process.platform === "linux") setPriority(PATIENT);
 
 // Whoever asks has the file open: it is not looked at by other means, which would end its locks.
 const connection = openConnection(path, {

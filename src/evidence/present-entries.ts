@@ -18,6 +18,8 @@ import type { KeyPlace, StoredWrite } from "./write-key.ts";
 
 /** Rows that go the thorough way together when one of them has to. */
 const ROWS_AT_ONCE = 96;
+/** When all have to. */
+const MANY_ROWS = 500;
 
 /** Who is told of present entries. */
 export interface PresentSink {
@@ -42,12 +44,13 @@ export async function takeChunk(
 async function takeInTurn(reader: Reader, range: EntryRange, sink: PresentSink): Promise<void> {
   for (let after: EntryPlace | null = range.after; after !== null; ) {
     const rest: EntryRange = { ...range, after };
-    const part = await readEntryPart(reader, rest, ROWS_AT_ONCE);
+    const { overflowed } = sink.census.replay;
+    const part = overflowed ? null : await readEntryPart(reader, rest, ROWS_AT_ONCE);
     if (part !== null && takeProved(part.entries, sink)) {
       after = part.entries.count < ROWS_AT_ONCE ? null : part.last;
       continue;
     }
-    const page = await presentPage(reader, rest, ROWS_AT_ONCE);
+    const page = await presentPage(reader, rest, overflowed ? MANY_ROWS : ROWS_AT_ONCE);
     sink.other(page.entries);
     after = page.last;
   }
