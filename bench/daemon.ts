@@ -15,8 +15,14 @@ export interface Daemon extends AsyncDisposable {
   call(method: string, path: string, body?: unknown): Promise<Response>;
 }
 
-/** Starts `binary` on a new data directory and makes a workspace. */
-export async function startDaemon(binary: string): Promise<Daemon> {
+/**
+ * Starts `binary` on a new data directory and makes a workspace. `fill` may put another file in the place of
+ * the workspace's while no daemon runs.
+ */
+export async function startDaemon(
+  binary: string,
+  fill: (workspace: { id: string; file: string }) => void | Promise<void> = () => {},
+): Promise<Daemon> {
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
   // A first start makes keys and certificates; what is measured is every start after it.
   const first = await spawnDaemon(binary, dataDir);
@@ -33,12 +39,14 @@ export async function startDaemon(binary: string): Promise<Daemon> {
   const { workspace_id, api_key } = JSON.parse(created.stdout.toString()) as Record<string, string>;
   first.process.kill("SIGTERM");
   await first.process.exited;
+  const workspaceFile = join(dataDir, "workspaces", `${workspace_id}.db`);
+  await fill({ id: workspace_id as string, file: workspaceFile });
   const second = await spawnDaemon(binary, dataDir);
   const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
   return {
     url: second.url,
     apiKey: api_key as string,
-    workspaceFile: join(dataDir, "workspaces", `${workspace_id}.db`),
+    workspaceFile,
     dataDir,
     startMs: second.startMs,
     residentMiB: () => residentMiB(second.process.pid),

@@ -32,8 +32,12 @@ export interface SampleLog {
 }
 
 /** Writes a log of `events` events over `keys` keys, with the load of `bun run bench`. */
-export async function makeSampleLog(root: string, events: number, keys = 200_000): Promise<SampleLog> {
-  const id = new IdSource(systemClock).next("ws");
+export async function makeSampleLog(
+  root: string,
+  events: number,
+  keys = 200_000,
+  id: string = new IdSource(systemClock).next("ws"),
+): Promise<SampleLog> {
   const dataDir = join(root, "data");
   for (const name of ["workspaces", "seals"]) mkdirSync(join(dataDir, name), { recursive: true });
   const pem = newSealKey();

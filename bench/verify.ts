@@ -1,12 +1,14 @@
 /**
  * `bun bench/verify.ts [--events N] [--rounds N]`: what verification costs beside plain SHA-256 over the same
- * bytes, turn by turn, with the built binary and its start. Medians; what counts are the ratios.
+ * bytes, turn by turn, with the built binary and its start; and the same workspace verified by a daemon. Medians;
+ * what counts are the ratios.
  */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $, SHA256 } from "bun";
-import { makeSampleLog } from "./sample-log.ts";
+import { type Daemon, startDaemon } from "./daemon.ts";
+import { makeSampleLog, type SampleLog } from "./sample-log.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const BINARY = join(ROOT, "dist", "governd");
@@ -44,29 +46,46 @@ async function plainHash(path: string): Promise<void> {
   hash.digest();
 }
 
+/** How long each round of `work` takes, beside plain SHA-256 over a file. */
+async function measure(name: string, file: string, work: () => Promise<unknown>): Promise<void> {
+  const [plain, verified]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    plain.push(await secondsOf(() => plainHash(file)));
+    verified.push(await secondsOf(work));
+  }
+  const seconds = median(verified);
+  const rate = Math.round(events / seconds).toLocaleString("en-US");
+  const ratio = (seconds / median(plain)).toFixed(2);
+  console.log(`${name.padEnd(32)}${rate.padStart(12)} events/s  ${ratio} times plain SHA-256`);
+}
+
+async function verifyByDaemon(daemon: Daemon): Promise<void> {
+  const answer = await daemon.call("POST", "/v1/audit/verify", { scope: "workspace" });
+  const { valid, events_checked: checked } = (await answer.json()) as Record<string, unknown>;
+  if (valid !== true || Number(checked) < events) throw new Error("the daemon did not verify the workspace");
+}
+
 const root = mkdtempSync(join(tmpdir(), "governd-bench-"));
 try {
   if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
-  const sample = await makeSampleLog(root, events);
+  let sample = null as SampleLog | null;
+  await using daemon = await startDaemon(BINARY, async ({ id, file }) => {
+    sample = await makeSampleLog(root, events, undefined, id);
+    for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+    copyFileSync(sample.database, file);
+  });
+  const { publicKey, ndjson, json, database, dataDir } = sample as unknown as SampleLog;
   const cases: [name: string, bytes: string, words: string[]][] = [
-    ["ndjson, all processors", sample.ndjson, [sample.ndjson]],
-    ["ndjson, one thread", sample.ndjson, [sample.ndjson, "--threads", "1"]],
-    ["json, all processors", sample.json, [sample.json]],
-    ["data directory with entries", sample.database, [sample.dataDir]],
+    ["ndjson, all processors", ndjson, [ndjson]],
+    ["ndjson, one thread", ndjson, [ndjson, "--threads", "1"]],
+    ["json, all processors", json, [json]],
+    ["data directory, all processors", database, [dataDir]],
+    ["data directory, one thread", database, [dataDir, "--threads", "1"]],
   ];
   for (const [name, file, words] of cases) {
-    const [plain, verified]: [number[], number[]] = [[], []];
-    for (let round = 0; round < rounds; round++) {
-      plain.push(await secondsOf(() => plainHash(file)));
-      verified.push(
-        await secondsOf(() => $`${BINARY} verify --quiet --public-key ${sample.publicKey} ${words}`),
-      );
-    }
-    const seconds = median(verified);
-    const rate = Math.round(events / seconds).toLocaleString("en-US");
-    const ratio = (seconds / median(plain)).toFixed(2);
-    console.log(`${name.padEnd(32)}${rate.padStart(12)} events/s  ${ratio} times plain SHA-256`);
+    await measure(name, file, () => $`${BINARY} verify --quiet --public-key ${publicKey} ${words}`);
   }
+  await measure("POST /v1/audit/verify", database, () => verifyByDaemon(daemon));
 } finally {
   rmSync(root, { recursive: true });
 }

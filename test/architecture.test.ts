@@ -197,6 +197,7 @@ const OWN_RANDOMNESS = [
   // The name of a draft beside the file that it becomes.
   "datadir/private-files.ts",
   // Secrets of a verification that is under way, so that nobody can write collisions for them.
+  "evidence/key-table.ts",
   "evidence/multiset.ts",
   "evidence/replay.ts",
   // Serial numbers of certificates.

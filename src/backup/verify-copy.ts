@@ -1,5 +1,6 @@
 /** Whether a copy of a database is good: its structure, and of a workspace its whole log. */
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { verifyDatabaseFile } from "../evidence/database.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
@@ -30,10 +31,17 @@ export async function verifyWorkspaceCopy(
   const { workspaceId, path, sealFile, encryptionKey } = copy;
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) return { good: false, reason: damage };
-  const seals = existsSync(sealFile) ? Bun.file(sealFile).stream() : null;
+  const seals = existsSync(sealFile) ? () => Bun.file(sealFile).stream() : null;
   const { report, verdict } = await verifyDatabaseFile(
     { path, immutable: true },
-    { path, workspaceId, encryptionKey, sealFile: seals, onProgress },
+    {
+      path,
+      workspaceId,
+      encryptionKey,
+      sealFile: seals,
+      onProgress,
+      threads: { count: availableParallelism() },
+    },
   );
   if (verdict !== "verified") {
     const [first] = report.problems;

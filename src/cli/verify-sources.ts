@@ -118,7 +118,14 @@ async function verifySource(
     const kind = databaseKind(path);
     if (kind === "plain" || kind === "encrypted") {
       const key = kind === "encrypted" ? encryptionKey() : null;
-      const wish = { path, ...wanted, publicKey: trust.publicKey, anchors: trust.seals, encryptionKey: key };
+      const wish = {
+        path,
+        ...wanted,
+        publicKey: trust.publicKey,
+        anchors: trust.seals,
+        encryptionKey: key,
+        threads: { count: threads },
+      };
       return await verifyWorkspaceFile({ ...wish, ...(workspaceId && { workspaceId }) }, sealFile, progress);
     }
     const { size } = statSync(path);
@@ -140,7 +147,7 @@ async function verifyWorkspaceFile(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     using file = await openEvidenceFile(wish.path);
     // Anew for each attempt, since it is read as a stream.
-    const seals = sealFile === undefined ? null : Bun.file(sealFile).stream();
+    const seals = sealFile === undefined ? null : () => Bun.file(sealFile).stream();
     const result = await verifyDatabaseFile(file, { ...wish, onProgress, sealFile: seals });
     if (file.unchanged()) return result;
   }

@@ -47,7 +47,7 @@ export function addVerify(program: Command, session: Session): void {
     .option("--public-key <key>", "the key that seals must be signed with: a file or the key itself")
     .option("--seal <file...>", "seals that were kept elsewhere: the log must continue them")
     .option("--agent <id>", "only this agent")
-    .option("--threads <n>", "how many threads verify a large export; 1 to 64", threadCount)
+    .option("--threads <n>", "how many threads verify a large workspace or export; 1 to 64", threadCount)
     .option("--json", "print JSON")
     .option("--quiet", "print nothing but what is wrong")
     .addHelpText("after", EXIT_HELP)

@@ -6,6 +6,7 @@ import { checkCheckpoints } from "./checkpoints.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import { checkConfigs } from "./configs.ts";
 import { checkEntries } from "./entries.ts";
+import type { EntryChunks } from "./entry-chunks.ts";
 import type { AgentName, Report } from "./findings.ts";
 import type { LogTally } from "./tally.ts";
 
@@ -35,6 +36,7 @@ export interface StoredCheck {
   verifier: LogVerifier;
   tally: LogTally;
   census: Census;
+  chunks: EntryChunks;
 }
 
 /** All agents. Answers how many rows were met, so that none is left that belongs to nobody. */
@@ -82,7 +84,8 @@ async function checkAgent(check: StoredCheck, row: Row): Promise<RowCounts> {
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
   const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
-  const facts = { checkpoints: checkpoints.counted, tally, census: check.census };
+  const { census, chunks } = check;
+  const facts = { checkpoints: checkpoints.counted, tally, census, chunks };
   const entries = await checkEntries(reader, name, facts, report);
   if (row[5] !== entries.live) {
     report(

@@ -1,7 +1,7 @@
 /** The stored entries as a whole against the log as a whole: the two sums of {@link Replay}. */
 import { EventFormatError, parseEvent } from "../log/event.ts";
 import type { LogVerifier } from "../log/verify.ts";
-import type { StoredVersion } from "./entry.ts";
+import type { StoredLife } from "./entry.ts";
 import type { AgentName, Report } from "./findings.ts";
 import type { FileEvent } from "./log-pages.ts";
 import { MultisetPrint } from "./multiset.ts";
@@ -21,7 +21,7 @@ export class Census {
   }
 
   /** Takes a stored row, after the log was read. */
-  add(agent: AgentName, row: StoredVersion, report: Report): void {
+  add(agent: AgentName, row: StoredLife, report: Report): void {
     const { replay } = this;
     const known = row.liveTo === null && !replay.overflowed;
     const present = known ? replay.presentOf(agent.agentId, row.key) : null;

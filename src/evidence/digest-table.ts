@@ -1,5 +1,5 @@
-/** The digest of what each key was last written with: 64 hex digits for a key, in one piece of memory. */
-import { Bytes, copy } from "../log/fast/bytes.ts";
+/** The digest of what each key was last written with: 64 hex digits for a slot of a {@link KeyTable}. */
+import { Bytes, copy, isHexOf } from "../log/fast/bytes.ts";
 import { HASH_CHARS } from "../log/fast/shape.ts";
 
 const FIRST_SLOTS = 1_024;
@@ -9,32 +9,17 @@ export class DigestTable {
   #digests = new Bytes(new Uint8Array(FIRST_SLOTS * HASH_CHARS));
   /** The write that each digest is of. */
   #seqs = new Float64Array(FIRST_SLOTS).fill(NOTHING);
-  readonly #free: number[] = [];
-  #used = 0;
-
-  /** A place for a key. */
-  take(): number {
-    const slot = this.#free.pop() ?? this.#used++;
-    if (slot >= this.#seqs.length) this.#grow();
-    this.#seqs[slot] = NOTHING;
-    return slot;
-  }
-
-  /** Gives a place back. */
-  release(slot: number): void {
-    this.#free.push(slot);
-  }
 
   /** Keeps the digest that stands at `at`, of the write `seq`. */
   set(slot: number, seq: number, text: Bytes, at: number): void {
+    while (slot >= this.#seqs.length) this.#grow();
     copy(this.#digests, slot * HASH_CHARS, text, at, HASH_CHARS);
     this.#seqs[slot] = seq;
   }
 
-  /** Whether write `seq` was the last one of the place, and had that digest (hex). */
-  is(slot: number, seq: number, digest: string): boolean {
-    if (this.#seqs[slot] !== seq) return false;
-    return this.#digests.ascii(slot * HASH_CHARS, (slot + 1) * HASH_CHARS) === digest;
+  /** Whether the digest kept is of write `seq`, and is that one (32 bytes). */
+  is(slot: number, seq: number, digest: Uint8Array): boolean {
+    return this.#seqs[slot] === seq && isHexOf(this.#digests, slot * HASH_CHARS, digest);
   }
 
   #grow(): void {

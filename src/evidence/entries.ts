@@ -1,9 +1,11 @@
 /** All stored entries of one agent against the log. */
 import type { Reader } from "../store/transaction.ts";
 import type { Census } from "./census.ts";
-import { digestOf, entryProblem, isJson, type StoredRow, type StoredVersion } from "./entry.ts";
-import { pagesOfEntries } from "./entry-pages.ts";
+import { entryProblem, type StoredVersion } from "./entry.ts";
+import type { EntryChunks } from "./entry-chunks.ts";
+import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
 import type { AgentName, Report } from "./findings.ts";
+import { takeChunk } from "./present-entries.ts";
 import type { AgentTally } from "./tally.ts";
 import { type CountedCheckpoint, Visibility } from "./visibility.ts";
 
@@ -13,39 +15,51 @@ export interface EntryCounts {
   live: number;
 }
 
+/** What is known of the agent beforehand. */
+export interface EntryFacts {
+  checkpoints: readonly CountedCheckpoint[];
+  tally: Readonly<AgentTally>;
+  census: Census;
+  chunks: EntryChunks;
+}
+
 /** Checks every row, counts it in the census, and checks that each checkpoint sees as many entries as its event says. */
 export async function checkEntries(
   reader: Reader,
   agent: AgentName,
-  facts: { checkpoints: readonly CountedCheckpoint[]; tally: Readonly<AgentTally>; census: Census },
+  { checkpoints, tally, census, chunks }: EntryFacts,
   report: Report,
 ): Promise<EntryCounts> {
   const counts: EntryCounts = { rows: 0, live: 0 };
-  const visibility = new Visibility(facts.checkpoints);
+  const visibility = new Visibility(checkpoints);
   const restored = new RestoredCounts();
-  const proves = (row: StoredRow): boolean => {
-    const digest = row.liveTo === null && isJson(row.metadata) ? digestOf(row) : null;
-    return digest !== null && facts.census.replay.proves(agent.agentId, row, digest);
-  };
-  for await (const page of pagesOfEntries(reader, agent.firstSeq, proves)) {
-    for (const { live, writtenSeq, version, proved } of page) {
+  const other = (page: readonly EntryOfFile[]): void => {
+    for (const { live, writtenSeq, version } of page) {
       counts.rows += 1;
       if (live) counts.live += 1;
       if (version === null) {
         report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type");
         continue;
       }
-      const problem = proved ? null : entryProblem(version, agent.agentId);
+      const problem = entryProblem(version, agent.agentId);
       if (problem !== null) report(problem.code, version.writtenSeq, problem.message);
       const seen = visibility.add(version.liveFrom, version.liveTo, version.updatedAt);
       if (!seen && version.liveTo !== null) {
         report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees");
       }
       restored.add(version);
-      facts.census.add(agent, version, report);
+      census.add(agent, version, report);
     }
-  }
-  checkCheckpointCounts(visibility, facts.tally, report);
+  };
+  const proved = (liveFrom: number, updatedAt: number): void => {
+    counts.rows += 1;
+    counts.live += 1;
+    visibility.add(liveFrom, null, updatedAt);
+  };
+  const sink = { agent, census, report, proved, other };
+  for await (const chunk of chunks.of(agent.firstSeq)) await takeChunk(reader, chunk, sink);
+  for await (const page of pagesOfEnded(reader, agent.firstSeq)) other(page);
+  checkCheckpointCounts(visibility, tally, report);
   restored.check(report);
   return counts;
 }

@@ -3,6 +3,7 @@ import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import type { StoredRow, StoredVersion } from "./entry.ts";
+import { type EntryPlace, type EntryRange, LAST_PLACE } from "./entry-part.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 
 /** Rows read at once, if they are small. */
@@ -13,14 +14,9 @@ const BYTES_AT_ONCE = 8 * 1024 * 1024;
 /** A row of `entries`; `version` is null when a column does not even have its type. */
 export interface EntryOfFile {
   live: boolean;
-  /** The log alone proved all of the row: the events that it names were not read. */
-  proved: boolean;
   writtenSeq: number | null;
   version: StoredVersion | null;
 }
-
-/** Whether the log proves all of a present row, so that the events that it names need not be read. */
-export type Proves = (row: StoredRow) => boolean;
 
 type Columns = [
   wrongTypes: number,
@@ -56,42 +52,23 @@ const JOINS = `LEFT JOIN events w ON w.seq = e.written_seq
   LEFT JOIN events t ON t.seq = e.live_to`;
 const COLUMNS = `${isOfWrongType("e.live_to", "integer")}, ${TEXTS}, ${INTEGERS}`;
 const PLACE = `${integer("e.live_to")}, e.id`;
-const SELECT_ALONE = `SELECT ${COLUMNS}, ${PLACE}`;
 const SELECT = `SELECT ${COLUMNS}, ${EVENTS}, ${PLACE}`;
 
-type RowAlone = [...Columns, liveTo: number | null, id: number];
-
-/**
- * Present versions in the order in which they were written, so that the events that they name are read in
- * the order in which they stand in the file; then ended ones in the order in which they ended.
- */
-export async function* pagesOfEntries(
-  reader: Reader,
-  agent: number,
-  proves: Proves,
-): AsyncGenerator<EntryOfFile[]> {
-  const walk = { ...PRESENT, proves };
-  yield* pages(reader, walk, agent, [Number.MIN_SAFE_INTEGER, 0], ({ updatedAt, id }) =>
-    updatedAt === null ? null : [updatedAt, id],
-  );
-  yield* pages(reader, ENDED, agent, [Number.MIN_SAFE_INTEGER, 0], ({ liveTo, id }) =>
-    liveTo === null ? null : [liveTo, id],
-  );
-}
-
-/** Conditions and order that an index answers; `after` is where the page before ended. */
+/** Conditions and order that an index answers. */
 interface Walk {
   live: boolean;
   index: string;
   condition: string;
   order: string;
-  proves?: Proves;
 }
 
+// In the order in which they were written, so that the events that they name are read in the order in
+// which they stand in the file.
 const PRESENT: Walk = {
   live: true,
   index: "entries_by_age",
-  condition: "e.agent = ? AND e.live_to IS NULL AND (e.updated_at, e.id) > (?, ?)",
+  condition:
+    "e.agent = ? AND e.live_to IS NULL AND (e.updated_at, e.id) > (?, ?) AND (e.updated_at, e.id) <= (?, ?)",
   order: "ORDER BY e.updated_at, e.id",
 };
 const ENDED: Walk = {
@@ -101,74 +78,59 @@ const ENDED: Walk = {
   order: "ORDER BY e.live_to, e.id",
 };
 
-interface Place {
-  updatedAt: number | null;
-  liveTo: number | null;
-  id: number;
+/** At most `most` of the next present versions of a range, and where they end; null when nothing follows. */
+export async function presentPage(
+  reader: Reader,
+  { agent, after, upTo }: EntryRange,
+  most: number,
+): Promise<{ entries: EntryOfFile[]; last: EntryPlace | null }> {
+  const end = upTo ?? LAST_PLACE;
+  const bound = [agent, after.updatedAt, after.id, end.updatedAt, end.id];
+  const rows = await readRows(reader, PRESENT, bound, most);
+  const last = rows.at(-1);
+  const updatedAt = last?.[9] ?? null;
+  return {
+    entries: rows.map((row) => toEntry(row, true)),
+    last: last === undefined || updatedAt === null ? null : { updatedAt, id: last[19] },
+  };
 }
 
-async function* pages(
+/** The ended versions of an agent, in the order in which they ended. */
+export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerator<EntryOfFile[]> {
+  for (let after: [number, number] | null = [Number.MIN_SAFE_INTEGER, 0]; after !== null; ) {
+    const rows: Row[] = await readRows(reader, ENDED, [agent, ...after], ROWS_AT_ONCE);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map((row) => toEntry(row, false));
+    after = last[18] === null ? null : [last[18], last[19]];
+  }
+}
+
+async function readRows(
   reader: Reader,
   walk: Walk,
-  agent: number,
-  start: SqlValue[],
-  next: (place: Place) => SqlValue[] | null,
-): AsyncGenerator<EntryOfFile[]> {
-  for (let after: SqlValue[] | null = start; after !== null; ) {
-    const bound: SqlValue[] = [agent, ...after];
-    const count = await rowsThatFit(reader, walk, bound);
-    if (count === 0) return;
-    const proved = walk.proves && (await readProved(reader, walk, [...bound, count], walk.proves));
-    if (proved) {
-      yield proved.entries;
-      after = next(proved.last);
-      continue;
-    }
-    const rows: Row[] = await reader.all<Row>(
-      `${SELECT} FROM entries e INDEXED BY ${walk.index} ${JOINS} WHERE ${walk.condition} ${walk.order} LIMIT ?`,
-      [...bound, count],
-    );
-    yield rows.map((row) => ({
-      ...{ live: walk.live, proved: false },
-      ...{ writtenSeq: row[4], version: toVersion(row) },
-    }));
-    const last = rows.at(-1) as Row;
-    after = next({ updatedAt: last[9], liveTo: last[18], id: last[19] });
-  }
-}
-
-/** A page of rows of which the log alone proves every one; null when it does not. */
-async function readProved(
-  reader: Reader,
-  { index, condition, order }: Walk,
-  bound: SqlValue[],
-  proves: Proves,
-): Promise<{ entries: EntryOfFile[]; last: Place } | null> {
-  const rows = await reader.all<RowAlone>(
-    `${SELECT_ALONE} FROM entries e INDEXED BY ${index} WHERE ${condition} ${order} LIMIT ?`,
-    bound,
+  bound: readonly SqlValue[],
+  most: number,
+): Promise<Row[]> {
+  const count = await rowsThatFit(reader, walk, bound, most);
+  if (count === 0) return [];
+  const { index, condition, order } = walk;
+  return await reader.all<Row>(
+    `${SELECT} FROM entries e INDEXED BY ${index} ${JOINS} WHERE ${condition} ${order} LIMIT ?`,
+    [...bound, count],
   );
-  const entries: EntryOfFile[] = [];
-  for (const row of rows) {
-    const stored = toStored(row);
-    if (stored === null || !proves(stored)) return null;
-    const version = { ...stored, written: null, created: null, from: null, to: null };
-    entries.push({ live: true, proved: true, writtenSeq: stored.writtenSeq, version });
-  }
-  const last = rows.at(-1);
-  if (last === undefined) return null;
-  return { entries, last: { updatedAt: last[9], liveTo: last[10], id: last[11] } };
 }
 
 /** How many of the next rows are read together; sizes are known without reading the values. */
 async function rowsThatFit(
   reader: Reader,
   { index, condition, order }: Walk,
-  bound: SqlValue[],
+  bound: readonly SqlValue[],
+  most: number,
 ): Promise<number> {
   const sizes = await reader.all<[number | null]>(
-    `SELECT octet_length(e.value) + octet_length(e.metadata) FROM entries e INDEXED BY ${index} WHERE ${condition} ${order} LIMIT ${ROWS_AT_ONCE}`,
-    bound,
+    `SELECT octet_length(e.value) + octet_length(e.metadata) FROM entries e INDEXED BY ${index} WHERE ${condition} ${order} LIMIT ?`,
+    [...bound, most],
   );
   let bytes = 0;
   for (const [count, [size]] of sizes.entries()) {
@@ -178,7 +140,13 @@ async function rowsThatFit(
   return sizes.length;
 }
 
-function toStored(row: Readonly<Columns> | RowAlone | Row): StoredRow | null {
+const toEntry = (row: Row, live: boolean): EntryOfFile => ({
+  live,
+  writtenSeq: row[4],
+  version: toVersion(row),
+});
+
+function toStored(row: Row): StoredRow | null {
   const [wrongTypes, keyBytes, valueBytes, metadataBytes, writtenSeq, createdSeq, liveFrom, liveTo] = row;
   const [createdAt, updatedAt] = [row[8], row[9]];
   const key = decodeText(keyBytes);

@@ -5,18 +5,22 @@ import { CanonicalJsonError, canonicalString } from "../log/jcs.ts";
 import type { ProblemCode } from "../log/problems.ts";
 import type { NamedEvent } from "./events-named.ts";
 
-/** The columns of a row of `entries`. */
-export interface StoredRow {
+/** The columns of a row of `entries` that say of which key it is, and from when to when. */
+export interface StoredLife {
   key: string;
-  /** JSON texts, as stored. */
-  value: string;
-  metadata: string;
   writtenSeq: number;
   createdSeq: number;
   liveFrom: number;
   liveTo: number | null;
   createdAt: number;
   updatedAt: number;
+}
+
+/** The columns of a row of `entries`. */
+export interface StoredRow extends StoredLife {
+  /** JSON texts, as stored. */
+  value: string;
+  metadata: string;
 }
 
 /** A row with what stands in the log at the positions that it names (null: nothing there). */

@@ -2,8 +2,9 @@
 import { statSync } from "node:fs";
 import { type ExportReport, ExportVerifier } from "../log/export-read.ts";
 import type { Seal } from "../log/seal.ts";
+import type { FoundPart, PartJob } from "./export-part-worker.ts";
 import { type FileRange, linesOf, nextLine } from "./lines.ts";
-import { type PartJob, PartThreads } from "./part-threads.ts";
+import { PartThreads } from "./part-threads.ts";
 
 /** About how many bytes a part has, unless said otherwise. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -35,7 +36,7 @@ export async function verifyInParts(
   const { size } = statSync(path);
   if (threads < 2 || size < MIN_PARTS * partBytes) return null;
   // They come up while the file's beginning is read.
-  using workers = new PartThreads(threads);
+  using workers = new PartThreads<PartJob, FoundPart>(threads, "evidence/export-part-worker.ts");
   const whole = new ExportVerifier(trust);
   const start = takeBeginning(whole, path, size);
   if (start === null || whole.form === null) return null;
@@ -43,7 +44,7 @@ export async function verifyInParts(
   if (ranges === null) return null;
   const { form, scope } = whole;
   const marks = [...new Set(trust.anchors.map((seal) => seal.size))].sort((a, b) => a - b);
-  const jobs = ranges.map((range): Omit<PartJob, "id"> => ({ path, range, options: { form, scope, marks } }));
+  const jobs = ranges.map((range): PartJob => ({ path, range, options: { form, scope, marks } }));
   let done = start;
   for await (const segment of workers.verify(jobs)) {
     if (segment === null) return null;

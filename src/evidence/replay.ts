@@ -6,47 +6,41 @@
  * log says makes the sums differ.
  *
  * What may have been swept, and what a restore had a part in whose details are erased, is left
- * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts
- * check these. Memory is bounded: when there are
- * more keys than fit, they are divided into parts, and the log is read once for each part.
+ * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts check these. A row
+ * that is in all its columns what its key was last written with is left out on both sides, too, and not
+ * summed. Memory is bounded: when there are more keys than fit, they are divided into parts, and the log
+ * is read once for each part.
  */
-import type { JsonObject } from "../json.ts";
 import type { AuditEventBody } from "../log/event.ts";
-import { Bytes, same } from "../log/fast/bytes.ts";
+import { Bytes } from "../log/fast/bytes.ts";
 import type { Accepted } from "../log/fast/known-chains.ts";
 import { DigestTable } from "./digest-table.ts";
-import type { StoredRow, StoredVersion } from "./entry.ts";
+import { disturb } from "./disturb.ts";
+import type { StoredLife } from "./entry.ts";
+import { KeyTable } from "./key-table.ts";
 import { MultisetPrint } from "./multiset.ts";
-import { changedNothing, restoreCutoff } from "./retention.ts";
 import { type Disturbance, Timeline } from "./timeline.ts";
+import { nameOf, PresentVersions, type Version } from "./versions.ts";
+import {
+  digestIn,
+  digestStart,
+  type KeyPlace,
+  keyEnd,
+  keyOf,
+  keyStart,
+  type PlainWrite,
+  type StoredWrite,
+} from "./write-key.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
-export const MAX_KEYS = 1 << 18;
+const MAX_KEYS = 1 << 18;
 
-/** A version of a key. */
-interface Version {
-  written: number;
-  /** The write, or the restore that brought it back. */
-  from: number;
-  timeMs: number;
-  created: number;
-  createdMs: number;
-}
-
-/** What is known of a key. */
-interface KeyState {
-  present: Version | null;
-  /** Ended versions that a checkpoint may see, as far as the log is read. */
-  past: (Version & { to: number })[];
-  /** How many of the agent's disturbances are taken into account. */
-  followed: number;
-  /** Its place in the table of digests. */
-  slot: number;
-}
+/** A version that ended, and with which event. */
+type Past = Version & { to: number };
 
 interface AgentReplay {
+  number: number;
   timeline: Timeline;
-  keys: Map<string, KeyState>;
   expected: MultisetPrint;
 }
 
@@ -60,7 +54,12 @@ export const partOf = (key: string, parts: number): number =>
 export class Replay {
   readonly #timelines: ReadonlyMap<string | null, Timeline>;
   readonly #agents = new Map<string | null, AgentReplay>();
+  readonly #byNumber: AgentReplay[] = [];
+  readonly #keys = new KeyTable();
+  readonly #present = new PresentVersions();
   readonly #digests = new DigestTable();
+  /** By slot, ended versions that a checkpoint may see, as far as the log is read. */
+  readonly #past = new Map<number, Past[]>();
   readonly #part: number;
   readonly #maxKeys: number;
   /** How many parts the keys are divided into. */
@@ -68,6 +67,7 @@ export class Replay {
   /** True when keys had to be left out on the way, so that no sum is right. */
   overflowed = false;
   #held = 0;
+  #counted = false;
 
   /**
    * @param division the part of the keys that is followed. A number instead: all are, until they are
@@ -85,39 +85,53 @@ export class Replay {
   }
 
   /** Takes an allowed write that is known to be genuine, without making an object of it. */
-  addWrite(write: Accepted, text: Bytes): void {
-    const { shape, seq, detailsAt, detailsEnd } = write;
+  addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
     const { agent_id, config_version } = shape.event;
-    const plain = write.foreign ? null : keyIn(text, detailsAt, detailsEnd);
-    const key = plain ?? keyOf(text.text(detailsAt, detailsEnd));
-    const agent = this.#agent(agent_id);
-    const state = this.#write(agent, { seq, config_version, timeMs: write.timeMs }, key);
-    if (plain !== null && state !== null) this.#digests.set(state.slot, seq, text, detailsEnd - REST);
+    const write = { agent_id, config_version, seq, timeMs };
+    const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
+    if (end < 0) this.#addText(write, text.text(detailsAt, detailsEnd));
+    else this.addPlainWrite(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
+  }
+
+  /** The same with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
+  addPlainWrite(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
+    const slot = this.#write(write, text, keyAt, keyEnd);
+    if (slot >= 0) this.#digests.set(slot, write.seq, text, digestAt);
+  }
+
+  #addText(write: PlainWrite, details: string): void {
+    const key = bytesOf(keyOf(details));
+    const slot = this.#write(write, key, 0, key.u8.length);
+    const digest = digestIn(details);
+    if (slot >= 0 && digest !== null) this.#digests.set(slot, write.seq, Bytes.of(digest), 0);
   }
 
   /**
    * Whether a stored present version is, in all its columns, what its key was last written with and when. It
    * was an allowed write with genuine details then, so nothing is left to be said of that row by itself.
+   * Answers the key's slot, or -1.
    *
-   * @param digest the digest of what is stored
+   * @param digest the digest of what is stored, 32 bytes
    */
-  proves(agentId: string | null, row: StoredRow, digest: string): boolean {
-    if (this.overflowed) return false;
+  proves(
+    agentId: string | null,
+    row: StoredWrite,
+    { text, start, end }: KeyPlace,
+    digest: Uint8Array,
+  ): number {
     const agent = this.#agents.get(agentId);
-    const state = agent?.keys.get(row.key);
-    if (agent === undefined || state === undefined) return false;
-    this.#follow(agent, row.key, state);
-    const { present } = state;
-    return (
-      present !== null &&
-      present.written === row.writtenSeq &&
-      present.from === row.liveFrom &&
-      present.from === present.written &&
-      present.created === row.createdSeq &&
-      present.timeMs === row.updatedAt &&
-      present.createdMs === row.createdAt &&
-      this.#digests.is(state.slot, present.written, digest)
-    );
+    if (this.overflowed || agent === undefined) return -1;
+    const slot = this.#keys.find(agent.number, text, start, end);
+    if (slot < 0) return -1;
+    this.#follow(agent, slot);
+    const { seq, timeMs, created, createdMs } = row;
+    const isSo = this.#present.isWrite(slot, seq, timeMs, created, createdMs);
+    return isSo && this.#digests.is(slot, seq, digest) ? slot : -1;
+  }
+
+  /** Takes note that a row was met which {@link proves}; false when another one was, so that it is to be summed. */
+  meet(slot: number): boolean {
+    return this.#present.meet(slot);
   }
 
   /** Takes an event, in the order of the log; `details` are null where erased or not genuine. */
@@ -125,34 +139,34 @@ export class Replay {
     switch (event.operation) {
       case "data.write":
         if (event.result === "allowed" && details !== null) {
-          const { seq, config_version, timestamp } = event;
-          const write = { seq, config_version, timeMs: Date.parse(timestamp) };
-          this.#write(this.#agent(event.agent_id), write, keyOf(details));
+          this.#addText({ ...event, timeMs: Date.parse(event.timestamp) }, details);
         }
         return;
       case "data.delete":
-        if (event.result === "ok" && details !== null) this.#delete(event, keyOf(details));
+        if (event.result === "ok" && details !== null) this.#delete(event, bytesOf(keyOf(details)));
         return;
       case "data.delete_prefix":
       case "data.expire":
       case "checkpoint.create":
       case "checkpoint.restore":
       case "checkpoint.delete":
-        if (event.result === "ok") this.#disturb(event, details);
+        if (event.result === "ok") disturb(this.#agent(event.agent_id).timeline, event, details);
     }
   }
 
   /** Since when the present version of a key must be live; null when the log does not say. */
   presentOf(agentId: string | null, key: string): number | null {
     const agent = this.#agents.get(agentId);
-    const state = agent?.keys.get(key);
-    if (agent === undefined || state === undefined) return null;
-    this.#follow(agent, key, state);
-    return state.present?.from ?? null;
+    if (agent === undefined) return null;
+    const text = bytesOf(key);
+    const slot = this.#keys.find(agent.number, text, 0, text.u8.length);
+    if (slot < 0) return null;
+    this.#follow(agent, slot);
+    return this.#present.has(slot) ? this.#present.from(slot) : null;
   }
 
   /** Says of a stored row how it is to be counted; null when it is left out. */
-  nameOf(agentId: string | null, row: StoredVersion): string | null {
+  nameOf(agentId: string | null, row: StoredLife): string | null {
     const { timeline } = this.#agent(agentId);
     if (timeline.unknown || row.updatedAt < timeline.sweptBeforeMs) return null;
     if (timeline.isUncertain(row.liveFrom, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
@@ -165,82 +179,83 @@ export class Replay {
     return this.#agent(agentId).timeline.unknown;
   }
 
-  /** The sum for an agent, after the last event. Can be asked once. */
+  /** The sum for an agent of what was not met, after the last event and the last row. */
   expected(agentId: string | null): MultisetPrint {
-    const agent = this.#agents.get(agentId);
-    if (agent === undefined) return new MultisetPrint();
-    for (const [key, state] of agent.keys) {
-      this.#follow(agent, key, state);
-      if (state.present !== null) this.#count(agent, key, state.present, null);
-    }
-    agent.keys.clear();
-    return agent.expected;
+    if (!this.#counted) this.#countPresent();
+    return this.#agents.get(agentId)?.expected ?? new MultisetPrint();
   }
 
-  /** Answers the state of the key; null when it is not followed. */
-  #write(
-    agent: AgentReplay,
-    event: { seq: number; config_version: string | null; timeMs: number },
-    key: string,
-  ): KeyState | null {
-    if (partOf(key, this.parts) !== this.#part) return null;
-    const { timeline } = agent;
-    const { timeMs } = event;
-    const state = agent.keys.get(key);
-    if (state === undefined) {
-      const created = { created: event.seq, createdMs: timeMs };
-      const present = { written: event.seq, from: event.seq, timeMs, ...created };
-      const slot = this.#digests.take();
-      const begun = { present, past: [], followed: timeline.disturbances.length, slot };
-      agent.keys.set(key, begun);
-      this.#held += 1;
-      this.#boundKeys();
-      return begun;
+  #countPresent(): void {
+    this.#counted = true;
+    for (let slot = 0; slot < this.#keys.end; slot++) {
+      const agent = this.#byNumber[this.#keys.agentOf(slot)];
+      if (agent === undefined) continue;
+      this.#follow(agent, slot);
+      const present = this.#present.isMet(slot) ? null : this.#present.get(slot);
+      if (present !== null) this.#count(agent, slot, present, null);
     }
-    this.#follow(agent, key, state);
-    const { present } = state;
-    // What is expired is gone already: what follows it under the same key is a new entry.
-    const goesOn = present !== null && present.timeMs >= timeline.cutoff(event.config_version, timeMs);
-    const created = goesOn ? present.created : event.seq;
-    const createdMs = goesOn ? present.createdMs : timeMs;
-    if (present !== null && state.past.length === 0 && !timeline.isSeenNow(present.from, event.seq)) {
-      // The usual case, made quick: nobody can ask for what is overwritten.
-      present.written = event.seq;
-      present.from = event.seq;
-      present.timeMs = timeMs;
-      present.created = created;
-      present.createdMs = createdMs;
-      return state;
-    }
-    this.#end(agent, key, state, event.seq);
-    this.#forget(agent, state);
-    state.present = { written: event.seq, from: event.seq, timeMs, created, createdMs };
-    this.#boundKeys();
-    return state;
   }
 
-  #delete(event: AuditEventBody, key: string): void {
-    if (partOf(key, this.parts) !== this.#part) return;
+  /** Answers the slot of the key; -1 when it is not followed. */
+  #write(event: PlainWrite, text: Bytes, start: number, end: number): number {
+    if (this.parts !== 1 && partOf(text.text(start, end), this.parts) !== this.#part) return -1;
     const agent = this.#agent(event.agent_id);
-    const state = agent.keys.get(key);
-    if (state === undefined) return;
-    this.#follow(agent, key, state);
-    this.#end(agent, key, state, event.seq);
-    this.#forget(agent, state);
-    if (state.past.length > 0) return;
-    agent.keys.delete(key);
-    this.#digests.release(state.slot);
+    const { timeline } = agent;
+    const { seq, timeMs } = event;
+    const slot = this.#keys.find(agent.number, text, start, end);
+    if (slot < 0) return this.#begin(agent, event, text, start, end);
+    const present = this.#present;
+    this.#follow(agent, slot);
+    // What is expired is gone already: what follows it under the same key is a new entry.
+    const goesOn = present.has(slot) && present.timeMs(slot) >= timeline.cutoff(event.config_version, timeMs);
+    const isKept = present.has(slot) && timeline.isSeenNow(present.from(slot), seq);
+    if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
+    present.overwrite(slot, seq, timeMs, goesOn);
+    this.#boundKeys();
+    return slot;
+  }
+
+  #begin(agent: AgentReplay, { seq, timeMs }: PlainWrite, text: Bytes, start: number, end: number): number {
+    const slot = this.#keys.add(agent.number, text, start, end);
+    const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs };
+    this.#present.begin(slot, version, agent.timeline.disturbances.length);
+    this.#held += 1;
+    this.#boundKeys();
+    return slot;
+  }
+
+  /** Ends the present version, and keeps what a checkpoint may see. */
+  #keep(agent: AgentReplay, slot: number, seq: number): void {
+    const begun = this.#present.get(slot);
+    this.#end(agent, slot, seq);
+    this.#forget(agent, slot);
+    // What began stays known to what follows.
+    if (begun !== null) this.#present.set(slot, begun);
+  }
+
+  #delete(event: AuditEventBody, key: Bytes): void {
+    if (this.parts !== 1 && partOf(key.text(0, key.u8.length), this.parts) !== this.#part) return;
+    const agent = this.#agent(event.agent_id);
+    const slot = this.#keys.find(agent.number, key, 0, key.u8.length);
+    if (slot < 0) return;
+    this.#follow(agent, slot);
+    this.#end(agent, slot, event.seq);
+    this.#forget(agent, slot);
+    if (this.#past.has(slot)) return;
+    this.#keys.remove(slot);
     this.#held -= 1;
   }
 
   /** Brings a key up to all that happened to many keys since it was last looked at. */
-  #follow(agent: AgentReplay, key: string, state: KeyState): void {
+  #follow(agent: AgentReplay, slot: number): void {
     const { disturbances } = agent.timeline;
-    for (; state.followed < disturbances.length; state.followed++) {
-      const disturbance = disturbances[state.followed] as Disturbance;
-      if (disturbance.kind === "restore") this.#restore(agent, key, state, disturbance);
-      else if (key.startsWith(disturbance.prefix) && (state.present?.timeMs ?? -1) >= disturbance.cutoffMs) {
-        this.#end(agent, key, state, disturbance.seq);
+    const present = this.#present;
+    for (let next = present.followed(slot); next < disturbances.length; next++) {
+      present.setFollowed(slot, next + 1);
+      const disturbance = disturbances[next] as Disturbance;
+      if (disturbance.kind === "restore") this.#restore(agent, slot, disturbance);
+      else if (present.has(slot) && present.timeMs(slot) >= disturbance.cutoffMs) {
+        if (this.#keys.keyOf(slot).startsWith(disturbance.prefix)) this.#end(agent, slot, disturbance.seq);
       }
     }
   }
@@ -248,98 +263,63 @@ export class Replay {
   /** What state/restore.ts does, for one key. */
   #restore(
     agent: AgentReplay,
-    key: string,
-    state: KeyState,
+    slot: number,
     { seq, asOf, cutoffMs }: { seq: number; asOf: number | null; cutoffMs: number },
   ): void {
-    const { present } = state;
     if (asOf === null) {
-      state.present = null;
+      this.#present.clear(slot);
       return;
     }
+    const present = this.#present.get(slot);
     if (present !== null && present.from <= asOf) return;
-    const wanted = state.past.find(({ from, to, timeMs }) => from <= asOf && to > asOf && timeMs >= cutoffMs);
+    const past = this.#past.get(slot) ?? [];
+    const wanted = past.find(({ from, to, timeMs }) => from <= asOf && to > asOf && timeMs >= cutoffMs);
     const isFresh = present !== null && present.timeMs >= cutoffMs;
     if (isFresh && wanted?.written === present.written) return;
-    this.#end(agent, key, state, seq);
-    if (wanted === undefined) return;
-    const { written, timeMs, created, createdMs } = wanted;
-    state.present = { written, from: seq, timeMs, created, createdMs };
+    this.#end(agent, slot, seq);
+    if (wanted !== undefined) this.#present.set(slot, { ...wanted, from: seq });
   }
 
   /** Ends a key's present version, if there is one. */
-  #end(agent: AgentReplay, key: string, state: KeyState, to: number): void {
-    const { present } = state;
-    state.present = null;
+  #end(agent: AgentReplay, slot: number, to: number): void {
+    const present = this.#present.get(slot);
+    this.#present.clear(slot);
     if (present === null) return;
-    if (agent.timeline.isSeen(present.from, to)) this.#count(agent, key, present, to);
-    state.past.push({ ...present, to });
+    if (agent.timeline.isSeen(present.from, to)) this.#count(agent, slot, present, to);
+    const past = this.#past.get(slot);
+    if (past === undefined) this.#past.set(slot, [{ ...present, to }]);
+    else past.push({ ...present, to });
     this.#held += 1;
   }
 
   /** Forgets versions that no checkpoint sees any more, when all that happened is followed. */
-  #forget({ timeline }: AgentReplay, state: KeyState): void {
-    if (state.past.length === 0) return;
-    const before = state.past.length;
-    state.past = state.past.filter(({ from, to }) => timeline.isSeenNow(from, to));
-    this.#held -= before - state.past.length;
+  #forget({ timeline }: AgentReplay, slot: number): void {
+    const past = this.#past.get(slot);
+    if (past === undefined) return;
+    const seen = past.filter(({ from, to }) => timeline.isSeenNow(from, to));
+    this.#held -= past.length - seen.length;
+    if (seen.length > 0) this.#past.set(slot, seen);
+    else this.#past.delete(slot);
   }
 
   /** Counts a version that must be stored. */
-  #count({ timeline, expected }: AgentReplay, key: string, version: Version, to: number | null): void {
+  #count({ timeline, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
     if (version.timeMs < timeline.sweptBeforeMs) return;
     if (timeline.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
-    expected.add(nameOf(timeline, key, version, to), 1);
+    expected.add(nameOf(timeline, this.#keys.keyOf(slot), version, to), 1);
   }
 
   #boundKeys(): void {
     if (this.#held > this.#maxKeys) this.#divide();
   }
 
-  /** Events that are about many keys, or none. */
-  #disturb(event: AuditEventBody, text: string | null): void {
-    const { timeline } = this.#agent(event.agent_id);
-    const details = text === null ? {} : (JSON.parse(text) as JsonObject);
-    const { checkpoint_id: checkpointId, safety_checkpoint_id: safetyId, prefix } = details;
-    switch (event.operation) {
-      case "data.expire":
-        timeline.addSweep(event.seq);
-        return;
-      case "checkpoint.create":
-        if (typeof checkpointId === "string") timeline.addCheckpoint(checkpointId, event.seq);
-        return;
-      case "checkpoint.delete":
-        if (typeof checkpointId === "string") timeline.removeCheckpoint(checkpointId);
-        return;
-      case "checkpoint.restore":
-        this.#addRestore(event, timeline, details);
-        if (typeof safetyId === "string") timeline.addCheckpoint(safetyId, event.seq - 1);
-        return;
-      default: {
-        const cutoffMs = timeline.cutoff(event.config_version, Date.parse(event.timestamp));
-        if (typeof prefix === "string") timeline.addPrefixDeletion(event.seq, prefix, cutoffMs);
-        else timeline.unknown = true;
-      }
-    }
-  }
-
-  #addRestore(event: AuditEventBody, timeline: Timeline, details: JsonObject): void {
-    if (changedNothing(details)) {
-      // Yet it may have ended what was expired, which is in no count.
-      if (timeline.retention.size > 0) timeline.addSweep(event.seq);
-      return;
-    }
-    const cutoffMs = restoreCutoff(timeline.retention, event, details);
-    const { checkpoint_id: id } = details;
-    timeline.addRestore(event.seq, cutoffMs, typeof id === "string" ? id : null);
-  }
-
   #agent(agentId: string | null): AgentReplay {
     let agent = this.#agents.get(agentId);
     if (agent === undefined) {
       const timeline = this.#timelines.get(agentId) ?? new Timeline();
-      agent = { timeline, keys: new Map(), expected: new MultisetPrint() };
+      agent = { number: this.#byNumber.length, timeline, expected: new MultisetPrint() };
       this.#agents.set(agentId, agent);
+      this.#byNumber.push(agent);
     }
     return agent;
   }
@@ -349,54 +329,16 @@ export class Replay {
     this.overflowed = true;
     this.parts *= 2;
     this.#held = 0;
-    for (const { keys } of this.#agents.values()) {
-      for (const [key, { slot }] of keys) {
-        if (partOf(key, this.parts) === this.#part) continue;
-        keys.delete(key);
-        this.#digests.release(slot);
+    for (let slot = 0; slot < this.#keys.end; slot++) {
+      if (this.#keys.agentOf(slot) < 0) continue;
+      if (partOf(this.#keys.keyOf(slot), this.parts) === this.#part) {
+        this.#held += 1 + (this.#past.get(slot)?.length ?? 0);
+        continue;
       }
-      for (const { past } of keys.values()) this.#held += 1 + past.length;
+      this.#keys.remove(slot);
+      this.#past.delete(slot);
     }
   }
 }
 
-/** What is summed of a version: all of its life. Where a key began is left out where the log cannot say. */
-function nameOf(
-  timeline: Timeline,
-  key: string,
-  { written, from, created }: Pick<Version, "written" | "from" | "created">,
-  to: number | null,
-): string {
-  return `${written} ${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
-}
-
-/** Operations besides `data.write` that are followed. */
-export const FOLLOWED: readonly string[] = [
-  ...["data.delete", "data.delete_prefix", "data.expire"],
-  ...["checkpoint.create", "checkpoint.restore", "checkpoint.delete"],
-];
-
-const KEY_START = '{"key":"';
-const KEY_END = '","value_digest":"';
-/** Characters behind {@link KEY_END}: the digest and the end of the object. */
-const REST = 66;
-
-/** The key in the details of a write or a deletion; most need no parser. */
-function keyOf(details: string): string {
-  const end = details.length - REST - KEY_END.length;
-  if (details.startsWith(KEY_START) && details.startsWith(KEY_END, end) && !details.includes("\\")) {
-    return details.slice(KEY_START.length, end);
-  }
-  return String((JSON.parse(details) as JsonObject).key);
-}
-
-const KEY_START_BYTES = Bytes.of(KEY_START);
-const KEY_END_BYTES = Bytes.of(KEY_END);
-
-/** {@link keyOf} on ASCII that is canonical and has no escapes; null when it is of another form. */
-function keyIn(text: Bytes, start: number, end: number): string | null {
-  const keyAt = start + KEY_START.length;
-  const keyEnd = end - REST - KEY_END.length;
-  if (keyEnd < keyAt || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return null;
-  return same(text, keyEnd, KEY_END_BYTES, 0, KEY_END.length) ? text.ascii(keyAt, keyEnd) : null;
-}
+const bytesOf = (text: string): Bytes => new Bytes(Buffer.from(text));

@@ -34,18 +34,20 @@ export class SealFeed {
     this.#stored = this.#readStored();
   }
 
-  /** Expects every seal over at most `size` events; without a bound, all that are left. */
-  async upTo(size = Number.POSITIVE_INFINITY): Promise<void> {
+  /** Expects every seal over at most `size` events; without a bound, all that are left. Answers their sizes. */
+  async upTo(size = Number.POSITIVE_INFINITY): Promise<number[]> {
+    const sizes: number[] = [];
     for (;;) {
       this.#nextStored ??= (await this.#stored.next()).value ?? null;
       this.#nextFiled ??= await this.#readFiled();
       const stored = this.#nextStored;
       const filed = this.#nextFiled;
       const next = stored === null || (filed !== null && filed.size < stored.size) ? filed : stored;
-      if (next === null || next.size > size) return;
+      if (next === null || next.size > size) return sizes;
       if (next === stored) this.#nextStored = null;
       else this.#nextFiled = null;
       this.#verifier.expectSeals([next]);
+      sizes.push(next.size);
     }
   }
 

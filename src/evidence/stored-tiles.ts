@@ -13,6 +13,18 @@ interface Row {
 
 const newRow = (tile: number): Row => ({ hashes: new Uint8Array(TILE_WIDTH * HASH_BYTES), count: 0, tile });
 
+/** Whether a tile is stored with these hashes. */
+export async function isStoredTile(
+  reader: Reader,
+  { level, tile, hashes }: { level: number; tile: number; hashes: Uint8Array },
+): Promise<boolean> {
+  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [
+    level,
+    tile,
+  ]);
+  return row?.[0] instanceof Uint8Array && sameHash(row[0], hashes);
+}
+
 export class TileCheck {
   readonly #reader: Reader;
   readonly #verifier: LogVerifier;
@@ -31,6 +43,13 @@ export class TileCheck {
   add(tile: number, hashes: Uint8Array, root: Uint8Array): void {
     this.#full.push({ level: 0, row: { hashes, count: TILE_WIDTH, tile } });
     this.#push(1, root, tile);
+  }
+
+  /** Takes the root over a full tile of leaves that was compared elsewhere. */
+  async addCompared(tile: number, root: Uint8Array): Promise<void> {
+    this.#met += 1;
+    this.#push(1, root, tile);
+    await this.compare();
   }
 
   /** Takes a full tile of leaves of which there are no events any more. */
@@ -80,13 +99,9 @@ export class TileCheck {
   }
 
   async #compare(level: number, { hashes, count, tile }: Row): Promise<void> {
-    const row = await this.#reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [
-      level,
-      tile,
-    ]);
     this.#met += 1;
     const expected = hashes.subarray(0, count * HASH_BYTES);
-    if (row?.[0] instanceof Uint8Array && sameHash(row[0], expected)) return;
+    if (await isStoredTile(this.#reader, { level, tile, hashes: expected })) return;
     this.#wrong ??= tile * TILE_WIDTH ** (level + 1);
   }
 }

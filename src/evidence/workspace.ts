@@ -7,24 +7,23 @@
  * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
  * or written anew, together with everything stored beside it.
  */
-import { AUDIT_FORMAT, type AuditEventBody, parseEvent } from "../log/event.ts";
 import { type Seal, sealedWorkspace } from "../log/seal.ts";
-import { LogVerifier, type VerificationReport } from "../log/verify.ts";
+import type { LogVerifier, VerificationReport } from "../log/verify.ts";
 import { readSealFile } from "../seals/seal-file.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
-import { checkAllAgents, checkOneAgent, type RowCounts, type StoredCheck } from "./agents.ts";
-import { Census } from "./census.ts";
-import { decodeText, integer, textBytes } from "./columns.ts";
+import { checkAllAgents, checkOneAgent, type RowCounts } from "./agents.ts";
+import { integer } from "./columns.ts";
+import { type DatabaseThreads, withThreads } from "./database-threads.ts";
+import { ChunksAhead, type EntryChunks, NOT_AHEAD } from "./entry-chunks.ts";
 import { feedLog } from "./event-pages.ts";
+import { checkHead, type Head, readHead } from "./head.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
+import { eventsOfPart, feedInParts } from "./log-parts.ts";
+import { type Prepared, prepare } from "./preparation.ts";
 import { takePruned } from "./pruned.ts";
-import { FOLLOWED } from "./replay.ts";
-import { KeyCheck, readKeys, SealFeed } from "./stored-seals.ts";
-import { TileCheck } from "./stored-tiles.ts";
-import { LogTally, TALLIED } from "./tally.ts";
-import { loadTimelines } from "./timelines.ts";
+import { SealFeed } from "./stored-seals.ts";
 
 /** What was found, and from where the log has its events: what is before is pruned. */
 export interface WorkspaceReport extends VerificationReport {
@@ -46,15 +45,23 @@ export interface WorkspaceVerificationOptions {
   publicKey?: Uint8Array | null;
   /** Seals that were kept elsewhere: those of this workspace must be of this log. */
   anchors?: readonly Seal[];
-  /** The workspace's file of seals. */
-  sealFile?: AsyncIterable<Uint8Array> | null;
+  /** Opens the workspace's file of seals. */
+  sealFile?: (() => AsyncIterable<Uint8Array>) | null;
+  /** How many threads verify a large log, unless something is wrong with it; one without. */
+  threads?: { count: number; patient?: boolean };
+  /** The least events that are divided, and how many are a part, a multiple of a tile's. */
+  division?: { from: number; events: number };
 }
+
+/** Logs of fewer events are verified faster than threads start. */
+const DIVIDE_FROM = 50_000;
 
 /**
  * Verifies a workspace as it is at this moment. On a connection the whole work is one read
  * transaction, so nothing else should be read on it meanwhile.
  *
- * Memory: one head for each agent, a few numbers for each checkpoint of one agent, a page of rows.
+ * Memory: one head for each agent, a few numbers for each checkpoint of one agent, numbers and a digest for each
+ * key up to `maxKeys`, a page of rows; with several threads, what is found of two parts for each.
  *
  * @throws the driver's error when the file cannot be read
  */
@@ -63,9 +70,13 @@ export async function verifyWorkspace(
   scope: VerificationScope,
   options: WorkspaceVerificationOptions = {},
 ): Promise<WorkspaceReport> {
-  return await inOneSnapshot(reader, () =>
-    "agentId" in scope ? verifyAgent(reader, scope.agentId, options) : verifyEverything(reader, options),
-  );
+  if ("agentId" in scope)
+    return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
+  const divided = await verifyDivided(reader, options);
+  if (divided !== null) return divided;
+  const inTurn = { feedEvents: feedInTurn(reader, options), chunks: NOT_AHEAD };
+  const verify = () => verifyEverything(reader, options, inTurn);
+  return (await inOneSnapshot(reader, verify)) as WorkspaceReport;
 }
 
 async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
@@ -78,40 +89,99 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
   }
 }
 
+/** Takes the events of a log that was never pruned; false when the report would be of no use. */
+type Feed = (check: Prepared & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
+
+/** How the events are taken, and who reads entries. */
+interface Way {
+  feedEvents: Feed;
+  chunks: EntryChunks;
+}
+
 async function verifyEverything(
   reader: Reader,
   options: WorkspaceVerificationOptions,
-): Promise<WorkspaceReport> {
+  { feedEvents, chunks }: Way,
+): Promise<WorkspaceReport | null> {
   const head = await readHead(reader);
   const check = await prepare(reader, { scope: "workspace" }, options);
   const { verifier, before, tiles } = check;
-  const firstSeq = before > 0 ? before : Number.MIN_SAFE_INTEGER + 1;
-  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER, firstSeq);
   const seals = sealsOf(reader, verifier, head, options);
   await seals.upTo(0);
-  if (before > 0) await takePruned({ ...check, seals }, before);
-  const total = (head?.seq ?? -1) + 1;
-  await feedLog(
-    reader,
-    verifier,
-    { firstSeq, lastSeq: Number.MAX_SAFE_INTEGER },
-    {
-      before: (lastSeq) => seals.upTo(lastSeq + 1),
-      after: async () => {
-        await tiles.compare();
-        await options.onProgress?.(verifier.eventsChecked, total);
-      },
-    },
-  );
+  if (!(await feedEvents({ ...check, seals }, head))) return null;
   await seals.upTo();
   await tiles.finish();
   await check.keys.compare(reader, verifier);
   checkHead(verifier, head);
-  const met = await checkAllAgents(check);
+  // Where keys were left out, no entry can be struck off: reading ahead would be in vain.
+  const ahead = check.census.replay.overflowed ? NOT_AHEAD : chunks;
+  const met = await checkAllAgents({ ...check, chunks: ahead });
   await checkNothingLeft(reader, verifier, met);
+  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
   if (before === 0) await check.census.compare(verifier, log);
   const report = verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
   return { ...report, prunedBefore: before };
+}
+
+/** One thread takes all events. */
+const feedInTurn =
+  (reader: Reader, { onProgress }: WorkspaceVerificationOptions): Feed =>
+  async (check, head) => {
+    const { verifier, before, tiles, seals } = check;
+    const firstSeq = before > 0 ? before : Number.MIN_SAFE_INTEGER + 1;
+    if (before > 0) await takePruned(check, before);
+    const total = (head?.seq ?? -1) + 1;
+    await feedLog(
+      reader,
+      verifier,
+      { firstSeq, lastSeq: Number.MAX_SAFE_INTEGER },
+      {
+        before: async (lastSeq) => void (await seals.upTo(lastSeq + 1)),
+        after: async () => {
+          await tiles.compare();
+          await onProgress?.(verifier.eventsChecked, total);
+        },
+      },
+    );
+    return true;
+  };
+
+/** Threads take the events, a part each. */
+const feedDivided =
+  (threads: DatabaseThreads, count: number, options: WorkspaceVerificationOptions): Feed =>
+  async (check, head) => {
+    if (head?.seq == null || check.before > 0) return false;
+    const total = head.seq + 1;
+    const { anchors = [], onProgress, division } = options;
+    const events = division?.events ?? eventsOfPart(total, count);
+    const anchored = anchors.map(({ size }) => size);
+    return await feedInParts({ threads, events }, { ...check, anchored }, head.seq, async () => {
+      await onProgress?.(check.verifier.eventsChecked, total);
+    });
+  };
+
+/**
+ * The report of a large log with which all is well; null for others, of which nothing is known then.
+ *
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function verifyDivided(
+  reader: Reader,
+  options: WorkspaceVerificationOptions,
+): Promise<WorkspaceReport | null> {
+  const { threads, division } = options;
+  if (threads === undefined || threads.count < 2) return null;
+  if (!(reader instanceof Connection) || reader.inTransaction) return null;
+  const head = await readHead(reader);
+  if ((head?.seq ?? -1) + 1 < (division?.from ?? DIVIDE_FROM) || (await prunedBefore(reader)) > 0)
+    return null;
+  const { count, patient = false } = threads;
+  return await withThreads(reader, { count, patient }, async (running) => {
+    const feedEvents = feedDivided(running, count, options);
+    const chunks = new ChunksAhead(reader, running);
+    const report = await verifyEverything(reader, options, { feedEvents, chunks });
+    return report?.valid ? report : null;
+  });
 }
 
 async function verifyAgent(
@@ -146,61 +216,6 @@ async function lastKept(reader: Reader, agentId: string, before: number): Promis
   return row?.[0] ?? before;
 }
 
-/** Operations besides `data.write` that are counted, or followed from key to key. */
-const COUNTED: ReadonlySet<string> = new Set([...TALLIED, ...FOLLOWED]);
-
-interface Prepared extends StoredCheck {
-  keys: KeyCheck;
-  tiles: TileCheck;
-  /** From where the log has all its events. */
-  before: number;
-  /** Counts an event without following it. */
-  observe(event: AuditEventBody, details: string | null): void;
-}
-
-async function prepare(
-  reader: Reader,
-  scope: VerificationScope,
-  { maxKeys, publicKey = null }: WorkspaceVerificationOptions,
-): Promise<Prepared> {
-  const tally = new LogTally();
-  const before = await prunedBefore(reader);
-  tally.partial = before > 0;
-  const census = new Census(await loadTimelines(reader, scope), maxKeys);
-  const keys = new KeyCheck();
-  const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
-  const verifier: LogVerifier = new LogVerifier({
-    scope: "agentId" in scope ? "agent" : "workspace",
-    start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
-    ...("agentId" in scope ? {} : { seals: { trusted: publicKey, offered } }),
-    onEvent: (event, details) => {
-      keys.add(event, details);
-      tally.add(event, details);
-      census.replay.add(event, details);
-    },
-    onAccepted: (accepted, text) => {
-      const { operation, result } = accepted.shape.event;
-      if (operation === "data.write") {
-        if (result === "allowed") census.replay.addWrite(accepted, text);
-        return;
-      }
-      if (!COUNTED.has(operation)) return;
-      const event = parseEvent(text.text(accepted.start, accepted.end));
-      const details = text.text(accepted.detailsAt, accepted.detailsEnd);
-      keys.add(event, details);
-      tally.add(event, details);
-      census.replay.add(event, details);
-    },
-    onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
-  });
-  const tiles = new TileCheck(reader, verifier);
-  const observe = (event: AuditEventBody, details: string | null) => {
-    keys.add(event, details);
-    tally.add(event, details);
-  };
-  return { reader, verifier, tally, census, keys, tiles, before, observe };
-}
-
 /** The seals that the events are compared with. */
 function sealsOf(
   reader: Reader,
@@ -209,7 +224,7 @@ function sealsOf(
   { anchors = [], sealFile }: WorkspaceVerificationOptions,
 ): SealFeed {
   for (const anchor of anchors) if (sealedWorkspace(anchor) === head?.workspaceId) verifier.anchor(anchor);
-  return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile) : null);
+  return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile()) : null);
 }
 
 async function feed(
@@ -225,52 +240,6 @@ async function feed(
     }
     await onProgress?.(verifier.eventsChecked, total);
   }
-}
-
-/** The head of the log as its row says; null without a row. Members are null when out of type. */
-interface Head {
-  workspaceId: string | null;
-  format: string | null;
-  seq: number | null;
-  hash: string | null;
-  rows: number;
-}
-
-async function readHead(reader: Reader): Promise<Head | null> {
-  const row = await reader.get<[Buffer | null, Buffer | null, number | null, Buffer | null, number]>(
-    `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("seq")}, ${textBytes("hash")},
-       (SELECT count(*) FROM head) FROM head WHERE one = 1`,
-  );
-  if (row === undefined) return null;
-  const [workspaceId, format, seq, hash, rows] = row;
-  return {
-    workspaceId: decodeText(workspaceId),
-    format: decodeText(format),
-    seq,
-    hash: decodeText(hash),
-    rows,
-  };
-}
-
-/** The head's row against the last event of the log. */
-function checkHead(verifier: LogVerifier, head: Head | null): void {
-  let last: { seq: number; hash: string } | null = null;
-  for (const { last: end } of verifier.chains.values()) {
-    if (last === null || end.event.seq > last.seq) last = { seq: end.event.seq, hash: end.hash };
-  }
-  const message = headProblem(head, last);
-  if (message !== null) verifier.report("head_mismatch", null, last?.seq ?? null, message);
-}
-
-function headProblem(head: Head | null, last: { seq: number; hash: string } | null): string | null {
-  if (head === null && last === null) return null; // nothing at all: there is nothing to compare
-  if (head === null) return "the row that names the end of the log is gone";
-  if (head.rows !== 1) return "there is more than one row that names the end of the log";
-  if (head.workspaceId === null) return "the row that names the end of the log names no workspace";
-  if (head.format !== AUDIT_FORMAT) return "the row that names the end of the log names another format";
-  if (last === null) return "the log is empty";
-  const agrees = head.seq === last.seq && head.hash === last.hash;
-  return agrees ? null : "the log does not end with the event that the file says it ends with";
 }
 
 /** Rows that stand under no agent were met by no check. */

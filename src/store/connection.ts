@@ -36,6 +36,12 @@ export interface OpenOptions {
   keyFits?: boolean;
 }
 
+/** A file as a connection has it open, so that another thread can open it alike. */
+export interface OpenFile {
+  path: string;
+  options: Pick<OpenOptions, "readOnly" | "immutable" | "encryptionKey">;
+}
+
 type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
 
@@ -66,12 +72,15 @@ function releaseClosed(): void {
 }
 
 export class Connection implements Transaction {
+  /** What it is a connection to; null for a database in memory. */
+  readonly file: OpenFile | null;
   readonly #driver: Driver;
   readonly #statements = new Map<string, Prepared>();
   #writes = 0;
 
-  constructor(driver: Driver) {
+  constructor(driver: Driver, file: OpenFile | null) {
     this.#driver = driver;
+    this.file = file;
   }
 
   /** How many writing statements were run; unchanged means that nothing can have been written. */
@@ -202,7 +211,9 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const key = options.encryptionKey ?? null;
   if (path !== IN_MEMORY && !options.keyFits) checkEncryption(path, key);
   const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
-  const connection = new Connection(driver);
+  const { readOnly: _, keyFits: __, ...kept } = options;
+  const file = path === IN_MEMORY ? null : { path, options: { ...kept, readOnly: readOnly ?? false } };
+  const connection = new Connection(driver, file);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     if (!readOnly)

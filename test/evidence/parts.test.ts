@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifyExportFile } from "../../src/evidence/export.ts";
+import type { FoundPart, PartJob } from "../../src/evidence/export-part-worker.ts";
 import { verifyInParts } from "../../src/evidence/export-parts.ts";
 import { PartThreads } from "../../src/evidence/part-threads.ts";
 import type { SourceResult } from "../../src/evidence/report.ts";
@@ -106,7 +107,7 @@ test("a good export is indeed divided, and a small one is not", async () => {
 });
 
 test("a thread that dies is an error, and never a report", async () => {
-  using threads = new PartThreads(2);
+  using threads = new PartThreads<PartJob, FoundPart>(2, "evidence/export-part-worker.ts");
   const job = { path: join(directory, "nowhere"), range: { from: 0, to: 9 } };
   const options = { form: "ndjson", scope: "workspace", marks: [] } as const;
   const parts = threads.verify([{ ...job, options }]);

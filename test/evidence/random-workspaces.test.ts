@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
+import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/evidence/workspace.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { Driver } from "./sample-workspace.ts";
 
@@ -111,6 +111,9 @@ test("a workspace verifies, whatever was done in it", async () => {
       const reader = openConnection(path, { readOnly: true });
       const reports = [await verifyWorkspace(reader, { scope: "workspace" })];
       reports.push(await verifyWorkspace(reader, { scope: "workspace" }, { maxKeys: 2 }));
+      const division = { from: 1, events: 256 };
+      const divided = await verifyDivided(reader, { threads: { count: 2 }, division });
+      expect(divided).toEqual(reports[0] as WorkspaceReport);
       for (const agentId of AGENTS) reports.push(await verifyWorkspace(reader, { agentId }));
       reader.close();
       expect(reports.flatMap(({ problems }) => problems)).toEqual([]);
