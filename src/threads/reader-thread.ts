@@ -74,6 +74,11 @@ export class ReaderThread {
     return this.#tails.size >= MAX_TAILS || own >= MAX_TAILS_OF_WORKSPACE;
   }
 
+  /** Has what is open of a workspace closed, but for what is in use. */
+  forget(workspaceId: string): void {
+    if (this.#state === "running" && this.#worker.alive) this.#post({ kind: "forget", workspaceId });
+  }
+
   /** Ends the streams that do not end by themselves. */
   endTails(): void {
     for (const id of [...this.#tails.keys()]) {

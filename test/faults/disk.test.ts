@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
-import { CAN_FAIL, ERRNO, FailingDisk } from "./failing-disk.ts";
+import { CAN_FAIL, ERRNO, type Failing, FailingDisk } from "./failing-disk.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
@@ -71,14 +71,26 @@ async function expectUnavailable(response: Response): Promise<void> {
   expect(await response.json()).toMatchObject({ code: "unavailable" });
 }
 
-describe.skipIf(!CAN_FAIL).each([
+/** Longer than a daemon in trouble has to be left alone until it gives back memory, and what hangs on that. */
+const LASTING_MS = 3_500;
+
+const FAILURES: readonly (readonly [string, Failing])[] = [
   ["a full disk", { write: ERRNO.ENOSPC }],
   ["a full disk that takes no new files either", { write: ERRNO.ENOSPC, open: ERRNO.ENOSPC }],
   ["a disk that became read-only", { write: ERRNO.EROFS, open: ERRNO.EROFS, sync: ERRNO.EROFS }],
   ["a failing fsync", { sync: ERRNO.EIO }],
   ["writes that fail", { write: ERRNO.EIO }],
   ["a disk that fails altogether", { write: ERRNO.EIO, sync: ERRNO.EIO, read: ERRNO.EIO, open: ERRNO.EIO }],
-] as const)("%s", (_, failing) => {
+];
+
+describe
+  .skipIf(!CAN_FAIL)
+  .each(
+    FAILURES.flatMap(([name, failing]) => [
+      [name, failing, 0] as const,
+      [`${name}, for a while in which nobody asks`, failing, LASTING_MS] as const,
+    ]),
+  )("%s", (_, failing, lastsMs) => {
   test("writes are refused, nothing acknowledged is lost, and they resume by themselves", async () => {
     const disk = FailingDisk.make(directory);
     const [one, two] = [await made("one"), await made("two")];
@@ -91,6 +103,7 @@ describe.skipIf(!CAN_FAIL).each([
     for (let i = 0; i < 8; i++) for (const each of [user, other]) await expectUnavailable(await each.write());
     await isReady(daemon, 503);
     expect(await statusOf(daemon, "/healthz")).toBe(200);
+    await Bun.sleep(lastsMs);
     // What leaves no trace needs no disk to write to.
     const key = await daemon.ask("/v1/audit/key", { apiKey: one.api_key });
     if (!("read" in failing)) expect(key.status).toBe(200);
@@ -106,6 +119,28 @@ describe.skipIf(!CAN_FAIL).each([
     expect(err.split("\n").filter((line) => line.includes("unexpected failure")).length).toBeLessThan(30);
     expect(await governd(["verify", data])).toMatchObject({ code: 0 });
   });
+});
+
+test.skipIf(!CAN_FAIL).each([
+  ["read-only", { write: ERRNO.EROFS, open: ERRNO.EROFS, sync: ERRNO.EROFS }],
+  ["failing", { write: ERRNO.EIO, open: ERRNO.EIO, sync: ERRNO.EIO }],
+])("a workspace is first used while its disk is %s: it is used when that is over", async (_, failing) => {
+  const disk = FailingDisk.make(directory);
+  const { api_key: apiKey } = await made("one");
+  await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+  const user = new User(daemon, apiKey);
+  disk.fail(failing, "/workspaces/");
+  await expectUnavailable(await user.write());
+  // Somebody who looks must not keep it from being opened anew.
+  const look = () => daemon.ask("/v1/audit?agent_id=a", { apiKey });
+  await expectUnavailable(await look());
+  await Bun.sleep(LASTING_MS);
+  await expectUnavailable(await user.write());
+  await expectUnavailable(await look());
+  disk.heal();
+  await isReady(daemon, 200);
+  await user.recovered();
+  await user.check();
 });
 
 test.skipIf(!CAN_FAIL)("one workspace's files fail: the others do not notice", async () => {

@@ -202,3 +202,32 @@ test("idle workspaces are closed, the oldest first", () => {
   workspaces.closeAll();
   expect(workspaces.ids()).toEqual([]);
 });
+
+test("one whose disk failed stays open beside its successor until it is released, in bounded number", () => {
+  const closed: string[] = [];
+  let made = 0;
+  const workspaces = new OpenWorkspaces(
+    (id: string) => {
+      const name = `${id}${++made}`;
+      return { name, close: () => void closed.push(name) };
+    },
+    { maxOpen: 2, idleMs: 10 },
+  );
+  workspaces.use("a", 0);
+  workspaces.setAside("a");
+  expect(workspaces.use("a", 0).name).toBe("a2");
+  // One of a workspace is enough.
+  workspaces.setAside("a");
+  expect(closed).toEqual(["a2"]);
+  for (const id of ["b", "c"]) {
+    workspaces.use(id, 0);
+    workspaces.setAside(id);
+  }
+  expect(closed).toEqual(["a2", "c4"]);
+  workspaces.closeAll();
+  workspaces.release("a");
+  expect(closed).toEqual(["a2", "c4", "a1"]);
+  workspaces.setAside("a");
+  workspaces.end();
+  expect(closed).toEqual(["a2", "c4", "a1", "b3"]);
+});
