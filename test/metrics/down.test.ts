@@ -1,6 +1,6 @@
 /** A workspace whose file is damaged is down alone, and whoever watches is told which. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
@@ -42,7 +42,9 @@ test("a damaged workspace is named to the operator, counted for everybody, and u
   expect(down.value(`governd_workspace_down{workspace_id="${damaged.id}"}`)).toBe(1);
   expect(await daemon.log()).toContain("a workspace is down, the others work");
 
-  writeFileSync(file, before);
+  // Whole at once: the daemon looks at it every second.
+  writeFileSync(`${file}.good`, before);
+  renameSync(`${file}.good`, file);
   expect((await broken.write("a", "k", "v")).status).toBe(200);
   expect((await Scrape.of(daemon.metricsUrl as string)).value("governd_workspaces_down")).toBe(0);
   expect(await daemon.log()).toContain("a workspace works again");
