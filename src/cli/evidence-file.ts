@@ -49,9 +49,7 @@ export interface EvidenceFile extends Disposable {
 export async function openEvidenceFile(path: string): Promise<EvidenceFile> {
   try {
     // The log stands beside the file itself, not beside a link to it.
-    const file = realpathSync(path);
-    if (readWalHeader(file) === null) return inPlace(file);
-    return await copied(file, path);
+    return await held(realpathSync(path), path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
     throw new Failure("evidence_unreadable", `Cannot read ${path}: ${systemReason(error)}.`, {
@@ -70,15 +68,27 @@ function inPlace(file: string): EvidenceFile {
   };
 }
 
-async function copied(file: string, path: string): Promise<EvidenceFile> {
+/** In place while there is no log, and a copy while there is one, which may come and go. */
+async function held(file: string, path: string): Promise<EvidenceFile> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (attempt > 0) await Bun.sleep(RETRY_DELAY_MS);
+    if (readWalHeader(file) === null) return inPlace(file);
+    const copy = copied(file, path);
+    if (copy !== null) return copy;
+  }
+  throw new Failure(
+    "evidence_unreadable",
+    `${path} is written to so much that no copy of it holds still: try again.`,
+  );
+}
+
+/** A copy, or null when the log began anew meanwhile. */
+function copied(file: string, path: string): EvidenceFile | null {
   const directory = privateDirectory();
   const copy = join(directory.path, "evidence.db");
   try {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (attempt > 0) await Bun.sleep(RETRY_DELAY_MS);
-      if (!copyOnce(file, copy)) continue;
+    if (copyOnce(file, copy))
       return { path: copy, immutable: false, unchanged: () => true, [Symbol.dispose]: directory.remove };
-    }
   } catch (error) {
     directory.remove();
     if (systemCode(error) !== "ENOSPC") throw error;
@@ -89,16 +99,12 @@ async function copied(file: string, path: string): Promise<EvidenceFile> {
     );
   }
   directory.remove();
-  throw new Failure(
-    "evidence_unreadable",
-    `${path} is written to so much that no copy of it holds still: try again.`,
-  );
+  return null;
 }
 
 /** Copies database and log; false when the log began anew meanwhile, so that the copies do not fit. */
 function copyOnce(file: string, copy: string): boolean {
   const before = readWalHeader(file);
-  rmSync(`${copy}-wal`, { force: true });
   copyFileSync(file, copy, constants.COPYFILE_FICLONE);
   // A log that is gone by now is in the database, but perhaps not in the copy of it.
   if (before === null || readWalHeader(file) === null) return false;

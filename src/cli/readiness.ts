@@ -22,6 +22,7 @@ export interface ReadinessParts {
 
 export class ReadinessProbe {
   readonly #parts: ReadinessParts;
+  #looking = false;
   #looked: Promise<boolean> = Promise.resolve(false);
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -57,9 +58,13 @@ export class ReadinessProbe {
 
   async #look(): Promise<Readiness> {
     const { root, threadsRunning, takesWrites, monotonicMs } = this.#parts;
-    if (monotonicMs() - this.#lookedAtMs >= FRESH_MS) {
+    // On a slow disk a look takes longer than its answer is good for: two at once would take each other's file away.
+    if (!this.#looking && monotonicMs() - this.#lookedAtMs >= FRESH_MS) {
       this.#lookedAtMs = monotonicMs();
-      this.#looked = isWritable(root);
+      this.#looking = true;
+      this.#looked = isWritable(root).finally(() => {
+        this.#looking = false;
+      });
     }
     return { storageWritable: (await this.#looked) && takesWrites(), threadsRunning: threadsRunning() };
   }

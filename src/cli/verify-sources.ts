@@ -145,9 +145,11 @@ async function verifyWorkspaceFile(
 ): Promise<SourceResult> {
   const onProgress = (checked: number, total: number) => progress.step(checked, total, "events");
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    // As long as it is before the database is read: a seal that a daemon adds later is of a later log.
+    const length = sealFile === undefined ? 0 : statSync(sealFile).size;
     using file = await openEvidenceFile(wish.path);
     // Anew for each attempt, since it is read as a stream.
-    const seals = sealFile === undefined ? null : () => Bun.file(sealFile).stream();
+    const seals = sealFile === undefined ? null : () => Bun.file(sealFile).slice(0, length).stream();
     const result = await verifyDatabaseFile(file, { ...wish, onProgress, sealFile: seals });
     if (file.unchanged()) return result;
   }

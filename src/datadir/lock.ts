@@ -12,6 +12,9 @@ import { Failure } from "../failure.ts";
 import type { DataDirectory } from "./layout.ts";
 import { createPrivateFile } from "./private-files.ts";
 
+/** Who only looks whether the lock is held is in its way for a moment; a daemon that holds it stays. */
+const LOOKERS_PATIENCE_MS = 1_000;
+
 /**
  * Takes the lock for as long as the returned object is not disposed of.
  * @throws {Failure} `data_directory_in_use` when another daemon holds it.
@@ -25,6 +28,7 @@ export function lockDataDirectory(directory: DataDirectory): Disposable {
         `The data directory ${directory.root} is in use by another running governd. Stop that one, or choose another --data-dir.`,
         { cause },
       ),
+    LOOKERS_PATIENCE_MS,
   );
 }
 

@@ -65,10 +65,19 @@ let unreleased = 0;
  * and they look too small to be worth collecting: thousands of workspaces used in turn would run out
  * of descriptors first. So every few closed connections a collection is asked for.
  */
-function releaseClosed(): void {
-  if (++unreleased < MAX_UNRELEASED) return;
+function releaseSomeday(): void {
+  if (++unreleased >= MAX_UNRELEASED) releaseClosed();
+}
+
+/**
+ * Has this thread's closed connections give back their files now, which takes a full collection and, after it, a
+ * turn of the event loop. Does nothing when none was closed since the last time; answers whether any was.
+ */
+export function releaseClosed(): boolean {
+  if (unreleased === 0) return false;
   unreleased = 0;
   Bun.gc(true);
+  return true;
 }
 
 export class Connection implements Transaction {
@@ -151,7 +160,7 @@ export class Connection implements Transaction {
     } finally {
       this.#statements.clear();
       this.#driver.close();
-      releaseClosed();
+      releaseSomeday();
     }
   }
 

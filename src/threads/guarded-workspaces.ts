@@ -1,7 +1,14 @@
 /** The workspaces of a thread, each used under guard: one whose disk or file fails is closed and looked at anew. */
 import type { Clock } from "../ids.ts";
+import { releaseClosed } from "../store/connection.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
-import { isOfDisk, mustReopen, type StorageTrouble, troubleOf } from "../workspace/storage-failure.ts";
+import {
+  failedWriting,
+  isOfDisk,
+  mustReopen,
+  type StorageTrouble,
+  troubleOf,
+} from "../workspace/storage-failure.ts";
 import { rewriteHead } from "../workspace/tail.ts";
 import { type FromWriter, reportFailure } from "./messages.ts";
 import type { Closable, OpenWorkspaces } from "./open-workspaces.ts";
@@ -38,8 +45,8 @@ export class GuardedWorkspaces<T extends Writable> {
   }
 
   /**
-   * Does something with a workspace that is opened if need be. One that failed is closed, and looked at anew
-   * when it is next used.
+   * Does something with a workspace that is opened if need be. One that failed is opened and looked at anew when
+   * it is next used.
    * @throws whatever opening and the work throw, and {WorkspacePaused} just after it failed
    */
   async use<R>(workspaceId: string, work: (open: T) => Promise<R>): Promise<R> {
@@ -49,9 +56,18 @@ export class GuardedWorkspaces<T extends Writable> {
     try {
       return await work(open);
     } finally {
-      const { failure } = open.writer;
-      if (failure === null) this.#health.works(workspaceId);
-      else if (failure !== undefined && mustReopen(failure)) this.#open.drop(workspaceId);
+      this.#look(workspaceId, open.writer.failure);
+    }
+  }
+
+  /** What follows from how the last transaction of a workspace ended. */
+  #look(workspaceId: string, failure: unknown): void {
+    if (failure === null) {
+      this.#health.works(workspaceId);
+      this.#open.release(workspaceId);
+    } else if (failure !== undefined && mustReopen(failure)) {
+      if (failedWriting(failure)) this.#open.setAside(workspaceId);
+      else this.#open.drop(workspaceId);
     }
   }
 
@@ -63,11 +79,16 @@ export class GuardedWorkspaces<T extends Writable> {
 
   /** Tries troubled ones again, so that it is known when a trouble is over, whether or not anybody asks. */
   async probe(): Promise<void> {
-    for (const workspaceId of this.#health.toProbe(this.#clock(), PROBES_AT_ONCE)) {
+    const due = this.#health.toProbe(this.#clock(), PROBES_AT_ONCE);
+    // A file that was opened while it could not be written stays so until the last connection to it is gone.
+    if (due.length > 0 && releaseClosed()) await new Promise((resolve) => setImmediate(resolve));
+    for (const workspaceId of due) {
       try {
         await this.use(workspaceId, ({ writer }) => writer.derive(async (tx) => rewriteHead(tx)));
       } catch (error) {
         this.fail(workspaceId, `opening ${workspaceId}`, error);
+        if (troubleOf(error) === "disk_failing" && !failedWriting(error))
+          this.#post({ kind: "unwritable", workspaceId });
       }
     }
   }

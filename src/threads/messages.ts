@@ -95,6 +95,8 @@ export type FromWriter =
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
+  /** The file was opened while its disk took no writes, and stays so for as long as anybody has it open. */
+  | { kind: "unwritable"; workspaceId: string }
   | { kind: "failure"; failure: FailureReport }
   | { kind: "recovery"; recovery: RecoveryReport }
   | { kind: "closed" };
@@ -111,6 +113,8 @@ export type ToReader =
   | { kind: "open"; id: number; workspaceId: string; plan: StreamPlan }
   | { kind: "pull"; id: number }
   | { kind: "cancel"; id: number }
+  /** Closes what is open of a workspace and not in use. */
+  | { kind: "forget"; workspaceId: string }
   | { kind: "close" };
 
 /** From a reader thread. A chunk of a stream travels as bytes beside its id. */

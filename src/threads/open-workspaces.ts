@@ -22,6 +22,8 @@ function identityOf(path: string): string {
 export class OpenWorkspaces<T extends Closable> {
   /** In order of last use, the oldest first. */
   readonly #held = new Map<string, Held<T>>();
+  /** Not used any more, and still open. */
+  readonly #setAside = new Map<string, T>();
 
   constructor(
     readonly open: (workspaceId: string) => T,
@@ -59,6 +61,31 @@ export class OpenWorkspaces<T extends Closable> {
     held?.resource.close();
   }
 
+  /**
+   * Forgets one whose disk failed, so that the next use opens it anew, but leaves it open until {@link release}.
+   * With the last connection to a file SQLite would forget where the good part of its write-ahead log ends: who
+   * opens it then takes what was refused, and lies behind that end, for committed; and a file that is opened first
+   * while its disk takes no writes cannot be written until everybody has closed it. One is enough for that, so a
+   * second one of a workspace is closed, as are those past the limit.
+   */
+  setAside(workspaceId: string): void {
+    const held = this.#held.get(workspaceId);
+    if (held === undefined) return;
+    if (this.#setAside.has(workspaceId) || this.#setAside.size >= this.limits.maxOpen) {
+      this.drop(workspaceId);
+      return;
+    }
+    this.#held.delete(workspaceId);
+    this.#setAside.set(workspaceId, held.resource);
+  }
+
+  /** Closes one that was set aside, since another one has written to the file meanwhile. */
+  release(workspaceId: string): void {
+    const resource = this.#setAside.get(workspaceId);
+    this.#setAside.delete(workspaceId);
+    resource?.close();
+  }
+
   /** Those that {@link closeIdle} would close; using one keeps it open. */
   idle(nowMs: number): string[] {
     return [...this.#held]
@@ -70,8 +97,15 @@ export class OpenWorkspaces<T extends Closable> {
     this.#closeOldest((_count, usedAtMs) => usedAtMs + this.limits.idleMs < nowMs);
   }
 
+  /** Closes all but those that are set aside. */
   closeAll(): void {
     this.#closeOldest(() => true);
+  }
+
+  /** Closes everything, for good. */
+  end(): void {
+    this.closeAll();
+    for (const workspaceId of [...this.#setAside.keys()]) this.release(workspaceId);
   }
 
   get size(): number {

@@ -171,6 +171,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
       onRecovery: (recovery) => options.onRecovery?.(recovery),
       onSealed: (workspaceId, seal) => options.onSealed?.(workspaceId, seal),
       onGroup: (operations) => this.groups.observe(operations),
+      onUnwritable: (workspaceId) => this.#readers[this.#shard(workspaceId)]?.forget(workspaceId),
       onTrouble: (workspaceId, reason, trouble) => {
         if (trouble !== null) options.onStorage?.(workspaceId, trouble);
         if (reason === null || trouble === null) {

@@ -87,6 +87,11 @@ export class ReaderThread {
     return count;
   }
 
+  /** Has what is open of a workspace closed, but for what is in use. */
+  forget(workspaceId: string): void {
+    if (this.#state === "running" && this.#worker.alive) this.#post({ kind: "forget", workspaceId });
+  }
+
   /** Ends the streams that do not end by themselves. */
   endTails(): void {
     for (const [id, { live }] of [...this.#streams]) {

@@ -12,7 +12,7 @@ import type { JsonValue } from "../json.ts";
 import { embedderOf } from "../search/embedding-options.ts";
 import { QueryEmbedder } from "../search/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
-import type { Connection } from "../store/connection.ts";
+import { type Connection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { isInspection, type OperationProblem } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
@@ -86,6 +86,10 @@ async function handle(message: ToReader): Promise<void> {
       return pull(message.id);
     case "cancel":
       return closeStream(message.id);
+    case "forget":
+      connections.drop(message.workspaceId);
+      releaseClosed();
+      return;
     case "close":
       return shutDown();
   }

@@ -295,7 +295,7 @@ async function shutDown(): Promise<void> {
   upkeepFullText.stop();
   embedding?.stop();
   await sealAll(schedule.end(), clock() + LAST_SEALS_MS);
-  workspaces.closeAll();
+  workspaces.end();
   post({ kind: "closed" });
   parentPort?.close();
 }

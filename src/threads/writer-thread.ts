@@ -43,6 +43,8 @@ export interface ThreadEvents {
   onSealed?(workspaceId: string, seal: StoredSeal): void;
   /** Told when a workspace's file cannot be used, and with null when it can again. */
   onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
+  /** Told of a file that can be written only once it is closed everywhere. */
+  onUnwritable?(workspaceId: string): void;
   /** The thread died, and knows of no troubles any more. */
   onCrash?(): void;
   /** Told how many operations shared a transaction. */
@@ -201,6 +203,9 @@ export class WriterThread {
         break;
       case "trouble":
         this.#events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
+        break;
+      case "unwritable":
+        this.#events.onUnwritable?.(message.workspaceId);
         break;
       case "failure":
         this.#events.onFailure(message.failure);

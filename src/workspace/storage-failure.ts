@@ -58,6 +58,12 @@ export function mustReopen(error: unknown): boolean {
   return trouble !== null && trouble !== "disk_full";
 }
 
+/**
+ * Whether a file that could be written failed in the middle: something may be left in its write-ahead log, and what
+ * SQLite knows of that log is still good.
+ */
+export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(codeOf(error));
+
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
 const UNCONFIRMED =
   "The disk failed while this was being made durable, so it was undone. Read before you repeat it: if the server fails as well before it can write again, it may still appear.";

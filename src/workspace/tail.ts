@@ -14,6 +14,16 @@ const TAIL_EVENTS = 8;
  * @throws {DamagedWorkspace} when they do not
  */
 export function checkTail(connection: Connection): string {
+  // Of one moment: another process may append between two looks.
+  connection.exec("BEGIN");
+  try {
+    return compareTail(connection);
+  } finally {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+  }
+}
+
+function compareTail(connection: Connection): string {
   const head = readHead(connection);
   // Pruned events have no body, and are never among the last.
   const rows = connection.all<[number, string, string]>(

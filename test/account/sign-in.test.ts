@@ -5,7 +5,7 @@ import { TestDaemon } from "../support/daemon.ts";
 import { Browser, freshEmail, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
 
 /** A test that starts the daemon a score of times, on a busy machine. */
-const RESTARTS_MS = 60_000;
+const RESTARTS_MS = 300_000;
 
 let daemon: TestDaemon;
 let owner: Person;
@@ -184,8 +184,9 @@ describe("the second factor", () => {
     expect((await signIn(new Browser(daemon), person.email)).status).toBe(200);
     const bad = await person.browser.post("/account/totp/confirm", { code: "000000x" });
     expect([bad.status, bad.json.code]).toEqual([403, "second_factor_failed"]);
+    // Codes are taken from a step before their own to a step after it, whatever the time within a step.
     const now = Date.now();
-    const first = codeAt(secret, now - 30_000);
+    const first = codeAt(secret, now);
     const confirmed = await person.browser.post("/account/totp/confirm", { code: first });
     expect(confirmed.status).toBe(200);
     const codes: string[] = confirmed.json.recovery_codes;
@@ -199,7 +200,7 @@ describe("the second factor", () => {
     expect((await signIn(browser, person.email, "wrong")).json.code).toBe("sign_in_failed");
     const again = await signIn(browser, person.email, PASSWORD, { code: first });
     expect([again.status, again.json.code]).toEqual([403, "second_factor_failed"]);
-    const next = codeAt(secret, now);
+    const next = codeAt(secret, now + 30_000);
     expect((await signIn(browser, person.email, PASSWORD, { code: next })).status).toBe(200);
     expect((await signIn(new Browser(daemon), person.email, PASSWORD, { code: next })).status).toBe(403);
 

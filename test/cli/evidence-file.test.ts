@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEvidenceFile } from "../../src/cli/evidence-file.ts";
@@ -143,6 +153,23 @@ describe("a database as evidence", () => {
     } finally {
       writer.kill("SIGKILL");
       await writer.exited;
+    }
+  });
+
+  test("a log that ends while the file is being copied is no busy one: the file is read in place then", async () => {
+    const large = join(directory, "large.db");
+    const log = `${large}-wal`;
+    // Long enough to copy that what happens meanwhile mostly happens in the middle; nothing reads it.
+    writeFileSync(large, "");
+    truncateSync(large, 256 * 1024 * 1024);
+    for (const delayMs of [0, 10, 20, 40]) {
+      writeFileSync(log, Buffer.alloc(32, 1));
+      const script = `await Bun.sleep(${delayMs}); require("fs").truncateSync(${JSON.stringify(log)}, 0);`;
+      const child = Bun.spawn([process.execPath, "-e", `console.log(1); ${script}`], { stdout: "pipe" });
+      await child.stdout.getReader().read();
+      using evidence = await openEvidenceFile(large);
+      expect(existsSync(evidence.path)).toBe(true);
+      await child.exited;
     }
   });
 

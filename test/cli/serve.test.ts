@@ -6,6 +6,7 @@ import { connect as connectTls } from "node:tls";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
+import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd, startGovernd } from "./governd.ts";
 
@@ -64,8 +65,14 @@ describe("governd serve", () => {
       ],
       { stdout: "pipe", stderr: "pipe", env: {} },
     );
-    const { value: bytes } = await child.stdout.getReader().read();
-    const value = new TextDecoder().decode(bytes);
+    const reader = child.stdout.getReader();
+    const decoder = new TextDecoder();
+    let value = "";
+    while (!value.includes("workspace create")) {
+      const piece = await reader.read();
+      if (piece.done) break;
+      value += decoder.decode(piece.value, { stream: true });
+    }
     expect(value).toMatch(/^governd \d+\.\d+\.\d+ answers at https:\/\/127\.0\.0\.1:\d+$/m);
     expect(value).toContain(dataDirectory(data).authority);
     expect(value).toContain("workspace create --name NAME");
@@ -104,7 +111,7 @@ describe("governd serve", () => {
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)(
-    "stops on %s within ten seconds, having kept what it acknowledged",
+    "stops on %s in time, having kept what it acknowledged",
     async (signal) => {
       const { api_key: apiKey } = await makeWorkspace();
       await using daemon = await startGovernd(data);
@@ -119,13 +126,12 @@ describe("governd serve", () => {
           if (answer?.status === 200) acknowledged.push(key);
         }
       });
-      await Bun.sleep(300);
-      const { code, tookMs, err } = await daemon.stop(signal);
+      await eventually("some are acknowledged", () => acknowledged.length > 20);
+      // It ends with another code when its ten seconds are over.
+      const { code, err } = await daemon.stop(signal);
       going = false;
       await Promise.all(clients);
       expect({ code, unexpected: err.includes('"level":"error"') }).toEqual({ code: 0, unexpected: false });
-      expect(tookMs).toBeLessThan(10_000);
-      expect(acknowledged.length).toBeGreaterThan(4);
       await using next = await startGovernd(data);
       for (const key of [acknowledged[0], acknowledged.at(-1)]) {
         const read = await next.ask(`/v1/data/read?agent_id=a&key=${encodeURIComponent(key ?? "")}`, {
@@ -223,15 +229,12 @@ describe("governd serve refuses", () => {
 });
 
 describe("certificates from files", () => {
-  /** True as soon as new connections get a certificate for this name. Who is in a handshake may be cut off. */
-  async function serves(url: string, name: string): Promise<boolean> {
-    for (let attempt = 0; attempt < 100; attempt++) {
+  /** Resolves when new connections get a certificate for this name. Who is in a handshake may be cut off. */
+  const serves = (url: string, name: string) =>
+    eventually(`it shows a certificate for ${name}`, async () => {
       const names = await namesAt(url).catch(() => undefined);
-      if (names?.includes(name)) return true;
-      await Bun.sleep(20);
-    }
-    return false;
-  }
+      return names?.includes(name) ?? false;
+    });
 
   /** The names in the certificate that a new connection gets. */
   function namesAt(url: string): Promise<string | undefined> {
@@ -256,17 +259,16 @@ describe("certificates from files", () => {
     };
     await issue("one.example");
     await using daemon = await startGovernd(data, ["--tls", "files", "--tls-cert", cert, "--tls-key", key]);
-    expect(await serves(daemon.url, "one.example")).toBe(true);
+    await serves(daemon.url, "one.example");
     await issue("two.example");
     daemon.signal("SIGHUP");
-    expect(await serves(daemon.url, "two.example")).toBe(true);
+    // The one before is shown now and then until the port is its successor's alone, which is said.
+    await eventually("it is replaced", () => daemon.said().includes("the certificate was replaced"));
+    await serves(daemon.url, "two.example");
     writeFileSync(cert, "nonsense");
     daemon.signal("SIGHUP");
-    // For half a second after it was replaced the first one may still be shown.
-    await Bun.sleep(1_000);
+    await eventually("it is refused", () => daemon.said().includes("is not a certificate in PEM"));
     expect(await namesAt(daemon.url)).toContain("two.example");
-    const { code, err } = await daemon.stop();
-    expect(code).toBe(0);
-    expect(err).toContain("is not a certificate in PEM");
+    expect((await daemon.stop()).code).toBe(0);
   });
 });

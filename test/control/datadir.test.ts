@@ -125,6 +125,29 @@ describe("the lock", () => {
     lockDataDirectory(directory)[Symbol.dispose]();
   });
 
+  test("is not refused because somebody looks whether it is held", async () => {
+    const directory = prepareDataDirectory(root);
+    lockDataDirectory(directory)[Symbol.dispose]();
+    const looking = Bun.spawn(
+      [
+        process.execPath,
+        "-e",
+        `import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
+        import { isLocked } from ${JSON.stringify(join(SOURCE, "datadir/lock.ts"))};
+        const directory = dataDirectory(${JSON.stringify(root)});
+        console.log(isLocked(directory));
+        for (;;) isLocked(directory);`,
+      ],
+      { stdout: "pipe" },
+    );
+    try {
+      await looking.stdout.getReader().read();
+      for (let i = 0; i < 300; i++) lockDataDirectory(directory)[Symbol.dispose]();
+    } finally {
+      looking.kill("SIGKILL");
+    }
+  });
+
   test("is another process's, and ends with it, even by SIGKILL", async () => {
     const directory = prepareDataDirectory(root);
     const other = Bun.spawn([process.execPath, "-e", script()], { stdout: "pipe" });

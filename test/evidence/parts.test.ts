@@ -111,5 +111,5 @@ test("a thread that dies is an error, and never a report", async () => {
   const job = { path: join(directory, "nowhere"), range: { from: 0, to: 9 } };
   const options = { form: "ndjson", scope: "workspace", marks: [] } as const;
   const parts = threads.verify([{ ...job, options }]);
-  expect(parts.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
+  await expect(parts.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
 });

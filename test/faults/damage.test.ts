@@ -95,7 +95,9 @@ describe.each([
 
     rmSync(fileOf(one), { force: true });
     for (const suffix of ["-wal", "-shm"]) rmSync(`${fileOf(one)}${suffix}`, { force: true });
-    copyFileSync(saved, fileOf(one));
+    // Whole at once: the daemon looks at it every second.
+    copyFileSync(saved, `${saved}.copy`);
+    renameSync(`${saved}.copy`, fileOf(one));
     expect(await (await read(daemon, one)).json()).toMatchObject({ value: "v" });
     expect((await write(daemon, one, "again")).status).toBe(200);
     const { err } = await daemon.stop();

@@ -1,12 +1,14 @@
 /** More connections than there may be: counted by the kernel, so only where it says. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { canCountConnections, countConnections } from "../../src/http/open-connections.ts";
+import { eventually } from "../eventually.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";
 
 setDefaultTimeout(60_000);
 
 const MAX = 5;
+const PATIENCE_MS = 30_000;
 
 test.if(canCountConnections())("past the bound nothing is accepted until there is room", async () => {
   const told: string[] = [];
@@ -26,18 +28,17 @@ test.if(canCountConnections())("past the bound nothing is accepted until there i
   await Bun.sleep(2_500);
   expect(told).toEqual([]);
   clients.push(await slowClient(port, { begin: ask }));
-  await Bun.sleep(1_500);
+  await eventually("it is full", () => told.length > 0);
   expect(told).toEqual([`full ${MAX + 1}`]);
   await expect(slowClient(port)).rejects.toThrow();
   // What was accepted is served.
   clients[0]?.send("\r\n");
-  expect(await clients[0]?.closed(1_000)).toBeNumber();
+  expect(await clients[0]?.closed(PATIENCE_MS)).toBeNumber();
   expect(clients[0]?.received).toStartWith("HTTP/1.1 200");
   for (const client of clients.slice(1, 3)) client[Symbol.dispose]();
-  await Bun.sleep(1_500);
+  await eventually("there is room", () => told.length > 1);
   expect(told).toEqual([`full ${MAX + 1}`, "room"]);
   using again = await slowClient(port, { begin: `${ask}\r\n` });
-  await Bun.sleep(200);
-  expect(again.received).toStartWith("HTTP/1.1 200");
+  await eventually("it is answered", () => again.received.startsWith("HTTP/1.1 200"));
   for (const client of clients) client[Symbol.dispose]();
 });

@@ -8,6 +8,7 @@ import { RequestMeter } from "../../src/http/request-meter.ts";
 import { Families } from "../../src/metrics/family.ts";
 import { StorageMeter } from "../../src/metrics/storage-sizes.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
+import { eventually } from "../eventually.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 describe("a histogram", () => {
@@ -120,7 +121,6 @@ test("sizes of files are looked at again after a minute, and not for everybody w
   writeFileSync(`${seals}/a.log`, "seal");
   expect((await meter.sizes()).seals).toBe(0);
   nowMs = 61_000;
-  const end = Date.now() + 5_000;
-  while ((await meter.sizes()).seals !== 4 && Date.now() < end) await Bun.sleep(5);
+  await eventually("they are looked at again", async () => (await meter.sizes()).seals === 4);
   expect(await meter.sizes()).toEqual({ control: 5, workspaces: 400, seals: 4 });
 });

@@ -5,12 +5,24 @@ import { randomText } from "./random.ts";
 
 const BOTH = { blockPii: true, blockSecrets: true };
 const SIZE = 1 << 20;
-/** Of processor time, which is not other programs'; several times what it takes, since the test is about growth. */
-const MOST_MS = 700;
+/** What any text may cost, in large honest ones: several times what it takes, since the test is about growth. */
+const MOST = 25;
+const ROUNDS = 5;
 const processorMs = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 };
+
+/** What one decision costs: the least of several, since what else the machine does can only add to it. */
+function leastMs(value: string, enough = 0): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS && least > enough; round++) {
+    const begin = processorMs();
+    decide(BOTH, { key: "k", value, metadata: {} });
+    least = Math.min(least, processorMs() - begin);
+  }
+  return least;
+}
 
 const repeat = (piece: string) => piece.repeat(Math.ceil(SIZE / piece.length)).slice(0, SIZE);
 const HOSTILE: Readonly<Record<string, () => string>> = {
@@ -39,13 +51,16 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   noise: () => randomText(" abcdefghijklmnop0123456789@:/._-=+\"'{}\n", SIZE, 5),
 };
 
+const LOG = repeat(
+  '{"time":"2026-05-04T10:11:12.131Z","level":"info","phone":null,"address":null,"token":null,"msg":"job 4711 done in 12 ms"}\n',
+);
+/** This machine's measure, of processor time. */
+const honestMs = leastMs(LOG);
+
 for (const [name, make] of Object.entries(HOSTILE)) {
   test(name, () => {
-    const value = make();
-    decide(BOTH, { key: "k", value: value.slice(0, 4096), metadata: {} });
-    const begin = processorMs();
-    decide(BOTH, { key: "k", value, metadata: {} });
-    expect(processorMs() - begin).toBeLessThan(MOST_MS);
+    const most = MOST * honestMs;
+    expect(leastMs(make(), most)).toBeLessThanOrEqual(most);
   });
 }
 
@@ -57,12 +72,9 @@ test("a text with more anchors than can be looked at is blocked, and the message
 });
 
 test("large honest texts pass", () => {
-  const log = repeat(
-    '{"time":"2026-05-04T10:11:12.131Z","level":"info","phone":null,"address":null,"token":null,"msg":"job 4711 done in 12 ms"}\n',
-  );
   const vector = repeat("0.54538700, -0.63434100, -0.93701200, ");
   const digests = repeat("sha512-9fceb02d0ae598e95dc970b74767f19372d61af8 lodash@4.17.21\n");
-  for (const value of [log, vector, digests]) {
+  for (const value of [LOG, vector, digests]) {
     expect(decide(BOTH, { key: "k", value, metadata: {} })).toEqual({ allowed: true });
   }
 });

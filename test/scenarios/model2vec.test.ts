@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "../eventually.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { writeModel } from "../support/model2vec.ts";
 
-const TIMEOUT_MS = 60_000;
-const WAIT_MS = 20;
+const TIMEOUT_MS = 120_000;
 const BUILT_IN = "governd-words-1";
 /** Two words that only this model knows, and to mean the same; others that mean something else. */
 const VECTORS = {
@@ -41,10 +41,10 @@ test(
     const search = async () =>
       (await client.post("/v1/data/search", { agent_id: "agent", query: "zorblax" })).json;
     let found = await search();
-    while (found.data[0]?.key !== "target") {
-      await Bun.sleep(WAIT_MS);
-      found = await search();
-    }
+    await eventually("it is found", async () => {
+      if (found.data[0]?.key !== "target") found = await search();
+      return found.data[0]?.key === "target";
+    });
     expect(found.model).toBe("concepts-1");
     // The nearest by the model's own cosines, in their order.
     expect(found.data.slice(0, 2).map(({ key }: { key: string }) => key)).toEqual(["target", "other"]);

@@ -110,7 +110,7 @@ describe("sealing is refused", () => {
     const made = await fresh(directory);
     made.connection.run("UPDATE events SET hash = ? WHERE seq = 3", ["00".repeat(32)]);
     await writeSome(made, 1);
-    expect(made.writer.seal()).rejects.toBeInstanceOf(SealRefused);
+    await expect(made.writer.seal()).rejects.toBeInstanceOf(SealRefused);
     expect(made.writer.unsealed).toBe(true);
     made.writer.close();
   });
@@ -127,7 +127,7 @@ describe("sealing is refused", () => {
     writeFileSync(made.path, copy);
     const back = await openSealed(directory);
     await writeSome(back, 1);
-    expect(back.writer.seal()).rejects.toThrow("older copy");
+    await expect(back.writer.seal()).rejects.toThrow("older copy");
     back.writer.close();
   });
 
@@ -139,7 +139,7 @@ describe("sealing is refused", () => {
     writeFileSync(made.keyFile, privateKey.export({ format: "pem", type: "pkcs8" }));
     const back = await openSealed(directory);
     await writeSome(back, 1);
-    expect(back.writer.seal()).rejects.toThrow("rotate-seal-key");
+    await expect(back.writer.seal()).rejects.toThrow("rotate-seal-key");
     // What waits is sealed when the right key is back.
     writeFileSync(made.keyFile, made.keyPem);
     await back.writer.seal();
@@ -154,7 +154,7 @@ describe("sealing is refused", () => {
     writeFileSync(made.sealFile, "something else\n\n— and more\n\n");
     const back = await openSealed(directory);
     await writeSome(back, 1);
-    expect(back.writer.seal()).rejects.toBeInstanceOf(SealRefused);
+    await expect(back.writer.seal()).rejects.toBeInstanceOf(SealRefused);
     expect(readFileSync(made.sealFile, "utf8")).toStartWith("something else");
     back.writer.close();
   });

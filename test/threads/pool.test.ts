@@ -1,6 +1,14 @@
 /** The pool of threads: overload, many workspaces, damaged ones, a stop in the middle of work. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { copyFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
@@ -188,8 +196,8 @@ test("a file that is put back is used again", async () => {
   writeFileSync(fileOf(workspaceId), GARBAGE);
   expect(outcome(await write(workspaceId, "k"))).toBe("unavailable");
   expect(outcome(await ask(workspaceId, "audit.query", queryOf("a")))).toBe("unavailable");
-  rmSync(fileOf(workspaceId));
-  copyFileSync(`${fileOf(workspaceId)}.copy`, fileOf(workspaceId));
+  // Whole at once: the threads look at it every second.
+  renameSync(`${fileOf(workspaceId)}.copy`, fileOf(workspaceId));
   expect(outcome(await write(workspaceId, "k"))).toBe("json");
   expect(outcome(await ask(workspaceId, "audit.query", queryOf("a")))).toBe("json");
 });
@@ -225,4 +233,33 @@ test("idle workspaces are closed, the oldest first", () => {
   expect(workspaces.ids()).toEqual(["c"]);
   workspaces.closeAll();
   expect(workspaces.ids()).toEqual([]);
+});
+
+test("one whose disk failed stays open beside its successor until it is released, in bounded number", () => {
+  const closed: string[] = [];
+  let made = 0;
+  const workspaces = new OpenWorkspaces(
+    (id: string) => {
+      const name = `${id}${++made}`;
+      return { name, close: () => void closed.push(name) };
+    },
+    { maxOpen: 2, idleMs: 10 },
+  );
+  workspaces.use("a", 0);
+  workspaces.setAside("a");
+  expect(workspaces.use("a", 0).name).toBe("a2");
+  // One of a workspace is enough.
+  workspaces.setAside("a");
+  expect(closed).toEqual(["a2"]);
+  for (const id of ["b", "c"]) {
+    workspaces.use(id, 0);
+    workspaces.setAside(id);
+  }
+  expect(closed).toEqual(["a2", "c4"]);
+  workspaces.closeAll();
+  workspaces.release("a");
+  expect(closed).toEqual(["a2", "c4", "a1"]);
+  workspaces.setAside("a");
+  workspaces.end();
+  expect(closed).toEqual(["a2", "c4", "a1", "b3"]);
 });

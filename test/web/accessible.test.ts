@@ -1,11 +1,13 @@
 /** Every page, light and dark, wide and on a phone: axe finds nothing, and nothing is wider than the window. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import axe from "axe-core";
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { hasChromium, Stage } from "./support/browser.ts";
+import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Inhabited, inhabit } from "./support/inhabit.ts";
 import { type Kept, settled, signUp } from "./support/people.ts";
 import { type Place, places } from "./support/places.ts";
+
+setDefaultTimeout(BROWSER_TEST_MS);
 
 const LOOKS: Record<string, BrowserContextOptions> = {
   "wide and light": { viewport: { width: 1280, height: 800 }, colorScheme: "light" },

@@ -1,10 +1,12 @@
 /** One's own account in a real browser: the second factor, a forgotten password, a second workspace. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Secret, TOTP } from "otpauth";
 import type { BrowserContext, Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
-import { hasChromium, Stage } from "./support/browser.ts";
+import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { OWNER, settled, signIn, signUp } from "./support/people.ts";
+
+setDefaultTimeout(BROWSER_TEST_MS);
 
 describe.skipIf(!hasChromium)("an account", () => {
   let stage: Stage;

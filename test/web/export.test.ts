@@ -1,16 +1,17 @@
 /** An export by the browser itself: large, recorded, and out of reach of other sites. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
 import { Client } from "../support/client.ts";
-import { hasChromium, Stage } from "./support/browser.ts";
+import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
+
+setDefaultTimeout(BROWSER_TEST_MS);
 
 const COOKIE = "__Host-governd_session";
 const FORM = "application/x-www-form-urlencoded";
-const TIMEOUT_MS = 120_000;
 /** Long keys make long events: this many come to more than `LARGE_BYTES`. */
 const WRITES = 12_000;
 const AT_ONCE = 200;
@@ -36,39 +37,35 @@ describe.skipIf(!hasChromium)("an export", () => {
       );
       await Promise.all(some);
     }
-  }, TIMEOUT_MS);
+  });
   afterAll(() => stage[Symbol.asyncDispose]());
 
   const path = () => `/account/workspaces/${kept.workspaceId}/export`;
   const exports = async () =>
     (await client.get("/v1/audit", { scope: "workspace", operations: "audit.export" })).json.data;
 
-  test(
-    "of a large log is saved as it comes, without passing through the page, and is recorded",
-    async () => {
-      const types = new Map<string, string>();
-      page.on("request", (request) => types.set(new URL(request.url()).pathname, request.resourceType()));
-      await page.goto(`/workspaces/${kept.workspaceId}/proof`);
-      await page.getByLabel("Form", { exact: true }).selectOption("ndjson");
-      const [download] = await Promise.all([
-        page.waitForEvent("download"),
-        page.getByRole("button", { name: "Export" }).click(),
-      ]);
-      expect(download.suggestedFilename()).toMatch(/^audit-ws_.*\.ndjson$/);
-      const file = join(stage.directory, "large.ndjson");
-      await download.saveAs(file);
-      expect(statSync(file).size).toBeGreaterThan(LARGE_BYTES);
-      // A navigation, whose answer no script gets to see.
-      expect(types.get(path())).toBe("document");
-      const key = (await page.getByLabel("Verifier key", { exact: true }).textContent()) ?? "";
-      const verified = await governd(["verify", file, "--public-key", key.trim(), "--json"]);
-      expect(verified.json()).toMatchObject({ verdict: "verified", exit_code: 0 });
-      const recorded = await exports();
-      expect(recorded).toHaveLength(1);
-      expect(recorded[0].actor).toStartWith("usr_");
-    },
-    TIMEOUT_MS,
-  );
+  test("of a large log is saved as it comes, without passing through the page, and is recorded", async () => {
+    const types = new Map<string, string>();
+    page.on("request", (request) => types.set(new URL(request.url()).pathname, request.resourceType()));
+    await page.goto(`/workspaces/${kept.workspaceId}/proof`);
+    await page.getByLabel("Form", { exact: true }).selectOption("ndjson");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^audit-ws_.*\.ndjson$/);
+    const file = join(stage.directory, "large.ndjson");
+    await download.saveAs(file);
+    expect(statSync(file).size).toBeGreaterThan(LARGE_BYTES);
+    // A navigation, whose answer no script gets to see.
+    expect(types.get(path())).toBe("document");
+    const key = (await page.getByLabel("Verifier key", { exact: true }).textContent()) ?? "";
+    const verified = await governd(["verify", file, "--public-key", key.trim(), "--json"]);
+    expect(verified.json()).toMatchObject({ verdict: "verified", exit_code: 0 });
+    const recorded = await exports();
+    expect(recorded).toHaveLength(1);
+    expect(recorded[0].actor).toStartWith("usr_");
+  });
 
   test("that cannot be made says why on the page", async () => {
     await page.goto(`/workspaces/${kept.workspaceId}/proof`);

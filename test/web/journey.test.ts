@@ -1,10 +1,12 @@
 /** The whole way in a real browser: from the one-time link to a log that verifies without the daemon. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
-import { hasChromium, Stage } from "./support/browser.ts";
+import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
+
+setDefaultTimeout(BROWSER_TEST_MS);
 
 let stage: Stage;
 let page: Page;

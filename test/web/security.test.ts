@@ -1,15 +1,16 @@
 /** What a thief, another site and an auditor come to. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { hasChromium, Stage } from "./support/browser.ts";
+import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { inhabit } from "./support/inhabit.ts";
 import { type Kept, OWNER, settled, signIn, signUp } from "./support/people.ts";
+
+setDefaultTimeout(BROWSER_TEST_MS);
 
 const COOKIE = "__Host-governd_session";
 
 /** Compressed, page, style sheet and script together. */
 const MAX_FIRST_PAGE_BYTES = 150 * 1024;
-const MAX_FIRST_CONTENT_MS = 1_000;
 
 let stage: Stage;
 let context: BrowserContext;
@@ -91,16 +92,16 @@ describe.skipIf(!hasChromium)("secure", () => {
       expect(total).toBeLessThan(MAX_FIRST_PAGE_BYTES);
     });
 
-    test("shows something soon", async () => {
+    test("shows something before the daemon has answered anything else", async () => {
       const fresh = await stage.person();
       const first = await fresh.newPage();
+      const held: string[] = [];
+      // Never answered: whatever the page asks the API for.
+      await first.route(/\/(account|v1)\b/, (route) => void held.push(route.request().url()));
       await first.goto("/sign-in");
-      await settled(first);
-      const paint = await first.evaluate(
-        "performance.getEntriesByName('first-contentful-paint')[0].startTime",
-      );
+      await first.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
       await fresh.close();
-      expect(paint as number).toBeLessThan(MAX_FIRST_CONTENT_MS);
+      expect(held.filter((url) => !url.startsWith(stage.url))).toEqual([]);
     });
 
     test("runs no script that is put into it, and asks nobody else for anything", async () => {
@@ -168,7 +169,7 @@ describe.skipIf(!hasChromium)("secure", () => {
       const framed = other.frames().find((frame) => frame.url().startsWith(stage.url));
       expect(framed === undefined ? "" : await framed.content()).not.toContain('id="app"');
       await other.getByRole("button", { name: "go" }).click();
-      await other.waitForLoadState();
+      await other.waitForURL(`${stage.url}/account/sign-out`);
       expect(await other.content()).toContain("request_id");
       await other.close();
       await evil.stop(true);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 import { answered, Refusal } from "../../src/workspace/operation.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
+import { checkTail } from "../../src/workspace/tail.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 
@@ -149,6 +150,26 @@ test("another process holds the file: nothing is written, and afterwards writes 
   other.connection.exec("ROLLBACK");
   expect(codes(await workspace.writer.perform([writing("one")]))).toEqual(["json"]);
   expect(await problems()).toEqual([]);
+});
+
+test("the end of the log is looked at as of one moment, whoever appends meanwhile", async () => {
+  await workspace.writer.perform([writing("one")]);
+  using other = new OpenWorkspace(workspace.path);
+  let meddled = false;
+  const interrupted = new Proxy(workspace.connection, {
+    get(connection, name) {
+      if (name === "all" && !meddled) {
+        // As an append would: head and log are others when the second look begins.
+        meddled = true;
+        other.connection.run("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)");
+      }
+      const member = Reflect.get(connection, name, connection);
+      return typeof member === "function" ? member.bind(connection) : member;
+    },
+  });
+  expect(checkTail(interrupted)).toBe(workspace.writer.workspaceId);
+  expect(meddled).toBe(true);
+  expect(() => checkTail(workspace.connection)).toThrow("does not end with the event");
 });
 
 test("two writers on one file take turns, and nothing forks", async () => {

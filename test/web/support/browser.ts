@@ -48,8 +48,11 @@ async function keyDigest({ url, ready }: RunningDaemon): Promise<string> {
   }
 }
 
+/** For a test in a browser, which does many things one after another: `setDefaultTimeout(BROWSER_TEST_MS)`. */
+export const BROWSER_TEST_MS = 240_000;
+
 /** How long a test waits for something to appear before it says what is missing. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 40_000;
 
 /** A daemon in a fresh directory and a browser before it. */
 export class Stage implements AsyncDisposable {

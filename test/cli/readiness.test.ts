@@ -1,0 +1,26 @@
+/** Whether the daemon can take requests, asked more often than the disk answers. */
+import { expect, test } from "bun:test";
+import { ReadinessProbe } from "../../src/cli/readiness.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+const ROUNDS = 50;
+
+test("who asks again while the disk is still being tried is not told that it failed", async () => {
+  using directory = temporaryDirectory();
+  let nowMs = 0;
+  const probe = new ReadinessProbe({
+    root: directory.path,
+    threadsRunning: () => true,
+    takesWrites: () => true,
+    down: { size: 0, list: () => [] },
+    monotonicMs: () => nowMs,
+  });
+  for (let round = 0; round < ROUNDS; round++) {
+    const answers = Array.from({ length: 4 }, () => {
+      // No disk takes as long as this between two of them.
+      nowMs += 10_000;
+      return probe.brief();
+    });
+    expect((await Promise.all(answers)).map(({ ready }) => ready)).toEqual([true, true, true, true]);
+  }
+});

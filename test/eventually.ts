@@ -1,0 +1,17 @@
+/** Waiting for what is to become true: a condition, not a time, so that a slow machine is only slower. */
+
+/** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
+const PATIENCE_MS = 40_000;
+const LOOK_EVERY_MS = 10;
+
+/**
+ * Resolves when the condition holds.
+ * @throws {Error} naming `what` when it does not come to that
+ */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`it did not come to that: ${what}`);
+    await Bun.sleep(LOOK_EVERY_MS);
+  }
+}
