@@ -17,11 +17,11 @@ export interface Daemon extends AsyncDisposable {
 
 /**
  * Starts `binary` on a new data directory and makes a workspace. `fill` may put another file in the place of
- * the workspace's while no daemon runs.
+ * the workspace's while no daemon runs, sealed with the same key (PEM).
  */
 export async function startDaemon(
   binary: string,
-  fill: (workspace: { id: string; file: string }) => void | Promise<void> = () => {},
+  fill: (workspace: { id: string; file: string; sealKey: string }) => void | Promise<void> = () => {},
 ): Promise<Daemon> {
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
   // A first start makes keys and certificates; what is measured is every start after it.
@@ -40,7 +40,8 @@ export async function startDaemon(
   first.process.kill("SIGTERM");
   await first.process.exited;
   const workspaceFile = join(dataDir, "workspaces", `${workspace_id}.db`);
-  await fill({ id: workspace_id as string, file: workspaceFile });
+  const sealKey = readFileSync(join(dataDir, "keys", "seal.key"), "utf8");
+  await fill({ id: workspace_id as string, file: workspaceFile, sealKey });
   const second = await spawnDaemon(binary, dataDir);
   const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
   return {

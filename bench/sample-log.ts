@@ -31,16 +31,19 @@ export interface SampleLog {
   ndjson: string;
 }
 
-/** Writes a log of `events` events over `keys` keys, with the load of `bun run bench`. */
+/**
+ * Writes a log of `events` events over `keys` keys, with the load of `bun run bench`, of a workspace with this id,
+ * sealed with this key (PEM).
+ */
 export async function makeSampleLog(
   root: string,
   events: number,
   keys = 200_000,
   id: string = new IdSource(systemClock).next("ws"),
+  pem = newSealKey(),
 ): Promise<SampleLog> {
   const dataDir = join(root, "data");
   for (const name of ["workspaces", "seals"]) mkdirSync(join(dataDir, name), { recursive: true });
-  const pem = newSealKey();
   const sample: SampleLog = {
     dataDir,
     database: join(dataDir, "workspaces", `${id}.db`),

@@ -69,8 +69,8 @@ const root = mkdtempSync(join(tmpdir(), "governd-bench-"));
 try {
   if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
   let sample = null as SampleLog | null;
-  await using daemon = await startDaemon(BINARY, async ({ id, file }) => {
-    sample = await makeSampleLog(root, events, undefined, id);
+  await using daemon = await startDaemon(BINARY, async ({ id, file, sealKey }) => {
+    sample = await makeSampleLog(root, events, undefined, id, sealKey);
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
     copyFileSync(sample.database, file);
   });
