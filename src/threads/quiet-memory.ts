@@ -3,11 +3,11 @@
  * has nothing to do with the heap that it had grown to, for as long as it has nothing to do.
  */
 
-const LOOK_EVERY_MS = 500;
+const LOOK_EVERY_MS = 250;
 /** The process is quiet when it used less than this of one processor core since the last look. */
 const QUIET_SHARE = 0.1;
 /** What the process must have used since the last collection for another to be worth it, ms. */
-const WORTH_MS = 500;
+const WORTH_MS = 250;
 
 /** For the thread that calls it, as long as that runs. */
 export function collectWhenQuiet(): void {
