@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { $ } from "bun";
 import { type Daemon, startDaemon } from "./daemon.ts";
+import { median, option, whole } from "./figures.ts";
 import { rawInserts } from "./raw-libsql.ts";
 import { ensureWrk, load } from "./wrk.ts";
 
@@ -16,18 +17,9 @@ const SMALL = 100;
 const LARGE = 100_000;
 const CLIENTS = 64;
 
-const option = (name: string, fallback: number): number => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
-};
 const seconds = option("seconds", 5);
 const rounds = option("rounds", 3);
 
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] as number;
-};
-const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
 const row = (name: string, figure: string, note = ""): void =>
   console.log(`${name.padEnd(44)}${figure.padStart(16)}  ${note}`);
 

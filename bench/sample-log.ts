@@ -1,7 +1,7 @@
 /** A sealed data directory with a log of many events, and its exports: what verification is measured on. */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { newSealKey, publicPem, readSealKey } from "../src/datadir/seal-key.ts";
+import { publicPem, readSealKey } from "../src/datadir/seal-key.ts";
 import { streamExport } from "../src/features/audit/export.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
@@ -15,6 +15,7 @@ import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
 /** Writes of one transaction; durable, as the daemon's are. */
 const GROUP = 500;
 const AGENTS = 8;
+const KEYS = 200_000;
 /** Events between two seals: about what a busy daemon writes in ten seconds. */
 const SEAL_EVERY = 50_000;
 const METADATA = { source: "chat", confidence: 0.92 };
@@ -32,15 +33,14 @@ export interface SampleLog {
 }
 
 /**
- * Writes a log of `events` events over `keys` keys, with the load of `bun run bench`, of a workspace with this id,
- * sealed with this key (PEM).
+ * Writes a log of `events` events with the load of `bun run bench`, of a workspace with this id, sealed with this
+ * key (PEM).
  */
 export async function makeSampleLog(
   root: string,
   events: number,
-  keys = 200_000,
-  id: string = new IdSource(systemClock).next("ws"),
-  pem = newSealKey(),
+  id: string,
+  pem: string,
 ): Promise<SampleLog> {
   const dataDir = join(root, "data");
   for (const name of ["workspaces", "seals"]) mkdirSync(join(dataDir, name), { recursive: true });
@@ -74,7 +74,7 @@ export async function makeSampleLog(
     for (const last = Math.min(GROUP, events - 1 - writer.headSeq); jobs.length < last; number++) {
       const agentId = `bench-${number % AGENTS}`;
       jobs.push(
-        job("data.write", { agentId, key: `note/${number % keys}`, value: VALUE, metadata: METADATA }),
+        job("data.write", { agentId, key: `note/${number % KEYS}`, value: VALUE, metadata: METADATA }),
       );
     }
     await writer.perform(jobs);

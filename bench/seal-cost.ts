@@ -15,25 +15,17 @@ import { storeTiles } from "../src/state/tree.ts";
 import { operationOf } from "../src/threads/registry.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
 import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
+import { median, option, whole } from "./figures.ts";
 
 const WRITES = 10_000;
 const KEYS = 2_000;
 const VALUE = "The customer prefers a morning delivery and pays by invoice within thirty days. ".repeat(3);
 
-const option = (name: string, fallback: number): number => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
-};
 const rounds = option("rounds", 7);
 /** Writes of one transaction, as a busy daemon gathers them. */
 const group = option("group", 64);
 /** A busy daemon makes a seal every ten seconds; here a round has at least one. */
 const SEAL_EVERY = 10_000;
-
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] as number;
-};
 
 const root = mkdtempSync(join(tmpdir(), "governd-bench-"));
 const keyring = new SealKeyring({ kind: "pem", pem: newSealKey() });
@@ -103,7 +95,7 @@ try {
     figures.share.push(withSeals / without - 1);
     figures.tree.push((await tiles(sealed)) / withSeals);
   }
-  const rate = (ms: number): string => Math.round((WRITES / ms) * 1_000).toLocaleString("en-US");
+  const rate = (ms: number): string => whole((WRITES / ms) * 1_000);
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
   console.log(`writes without seals   ${rate(median(figures.bare))} /s`);
   console.log(`writes with seals      ${rate(median(figures.sealed))} /s`);

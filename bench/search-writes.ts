@@ -12,6 +12,7 @@ import { verifierKey } from "../src/log/note.ts";
 import { WorkspacePool } from "../src/threads/pool.ts";
 import type { OperationInputs, OperationName } from "../src/workspace/contract.ts";
 import { createWorkspaceFile } from "../src/workspace/file.ts";
+import { option } from "./figures.ts";
 
 const CLIENTS = 64;
 const SEARCH_EVERY_MS = 100;
@@ -19,10 +20,6 @@ const KEYS = 2_000;
 const MEMORY_BYTES = 256 * 1024 * 1024;
 const WORDS = "the elevator was repaired on monday and wages are paid on the last working day".split(" ");
 
-const option = (name: string, fallback: number): number => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
-};
 const seconds = option("seconds", 3);
 const rounds = option("rounds", 5);
 

@@ -8,23 +8,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $, SHA256 } from "bun";
 import { type Daemon, startDaemon } from "./daemon.ts";
+import { median, option, whole } from "./figures.ts";
 import { makeSampleLog, type SampleLog } from "./sample-log.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const BINARY = join(ROOT, "dist", "governd");
 const PIECE_BYTES = 1024 * 1024;
 
-const option = (name: string, fallback: number): number => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
-};
 const events = option("events", 1_000_000);
 const rounds = option("rounds", 3);
-
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] as number;
-};
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
@@ -54,7 +46,7 @@ async function measure(name: string, file: string, work: () => Promise<unknown>)
     verified.push(await secondsOf(work));
   }
   const seconds = median(verified);
-  const rate = Math.round(events / seconds).toLocaleString("en-US");
+  const rate = whole(events / seconds);
   const ratio = (seconds / median(plain)).toFixed(2);
   console.log(`${name.padEnd(32)}${rate.padStart(12)} events/s  ${ratio} times plain SHA-256`);
 }
@@ -70,7 +62,7 @@ try {
   if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
   let sample = null as SampleLog | null;
   await using daemon = await startDaemon(BINARY, async ({ id, file, sealKey }) => {
-    sample = await makeSampleLog(root, events, undefined, id, sealKey);
+    sample = await makeSampleLog(root, events, id, sealKey);
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
     copyFileSync(sample.database, file);
   });

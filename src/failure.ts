@@ -70,6 +70,11 @@ export function systemReason(error: unknown): string {
     case "ENOSPC":
       return "no space left on the device";
     default:
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
   }
+}
+
+/** What an error says, or what was thrown in place of one. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -7,7 +7,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import { holdLock } from "../datadir/lock.ts";
 import { makePrivateDirectory } from "../datadir/private-files.ts";
 import { Failure, systemCode, systemReason } from "../failure.ts";
-import { syncDirectory } from "./files.ts";
+import { syncPath } from "../store/sync.ts";
 import { MANIFEST_FILE, readManifest } from "./manifest.ts";
 
 const LOCK_FILE = ".backup.lock";
@@ -89,7 +89,7 @@ export class Destination implements Disposable {
   publish(name: string): string {
     const path = join(this.path, name);
     renameSync(this.draft(name), path);
-    syncDirectory(this.path);
+    syncPath(this.path);
     return path;
   }
 
@@ -107,7 +107,7 @@ export class Destination implements Disposable {
       renameSync(join(this.path, name), aside);
       rmSync(aside, { recursive: true, force: true });
     }
-    if (old.length > 0) syncDirectory(this.path);
+    if (old.length > 0) syncPath(this.path);
     return old;
   }
 

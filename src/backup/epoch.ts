@@ -5,7 +5,7 @@
 import type { DataDirectory } from "../datadir/layout.ts";
 import { sealFile, workspaceFile } from "../datadir/layout.ts";
 import type { SealKeySource } from "../datadir/seal-key.ts";
-import { Failure } from "../failure.ts";
+import { Failure, messageOf } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { LOG_RESTORE } from "../log/restores.ts";
 import { SealKeyring } from "../seals/keyring.ts";
@@ -79,6 +79,6 @@ async function seal(writer: WorkspaceWriter): Promise<string | null> {
     await writer.seal();
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

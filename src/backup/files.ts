@@ -1,10 +1,10 @@
 /** Files of a backup: digests, copies, and making them durable. */
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
 
 const PIECE_BYTES = 1024 * 1024;
-const PRIVATE_FILE_MODE = 0o600;
 
 /** Length and SHA-256 of a file. */
 export interface Digest {
@@ -60,16 +60,6 @@ export function linkOrCopy(from: string, to: string): void {
   } catch (error) {
     if (!CANNOT_LINK.has(systemCode(error) ?? "")) throw error;
     copyFile(from, to);
-  }
-}
-
-/** Makes names in a directory durable. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }
 

@@ -13,11 +13,12 @@ import { createPrivateFile, PRIVATE_DIRECTORY_MODE } from "../datadir/private-fi
 import { Failure } from "../failure.ts";
 import { type Clock, isId } from "../ids.ts";
 import { fileState, isDiskFull } from "../store/snapshot.ts";
+import { syncPath } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { copyControl } from "./control-copy.ts";
 import { Destination, noRoom, timeOfBackup } from "./destination.ts";
-import { sizeOf, syncDirectory } from "./files.ts";
+import { sizeOf } from "./files.ts";
 import { areKeysAsCopied, copyKeyFiles } from "./key-files.ts";
 import {
   BACKUP_FORMAT,
@@ -107,7 +108,7 @@ async function fill(
       "The sealing key was changed while the backup was made, so it was given up: run it again.",
     );
   }
-  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncDirectory(path);
+  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
   const manifest: Manifest = {
     format: BACKUP_FORMAT,
     governd: VERSION,

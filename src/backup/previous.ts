@@ -6,16 +6,16 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import { type Digest, digestOfFile, linkOrCopy } from "./files.ts";
-import { type Manifest, type ManifestFile, readManifest } from "./manifest.ts";
+import { type Manifest, type ManifestFile, type ManifestWorkspace, readManifest } from "./manifest.ts";
 
 export class PreviousBackup {
   readonly #root: string;
-  readonly #manifest: Manifest;
+  readonly #workspaces: ReadonlyMap<string, ManifestWorkspace>;
   readonly #files: ReadonlyMap<string, ManifestFile>;
 
   private constructor(root: string, manifest: Manifest) {
     this.#root = root;
-    this.#manifest = manifest;
+    this.#workspaces = new Map(manifest.workspaces.map((one) => [one.workspace_id, one]));
     this.#files = new Map(manifest.files.map((file) => [file.path, file]));
   }
 
@@ -30,8 +30,8 @@ export class PreviousBackup {
   }
 
   /** What it says of a workspace. */
-  workspace(workspaceId: string): Manifest["workspaces"][number] | undefined {
-    return this.#manifest.workspaces.find((one) => one.workspace_id === workspaceId);
+  workspace(workspaceId: string): ManifestWorkspace | undefined {
+    return this.#workspaces.get(workspaceId);
   }
 
   /** Whether its file is of a source in this very state. */

@@ -15,13 +15,15 @@ import { Failure, systemCode, systemReason } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { isDiskFull } from "../store/snapshot.ts";
-import { readControlCopy } from "./control-copy.ts";
+import { syncPath } from "../store/sync.ts";
+import { CONTROL_PATH, readControlCopy } from "./control-copy.ts";
 import { listBackups } from "./destination.ts";
 import { beginEpoch } from "./epoch.ts";
-import { copyFile, syncDirectory } from "./files.ts";
+import { copyFile } from "./files.ts";
 import { type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
 import { removedOnSignal } from "./removed-on-signal.ts";
 import { verifyWorkspaceCopy } from "./verify-copy.ts";
+import { workspacePath } from "./workspace-copy.ts";
 
 export interface RestoreWish {
   /** The backup: one directory with a manifest. */
@@ -127,9 +129,9 @@ async function restoreInto(
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
   const ended = finishControl(target, clock());
-  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncDirectory(path);
+  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
   rmSync(target.unfinished);
-  syncDirectory(target.root);
+  syncPath(target.root);
   return {
     dataDir: target.root,
     backupCreatedAt: manifest.created_at,
@@ -182,7 +184,7 @@ async function verifyAll(
   progress: Steps,
 ): Promise<void> {
   const sizes = new Map(manifest.files.map(({ path, size }) => [path, size]));
-  const control = readControlCopy(target.control, join(backup, "control.db"), target.encryptionKey);
+  const control = readControlCopy(target.control, join(backup, CONTROL_PATH), target.encryptionKey);
   const held = new Set(manifest.workspaces.map(({ workspace_id: id }) => id));
   for (const { workspace_id: id } of manifest.left_out) held.add(id);
   const missing = control.workspaceIds.find((id) => !held.has(id));
@@ -200,7 +202,7 @@ async function verifyAll(
     if (verdict.workspace.head_seq !== seq || verdict.workspace.head_hash !== hash) {
       throw notGood(backup, `${workspaceId} does not end with the event that the manifest names`);
     }
-    await progress.add(sizes.get(`workspaces/${workspaceId}.db`) ?? 0);
+    await progress.add(sizes.get(workspacePath(workspaceId)) ?? 0);
   }
 }
 

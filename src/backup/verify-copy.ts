@@ -4,7 +4,6 @@ import { availableParallelism } from "node:os";
 import { verifyDatabaseFile } from "../evidence/database.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
-import { schemaVersion } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
@@ -19,9 +18,7 @@ export interface WorkspaceCopy {
 }
 
 /** What a good copy holds, or why it is not good, in words. */
-export type CopyVerdict =
-  | { good: true; workspace: ManifestWorkspace; schema: number }
-  | { good: false; reason: string };
+export type CopyVerdict = { good: true; workspace: ManifestWorkspace } | { good: false; reason: string };
 
 /** Verifies the copy of a workspace: `PRAGMA integrity_check`, then all of its log, seals and stored rows. */
 export async function verifyWorkspaceCopy(
@@ -56,7 +53,7 @@ export async function verifyWorkspaceCopy(
       head_hash: hash,
       sealed_through: report.sealed_through,
     };
-    return { good: true, workspace, schema: schemaVersion(connection) };
+    return { good: true, workspace };
   });
 }
 

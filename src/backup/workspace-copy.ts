@@ -19,11 +19,11 @@ export interface CopyParts {
 }
 
 export type WorkspaceOutcome =
-  | { left: null; files: ManifestFile[]; linked: number; workspace: ManifestWorkspace; schema: number | null }
+  | { left: null; files: ManifestFile[]; linked: number; workspace: ManifestWorkspace }
   | { left: string };
 
 export const workspacePath = (workspaceId: string): string => `workspaces/${workspaceId}.db`;
-export const sealPath = (workspaceId: string): string => `seals/${workspaceId}.log`;
+const sealPath = (workspaceId: string): string => `seals/${workspaceId}.log`;
 
 /** A file that was copied, or taken over from the backup before. */
 type Placed = { file: ManifestFile; linked: boolean };
@@ -55,16 +55,16 @@ export async function copyWorkspace(parts: CopyParts, workspaceId: string): Prom
   const known = parts.previous?.workspace(workspaceId);
   const done = { left: null, files: files.map(({ file }) => file), linked };
   // Both were verified together when they were made.
-  if (linked === files.length && known !== undefined) return { ...done, workspace: known, schema: null };
+  if (linked === files.length && known !== undefined) return { ...done, workspace: known };
   const { encryptionKey } = parts.source;
   const copy = { workspaceId, path: target, encryptionKey, sealFile: seals };
   const verdict = await verifyWorkspaceCopy(copy, parts.onVerified);
   if (!verdict.good) {
-    leave(verdict.reason);
+    const left = leave(verdict.reason);
     // Perhaps what was taken over does not belong to what was copied now.
-    return linked > 0 ? copyWorkspace({ ...parts, previous: null }, workspaceId) : leave(verdict.reason);
+    return linked > 0 ? copyWorkspace({ ...parts, previous: null }, workspaceId) : left;
   }
-  return { ...done, workspace: verdict.workspace, schema: verdict.schema };
+  return { ...done, workspace: verdict.workspace };
 }
 
 function placeSeals({ source, target, previous, clock }: CopyParts, workspaceId: string): Placed | null {

@@ -6,7 +6,7 @@ import { systemClock } from "../ids.ts";
 import { loadSettings } from "../settings/load.ts";
 import { BACKUP_KEEP_MAX } from "../settings/schema.ts";
 import { directoryOf } from "./administer.ts";
-import { count } from "./check-findings.ts";
+import { count, mebibytes } from "./check-findings.ts";
 import { addSettingOptions, settingFlags } from "./options.ts";
 import type { Session } from "./program.ts";
 import { printResult } from "./terminal.ts";
@@ -116,7 +116,7 @@ function linesOf(made: MadeBackup): string[] {
   } = resultOf(made);
   const lines = [
     `Backup ${path}`,
-    `  ${count(workspaces, "workspace")}, ${files} files, ${(bytes / 1024 ** 2).toFixed(1)} MiB, verified; ${linked} files unchanged since the backup before`,
+    `  ${count(workspaces, "workspace")}, ${files} files, ${mebibytes(bytes)}, verified; ${linked} files unchanged since the backup before`,
   ];
   if (!made.manifest.has_seal_key)
     lines.push("  The key that signs seals is kept elsewhere (seal_key) and is not in it.");

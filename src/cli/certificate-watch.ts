@@ -2,6 +2,7 @@
  * Notices that the server's certificate is another one (files that changed, or one's own that was renewed),
  * and warns of one that ends soon.
  */
+import { messageOf } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 import type { CertificateSource } from "../tls/source.ts";
@@ -64,7 +65,7 @@ export class CertificateWatch implements Disposable {
       logger.info("the certificate was replaced", { expires_at: showTime(found.expiresAt) });
       this.#tellOfAuthority(found);
     } catch (error) {
-      const trouble = error instanceof Error ? error.message : String(error);
+      const trouble = messageOf(error);
       // A file that is wrong for an hour is one line in the log, not sixty.
       if (trouble === this.#lastTrouble) return;
       this.#lastTrouble = trouble;

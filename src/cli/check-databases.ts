@@ -44,6 +44,7 @@ export async function checkDatabases(
   });
   note(checked, control, CONTROL_MIGRATIONS.length, pending);
   const present = workspaceNames(directory);
+  const named = new Set(known);
   const all = [...new Set([...known, ...present])].sort();
   let behind = 0;
   for (const [index, id] of all.entries()) {
@@ -59,7 +60,7 @@ export async function checkDatabases(
     }
     const found = await look(path, directory, (connection) => lookIntoWorkspace(connection, id, checked));
     if (note(checked, found, WORKSPACE_MIGRATIONS.length)) behind += 1;
-    if (control.trouble === null && !known.includes(id)) {
+    if (control.trouble === null && !named.has(id)) {
       const message = "the control database does not name this workspace, so nobody can use it";
       checked.findings.push({ check: "database", severity: "warning", message, path });
     }

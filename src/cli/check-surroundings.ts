@@ -5,7 +5,7 @@ import { listBackups, timeOfBackup } from "../backup/destination.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { isLocked } from "../datadir/lock.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
-import { Failure } from "../failure.ts";
+import { Failure, messageOf } from "../failure.ts";
 import { sameHash } from "../log/merkle.ts";
 import type { Settings } from "../settings/schema.ts";
 import { formatDuration } from "../settings/values.ts";
@@ -156,7 +156,7 @@ export function checkBackups(settings: Settings, nowMs: number): Finding {
   try {
     newest = listBackups(path).at(-1);
   } catch (error) {
-    const message = `backup_dir cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `backup_dir cannot be read: ${messageOf(error)}`;
     return { check, severity: "problem", message, path };
   }
   if (newest === undefined) {

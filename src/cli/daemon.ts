@@ -2,8 +2,6 @@
  * The daemon as one disposable object: everything that it holds, taken in order and given back in the
  * reverse order.
  */
-
-import type { BackupStatus } from "../backup/schedule.ts";
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { startLink } from "../control/operator-links.ts";
@@ -41,8 +39,6 @@ export interface Daemon extends AsyncDisposable {
   signUpUrl: string | null;
   /** Where metrics and probes are served; null when nobody asked for it. */
   metricsUrl: string | null;
-  /** What is known of the scheduled backups; null when none are scheduled. */
-  backups(): Readonly<BackupStatus> | null;
   /** Looks for another certificate now. */
   reload(): Promise<void>;
   /** The certificates in use, the server's own first; none without TLS. */
@@ -119,7 +115,6 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     dataDir: directory.root,
     authorityFile: source?.authorityFile ?? null,
     empty,
-    backups: () => backups?.status ?? null,
     reload: async () => watch?.look(),
     certificates: () => watch?.status ?? [],
     [Symbol.asyncDispose]: () => held.disposeAsync(),

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { WorkspaceEvent, WorkspaceRecorder } from "../control/recorder.ts";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
-import { Failure } from "../failure.ts";
+import { Failure, messageOf } from "../failure.ts";
 import { isId, systemClock } from "../ids.ts";
 import { verifierKey } from "../log/note.ts";
 import { SealKeyring } from "../seals/keyring.ts";
@@ -130,7 +130,7 @@ async function sealNow(writer: WorkspaceWriter, onUnsealed: (reason: string) => 
   try {
     await writer.seal();
   } catch (error) {
-    onUnsealed(error instanceof Error ? error.message : String(error));
+    onUnsealed(messageOf(error));
   }
 }
 

@@ -2,6 +2,7 @@
 import { setPriority, tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type BackupOutcome, BackupSchedule } from "../backup/schedule.ts";
+import { messageOf } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { BackupResult } from "./backup.ts";
@@ -51,7 +52,7 @@ export async function runBackup(words: readonly string[], signal: AbortSignal): 
       signal,
     });
   } catch (error) {
-    return { kind: "failed", reason: `the process could not be started: ${message(error)}` };
+    return { kind: "failed", reason: `the process could not be started: ${messageOf(error)}` };
   }
   beNice(child.pid);
   const [out, err, code] = await Promise.all([
@@ -82,8 +83,6 @@ function reasonOf(text: string): string | null {
     return null;
   }
 }
-
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function logOutcome(logger: Logger, outcome: BackupOutcome, tookMs: number): void {
   if (outcome.kind === "failed") {

@@ -1,6 +1,5 @@
 /** What answers the requests: the workspaces on their threads, and the HTTP application before them. */
 
-import { stat } from "node:fs/promises";
 import type { AccountDeps } from "../account/action.ts";
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import { Attempts } from "../control/attempts.ts";
@@ -22,6 +21,7 @@ import { RequestMeter } from "../http/request-meter.ts";
 import { startServer } from "../http/server.ts";
 import { TrustedProxies } from "../http/trusted-proxy.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
+import { databaseBytes } from "../metrics/storage-sizes.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/schema.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
@@ -212,21 +212,9 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
       signup: settings.signup,
       signingUp: new Set(),
     },
-    storageBytes: (workspaceId) => storageBytes(workspaceFile(directory, workspaceId)),
+    storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
     quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
   };
-}
-
-/** What a database occupies, with what is not yet written back into it. */
-async function storageBytes(path: string): Promise<number> {
-  const files = [path, `${path}-wal`, `${path}-shm`];
-  const sizes = await Promise.all(files.map((file) => stat(file).then(({ size }) => size, absent)));
-  return sizes.reduce((total, size) => total + size, 0);
-}
-
-function absent(error: unknown): number {
-  if (systemCode(error) === "ENOENT") return 0;
-  throw error;
 }
 
 /** The fields of a request's line that say something. */

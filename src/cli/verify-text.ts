@@ -9,6 +9,7 @@ import {
   type Verdict,
 } from "../evidence/report.ts";
 import { PROBLEM_MEANINGS } from "../log/problems.ts";
+import { count } from "./check-findings.ts";
 
 /** Problems of one file that are written out; `--json` has more. */
 const MAX_SHOWN = 20;
@@ -112,8 +113,4 @@ function eventName({ seq, id }: { seq: number | null; id: string | null }): stri
 
 function rangeText(range: SourceResult["range"]): string {
   return range === null ? "" : ` (${range.first} to ${range.last})`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }

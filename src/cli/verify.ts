@@ -95,7 +95,9 @@ async function verify(session: Session, paths: readonly string[], options: Verif
 function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
   let key: EncryptionKey | null | undefined;
   return () => {
-    key ??= readEncryptionKey(loadSettings(settingFlags({ ...options })).settings.encryption_key_file);
+    if (key === undefined) {
+      key = readEncryptionKey(loadSettings(settingFlags({ ...options })).settings.encryption_key_file);
+    }
     return key;
   };
 }

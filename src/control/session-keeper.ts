@@ -58,16 +58,6 @@ export class SessionKeeper implements Disposable {
     return known;
   }
 
-  /** Forgets all sessions when another process changed the database since the last look. */
-  checkDatabase(): void {
-    this.#cache.checkDatabase();
-  }
-
-  /** Writes the times of last use that are not written yet, in one transaction. */
-  writeLastSeen(): void {
-    this.#cache.writeLastUse();
-  }
-
   [Symbol.dispose](): void {
     this.#cache[Symbol.dispose]();
   }

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { systemCode } from "../failure.ts";
+import { syncPath } from "../store/sync.ts";
 
 export const PRIVATE_FILE_MODE = 0o600;
 export const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -30,7 +31,7 @@ export function createPrivateFile(path: string, content: string | Uint8Array): b
   try {
     // A link fails when the name is taken, which a rename does not.
     linkSync(draft, path);
-    syncDirectory(dirname(path));
+    syncPath(dirname(path));
     return true;
   } catch (error) {
     if (systemCode(error) === "EEXIST") return false;
@@ -49,7 +50,7 @@ export function replaceFile(path: string, content: string | Uint8Array, mode = P
     rmSync(draft, { force: true });
     throw error;
   }
-  syncDirectory(dirname(path));
+  syncPath(dirname(path));
 }
 
 function writeDraft(path: string, content: string | Uint8Array, mode = PRIVATE_FILE_MODE): string {
@@ -67,14 +68,4 @@ function writeDraft(path: string, content: string | Uint8Array, mode = PRIVATE_F
     closeSync(file);
   }
   return draft;
-}
-
-/** Makes a new or renamed file's name durable. */
-function syncDirectory(path: string): void {
-  const directory = openSync(path, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }

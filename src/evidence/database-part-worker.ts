@@ -1,7 +1,7 @@
 /** A thread that verifies parts of a workspace's file, on a connection and in a snapshot of its own. */
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { openConnection } from "../store/connection.ts";
+import { isDriverError, openConnection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { type EntryRange, type PackedEntries, readEntryPart } from "./entry-part.ts";
 import { type LogPart, type LogRange, verifyLogPart } from "./log-part.ts";
@@ -64,7 +64,7 @@ async function answerUnlessDamaged(job: DatabaseJob): Promise<FoundInDatabase> {
   try {
     return await answer(job);
   } catch (error) {
-    if (!String((error as { code?: unknown }).code).startsWith("SQLITE_")) throw error;
+    if (!isDriverError(error)) throw error;
     return null;
   }
 }

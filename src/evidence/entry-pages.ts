@@ -3,7 +3,7 @@ import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import type { StoredRow, StoredVersion } from "./entry.ts";
-import { type EntryPlace, type EntryRange, LAST_PLACE } from "./entry-part.ts";
+import { type EntryPlace, type EntryRange, LAST_PLACE, PRESENT_WALK } from "./entry-part.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 
 /** Rows read at once, if they are small. */
@@ -64,13 +64,7 @@ interface Walk {
 
 // In the order in which they were written, so that the events that they name are read in the order in
 // which they stand in the file.
-const PRESENT: Walk = {
-  live: true,
-  index: "entries_by_age",
-  condition:
-    "e.agent = ? AND e.live_to IS NULL AND (e.updated_at, e.id) > (?, ?) AND (e.updated_at, e.id) <= (?, ?)",
-  order: "ORDER BY e.updated_at, e.id",
-};
+const PRESENT: Walk = { live: true, ...PRESENT_WALK };
 const ENDED: Walk = {
   live: false,
   index: "entries_ended",

@@ -41,12 +41,17 @@ export interface PackedEntries {
 }
 
 /** Rows of a page. */
-const ROWS_AT_ONCE = 96;
+export const ROWS_AT_ONCE = 96;
 /** Bytes of a value and its metadata: larger ones go the thorough way, so that a page has its bound. */
 const MAX_BYTES = 64 * 1024;
 
-const WITHIN = `e.agent = ? AND e.live_to IS NULL AND (e.updated_at, e.id) > (?, ?) AND (e.updated_at, e.id) <= (?, ?)
-  ORDER BY e.updated_at, e.id LIMIT ?`;
+/** How present entries within a range are met, by whoever reads them: the ways take turns, place by place. */
+export const PRESENT_WALK = {
+  index: "entries_by_age",
+  condition:
+    "e.agent = ? AND e.live_to IS NULL AND (e.updated_at, e.id) > (?, ?) AND (e.updated_at, e.id) <= (?, ?)",
+  order: "ORDER BY e.updated_at, e.id",
+};
 
 const NUMBERS = ["written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
 const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
@@ -63,7 +68,8 @@ const TYPED = [
 const GOOD = `${TYPED} AND octet_length(value) + octet_length(metadata) <= ${MAX_BYTES}`;
 const PAGE = `SELECT count(*), count(piece), CAST(group_concat(piece, '') AS BLOB)
   FROM (SELECT CASE WHEN ${GOOD} THEN concat(${HEAD}, ${HASHED}) END AS piece
-  FROM entries e INDEXED BY entries_by_age WHERE ${WITHIN})`;
+  FROM entries e INDEXED BY ${PRESENT_WALK.index}
+  WHERE ${PRESENT_WALK.condition} ${PRESENT_WALK.order} LIMIT ?)`;
 
 type PageRow = [count: number, good: number, bytes: Buffer | null];
 

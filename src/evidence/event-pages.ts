@@ -7,7 +7,7 @@ import { PART_END } from "../log/fast/stored-event.ts";
 import { StoredPage } from "../log/fast/stored-page.ts";
 import type { LogVerifier } from "../log/verify.ts";
 import type { Reader } from "../store/transaction.ts";
-import { pagesOfLog } from "./log-pages.ts";
+import { type FileEvent, pagesOfLog } from "./log-pages.ts";
 
 /** Events of a page, a quarter of a tile. */
 const PAGE_EVENTS = 64;
@@ -115,10 +115,13 @@ async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage)
 
 /** The thorough way. */
 async function feedRows(reader: Reader, verifier: LogVerifier, first: number, last: number): Promise<void> {
-  for await (const rows of pagesOfLog(reader, last, first)) {
-    verifier.add(rows);
-    for (const { typed, seq } of rows) {
-      if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");
-    }
+  for await (const rows of pagesOfLog(reader, last, first)) addRows(verifier, rows);
+}
+
+/** Has a page of rows verified the thorough way. */
+export function addRows(verifier: LogVerifier, rows: FileEvent[]): void {
+  verifier.add(rows);
+  for (const { typed, seq } of rows) {
+    if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");
   }
 }

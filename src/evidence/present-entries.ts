@@ -11,14 +11,13 @@ import {
   type EntryPlace,
   type EntryRange,
   type PackedEntries,
+  ROWS_AT_ONCE,
   readEntryPart,
 } from "./entry-part.ts";
 import type { AgentName, Report } from "./findings.ts";
 import type { KeyPlace, StoredWrite } from "./write-key.ts";
 
-/** Rows that go the thorough way together when one of them has to. */
-const ROWS_AT_ONCE = 96;
-/** When all have to. */
+/** Rows that go the thorough way together when all have to; when one has to, they are those of its page. */
 const MANY_ROWS = 500;
 
 /** Who is told of present entries. */

@@ -17,7 +17,7 @@ import { checkAllAgents, checkOneAgent, type RowCounts } from "./agents.ts";
 import { integer } from "./columns.ts";
 import { type DatabaseThreads, withThreads } from "./database-threads.ts";
 import { ChunksAhead, type EntryChunks, NOT_AHEAD } from "./entry-chunks.ts";
-import { feedLog } from "./event-pages.ts";
+import { addRows, feedLog } from "./event-pages.ts";
 import { checkHead, type Head, readHead } from "./head.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
 import { eventsOfPart, feedInParts } from "./log-parts.ts";
@@ -234,10 +234,7 @@ async function feed(
   { onProgress }: Pick<WorkspaceVerificationOptions, "onProgress">,
 ): Promise<void> {
   for await (const page of pages) {
-    verifier.add(page);
-    for (const { typed, seq } of page) {
-      if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");
-    }
+    addRows(verifier, page);
     await onProgress?.(verifier.eventsChecked, total);
   }
 }

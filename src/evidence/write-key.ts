@@ -33,19 +33,22 @@ const REST = 66;
 /** A digest, and what ends the object. */
 const DIGEST_REST = /^[0-9a-f]{64}"\}$/;
 
+/** Where the key ends in details of the usual form; -1 in others. */
+function usualEnd(details: string): number {
+  const end = details.length - REST - KEY_END.length;
+  return details.startsWith(KEY_START) && details.startsWith(KEY_END, end) ? end : -1;
+}
+
 /** The key in details that are genuine. */
 export function keyOf(details: string): string {
-  const end = details.length - REST - KEY_END.length;
-  if (details.startsWith(KEY_START) && details.startsWith(KEY_END, end) && !details.includes("\\")) {
-    return details.slice(KEY_START.length, end);
-  }
+  const end = usualEnd(details);
+  if (end >= 0 && !details.includes("\\")) return details.slice(KEY_START.length, end);
   return String((JSON.parse(details) as JsonObject).key);
 }
 
 /** The digest in details of the usual form, hex; null in others. */
 export function digestIn(details: string): string | null {
-  const end = details.length - REST - KEY_END.length;
-  if (!details.startsWith(KEY_START) || !details.startsWith(KEY_END, end)) return null;
+  if (usualEnd(details) < 0) return null;
   const rest = details.slice(-REST);
   return DIGEST_REST.test(rest) ? rest.slice(0, HASH_CHARS) : null;
 }

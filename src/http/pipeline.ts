@@ -96,18 +96,20 @@ export class Pipeline {
     try {
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
-        exchange.principal = authenticateRequest(
-          request,
-          this.#deps.authenticate,
-          this.#deps.accounts?.sessions,
-        );
-        if (this.#rateLimit !== null) {
-          exchange.rateLimit = this.#rateLimit.count(exchange.principal.actor, exchange.startedMs);
-        }
+        const { authenticate, accounts } = this.#deps;
+        this.#enter(exchange, authenticateRequest(request, authenticate, accounts?.sessions));
       }
       return undefined;
     } catch (error) {
       return this.fail(exchange, this.#countWrongKey(request, error, exchange.startedMs));
+    }
+  }
+
+  /** Whose request it is, and whether that one may ask just now. @throws {Problem} past the limit */
+  #enter(exchange: Exchange, principal: Principal): void {
+    exchange.principal = principal;
+    if (this.#rateLimit !== null) {
+      exchange.rateLimit = this.#rateLimit.count(principal.actor, exchange.startedMs);
     }
   }
 
@@ -179,10 +181,7 @@ export class Pipeline {
     let request: Request;
     try {
       const headers = downloadHeaders(routed.request, routed.params?.workspace_id ?? "");
-      exchange.principal = authenticateDownload(headers, this.#deps.accounts?.sessions);
-      if (this.#rateLimit !== null) {
-        exchange.rateLimit = this.#rateLimit.count(exchange.principal.actor, exchange.startedMs);
-      }
+      this.#enter(exchange, authenticateDownload(headers, this.#deps.accounts?.sessions));
       request = await requestOfForm(routed.request, headers);
     } catch (error) {
       return this.fail(exchange, error);

@@ -3,8 +3,9 @@
  * meant for exports that are good; at the first thing that is not, the part is given up, and the whole
  * export is verified anew by one thread, which reports what is wrong.
  */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import { addShownText } from "./export-event.ts";
+import { asObject, COMMA, decode, NEW_LINE } from "./export-text.ts";
 import { Bytes } from "./fast/bytes.ts";
 import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
 import type { Segment } from "./segment.ts";
@@ -17,9 +18,6 @@ export interface PartOptions {
   /** Tree sizes at which seals that were brought are to be compared. */
   marks: readonly number[];
 }
-
-const NEW_LINE = 0x0a;
-const COMMA = 0x2c;
 
 export class ExportPart {
   readonly #options: PartOptions;
@@ -60,15 +58,14 @@ export class ExportPart {
   }
 
   #thorough(line: Uint8Array): boolean {
-    const text = decoded(line);
-    const value = text === null ? null : parsed(text);
-    if (text === null || value === null) return false;
-    const { type, ...event } = value;
+    const found = read(line);
+    if (found === null) return false;
+    const { type, ...event } = found.value;
     const json = this.#options.form === "json";
     if (json ? type !== undefined : type !== "event") return false;
     this.#verifier ??= this.#begin(event.seq);
     if (this.#verifier === null) return false;
-    addShownText(this.#verifier, text, event, !json);
+    addShownText(this.#verifier, found.text, event, !json);
     return true;
   }
 
@@ -81,21 +78,12 @@ export class ExportPart {
   }
 }
 
-function decoded(bytes: Uint8Array): string | null {
+/** A line as text and as the object that it is; null when it is none, so that one thread looks at it. */
+function read(line: Uint8Array): { text: string; value: JsonObject } | null {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    const text = decode(line);
+    return { text, value: asObject(JSON.parse(text) as JsonValue, "a line") };
   } catch {
-    return null; // no UTF-8: given up, which is not to be forgiven but to be looked at by one thread
-  }
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === "object" && !Array.isArray(value)
-      ? (value as JsonObject)
-      : null;
-  } catch {
-    return null; // likewise
+    return null;
   }
 }

@@ -13,7 +13,16 @@ import {
   MAX_RECORD_CHARS,
 } from "./export-format.ts";
 import { checkExportSeal } from "./export-seal.ts";
-import { asObject, decode, isJson, isNdjsonHeader, joined, unreadable } from "./export-text.ts";
+import {
+  asObject,
+  COMMA,
+  decode,
+  isJson,
+  isNdjsonHeader,
+  joined,
+  NEW_LINE,
+  unreadable,
+} from "./export-text.ts";
 import { Bytes } from "./fast/bytes.ts";
 import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
 import { JsonScanner } from "./json-scan.ts";
@@ -35,8 +44,6 @@ const MAX_HEADER_BYTES = 1024 * 1024;
 /** In json, the longest unfinished line that is kept to be tried as an event. */
 const MAX_LINE_KEPT = 1024 * 1024;
 const CUT_OFF = "the given seal cannot be compared with an export that is not whole";
-const NEW_LINE = 0x0a;
-const COMMA = 0x2c;
 
 /** Feed with {@link push} as the file is read, then {@link finish} once. Neither throws for bad input. */
 export class ExportVerifier {

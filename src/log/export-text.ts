@@ -4,6 +4,11 @@ import { ExportFormatError } from "./export-format.ts";
 import { JsonScanError } from "./json-scan.ts";
 import { StrictJsonError } from "./json-strict.ts";
 
+/** Ends a line of an export. */
+export const NEW_LINE = 0x0a;
+/** Stands behind an event of a json export. */
+export const COMMA = 0x2c;
+
 /** @throws TypeError when it is not UTF-8 */
 export function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -39,10 +44,7 @@ export function isJson(text: string): boolean {
 /** Whether a first line is that of an ndjson export, or meant to be. */
 export function isNdjsonHeader(line: string): boolean {
   try {
-    const value = JSON.parse(line) as JsonValue;
-    return (
-      value !== null && typeof value === "object" && !Array.isArray(value) && Object.hasOwn(value, "type")
-    );
+    return Object.hasOwn(asObject(JSON.parse(line) as JsonValue, "the first line"), "type");
   } catch {
     return false;
   }

@@ -5,6 +5,7 @@
  */
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { systemCode } from "../failure.ts";
 
 /** How long what was found is good enough. */
 const FRESH_MS = 60_000;
@@ -65,7 +66,7 @@ export class StorageMeter {
   async #look(): Promise<StorageSizes> {
     const { control, workspaces, seals } = this.#directories;
     const found = {
-      control: await bytesOf([control, `${control}-wal`, `${control}-shm`]),
+      control: await databaseBytes(control),
       workspaces: await bytesIn(workspaces),
       seals: await bytesIn(seals),
     };
@@ -74,6 +75,9 @@ export class StorageMeter {
     return found;
   }
 }
+
+/** What a database occupies, with what is not yet written back into it. */
+export const databaseBytes = (path: string): Promise<number> => bytesOf([path, `${path}-wal`, `${path}-shm`]);
 
 async function bytesIn(directory: string): Promise<number> {
   return bytesOf((await readdir(directory)).map((name) => join(directory, name)));
@@ -93,7 +97,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    if (systemCode(error) === "ENOENT") return 0;
     throw error;
   }
 }

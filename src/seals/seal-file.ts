@@ -8,6 +8,7 @@
  * processes brought the file up to date at once.
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
 import { NoteError } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
@@ -15,7 +16,6 @@ import { parseSeal, type Seal } from "../log/seal.ts";
 /** How much of the file's end is read to find its last seal: at first, and when that holds no whole one. */
 const TAIL_BYTES = 16 * 1024;
 const LONG_TAIL_BYTES = 1024 * 1024;
-const PRIVATE_FILE_MODE = 0o600;
 
 /** One seal of the file. */
 export interface FiledSeal {

@@ -197,7 +197,8 @@ export class CannotOpen extends Error {
   readonly code = "SQLITE_CANTOPEN";
 }
 
-const isDriverError = (error: unknown): boolean =>
+/** Whether SQLite or its driver threw it. */
+export const isDriverError = (error: unknown): boolean =>
   String((error as { code?: unknown }).code).startsWith("SQLITE_");
 
 function openDriver(name: string, key: EncryptionKey | null): Driver {

@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { messageOf } from "../failure.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { copyInto, isDiskFull } from "./snapshot.ts";
@@ -104,7 +105,7 @@ function migrateAfterCopy(
   try {
     copyBefore(connection, copy, from, key);
   } catch (error) {
-    const reason = isDiskFull(error) ? "there is no space for it" : describe(error);
+    const reason = isDiskFull(error) ? "there is no space for it" : messageOf(error);
     const message = `${path} needs schema version ${to} (it has ${from}), and is copied before that is made. The copy failed: ${reason}. Nothing was changed: make room for one more copy of the file, and start again.`;
     throw new MigrationFailed(message, error);
   }
@@ -112,7 +113,7 @@ function migrateAfterCopy(
     migrate(connection, migrations);
   } catch (error) {
     if (error instanceof NewerDatabase) throw error;
-    const message = `${path} could not be brought from schema version ${from} to ${to}: ${describe(error)}. Nothing was changed, and a copy of it is ${copy}. Go on with the governd that you had before, and report this.`;
+    const message = `${path} could not be brought from schema version ${from} to ${to}: ${messageOf(error)}. Nothing was changed, and a copy of it is ${copy}. Go on with the governd that you had before, and report this.`;
     throw new MigrationFailed(message, error);
   }
   for (const old of copiesBeforeMigration(path)) if (old !== copy) rmSync(old, { force: true });
@@ -140,7 +141,6 @@ function versionOfCopy(path: string, encryptionKey: EncryptionKey | null): numbe
 }
 
 /** SQLite's messages about our own SQL hold no data. */
-const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * Brings a database to the newest schema, all of it or nothing. `migrations[0]` makes version 1 out of an

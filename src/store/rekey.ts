@@ -1,8 +1,9 @@
 /** Giving a database file another key, its first one, or none. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Connection, openConnection } from "./connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch, fileUri, opensWith } from "./encryption.ts";
+import { syncPath } from "./sync.ts";
 
 /** Ends the name of the new file while it is being written. */
 const DRAFT_SUFFIX = ".rekey";
@@ -43,7 +44,7 @@ export function rekeyFile(path: string, known: readonly EncryptionKey[], to: Enc
   } finally {
     connection.close();
   }
-  sync(dirname(path));
+  syncPath(dirname(path));
   return true;
 }
 
@@ -58,7 +59,7 @@ function rewrite(connection: Connection, draft: string, to: EncryptionKey | null
   const query = to === null ? "key=" : `cipher=aes256cbc&key=${to.reveal()}`;
   connection.exec(`VACUUM INTO '${fileUri(draft, query).replaceAll("'", "''")}'`);
   if (!sameFigures(before, check(draft, to))) throw new RekeyFailed("the copy is not the same");
-  sync(draft);
+  syncPath(draft);
 }
 
 function check(path: string, key: EncryptionKey | null): Figures {
@@ -81,12 +82,3 @@ function figuresOf(connection: Connection): Figures {
 
 const sameFigures = (before: Figures, after: Figures): boolean =>
   before[0] === "ok" && before.every((figure, index) => figure === after[index]);
-
-function sync(path: string): void {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}

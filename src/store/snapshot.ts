@@ -5,9 +5,10 @@
  * that was opened beside SQLite would take away the locks of every connection that this process has on it
  * (https://www.sqlite.org/howtocorrupt.html, 2.2).
  */
-import { chmodSync, closeSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
+import { chmodSync, rmSync, statSync } from "node:fs";
 import { type Connection, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
+import { syncPath } from "./sync.ts";
 
 const PRIVATE_FILE_MODE = 0o600;
 /** A file that was written so shortly ago may be written again under the same time of change. */
@@ -43,7 +44,7 @@ const NO_FILE = { dev: 0n, ino: 0n, size: 0n, ctimeNs: 0n };
  * read in place, which leaves nothing beside it; when somebody opens it meanwhile, it is read once more,
  * under SQLite's locks. So `read` may be run twice.
  */
-export function readDatabase<T>(
+function readDatabase<T>(
   path: string,
   read: (connection: Connection) => T,
   encryptionKey: EncryptionKey | null = null,
@@ -98,12 +99,7 @@ export function copyDatabase(path: string, target: string, key: EncryptionKey | 
 export function copyInto(connection: Connection, target: string): void {
   connection.exec(`VACUUM INTO '${target.replaceAll("'", "''")}'`);
   chmodSync(target, PRIVATE_FILE_MODE);
-  const file = openSync(target, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  syncPath(target);
 }
 
 /** What SQLite finds wrong with a file's structure; null when nothing. Nobody may be writing to it. */

@@ -1,5 +1,5 @@
 /** A workspace's file: made with its genesis event, opened with its schema brought up to date. */
-import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import agents from "../../sql/workspace/002-agents.sql" with { type: "text" };
@@ -12,6 +12,7 @@ import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { openMigrated } from "../store/migrate.ts";
+import { syncPath } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
 import { readHead } from "./head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
@@ -116,15 +117,6 @@ export async function createWorkspaceFile(
   } finally {
     connection.close();
   }
-  syncDirectory(dirname(path));
-}
-
-/** A new file is durable only when its directory is. */
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  // A new file is durable only when its directory is.
+  syncPath(dirname(path));
 }

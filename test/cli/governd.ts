@@ -1,5 +1,6 @@
 /** Runs governd as a person does: as a process of its own, with an environment of its own. */
 import { join } from "node:path";
+import { ended } from "../ended.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 /** Longer than a start takes anywhere: a daemon that does not start is to be told from a slow machine. */
@@ -32,11 +33,7 @@ export async function governd(words: readonly string[], options: RunOptions = {}
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { out, err, code } = await ended(child);
   return { code, out, err, json: () => JSON.parse(out) };
 }
 

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { ended } from "../ended.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { FROM_SOURCE, startGovernd } from "./governd.ts";
 
@@ -26,11 +27,7 @@ test("the README's worked example runs as printed", async () => {
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { out, err, code } = await ended(child);
   expect({ code, err, out }).toMatchObject({ code: 0, err: "" });
   const answers = out.split("\n").filter((line) => line.startsWith("{"));
   const [config, written, blocked, read, found, checkpoint, trail] = answers.map((line) => JSON.parse(line));

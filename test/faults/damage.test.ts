@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { ended } from "../ended.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(2 * PROCESS_TEST_MS);
@@ -41,11 +42,7 @@ test("whatever bytes are changed, the process goes on, and so do other workspace
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { out, err, code } = await ended(child);
   // On failure the last line names the seed.
   const last = out.trimEnd().split("\n").at(-1);
   expect({ code, err, last }).toMatchObject({ code: 0, err: "" });

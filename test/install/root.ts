@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Ended, ended } from "../ended.ts";
 
 /** The built binary that these tests install; without it they are left out. */
 export const BINARY = process.env.GOVERND_TEST_BINARY;
@@ -46,18 +47,12 @@ export interface System {
   readOnly?: boolean;
 }
 
-export interface Ran {
-  code: number;
-  out: string;
-  err: string;
-}
-
 /** Runs a command in a fresh copy of the system, with nothing in its environment but what is given. */
 export async function runIn(
   system: System,
   command: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Ran> {
+): Promise<Ended> {
   const base = mkdtempSync(join(system.scratch, "system-"));
   for (const name of ["upper", "work", "root"]) mkdirSync(join(base, name));
   const start = join(base, "start.sh");
@@ -83,12 +78,7 @@ export async function runIn(
       stderr: "pipe",
     },
   );
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
+  return ended(child);
 }
 
 function mounting({ root, shows = {}, lends = {}, readOnly = false }: System, base: string): string {

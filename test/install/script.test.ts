@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
 import { FROM_SOURCE } from "../cli/governd.ts";
+import { type Ended, ended } from "../ended.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -48,13 +49,10 @@ function program(path: string, note = "one"): string {
   return path;
 }
 
-interface Ran {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function install(words: readonly string[], { shell = ["sh"], script = INSTALLER } = {}): Promise<Ran> {
+async function install(
+  words: readonly string[],
+  { shell = ["sh"], script = INSTALLER } = {},
+): Promise<Ended> {
   const child = Bun.spawn([...shell, script, ...words], {
     cwd: temporary.path,
     env: { PATH: process.env.PATH ?? "", HOME: home },
@@ -62,12 +60,7 @@ async function install(words: readonly string[], { shell = ["sh"], script = INST
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
+  return ended(child);
 }
 
 const installed = () => join(home, ".local/bin/governd");

@@ -4,8 +4,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
+import type { Ended } from "../ended.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { BINARY, boot, canBoot, hasDebian, makeDebian, type Ran, runIn } from "./root.ts";
+import { BINARY, boot, canBoot, hasDebian, makeDebian, runIn } from "./root.ts";
 
 setDefaultTimeout(120_000);
 
@@ -40,7 +41,7 @@ describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
   afterAll(() => temporary[Symbol.dispose]());
 
   /** Runs lines of shell, the first failing one of which ends them. */
-  function inDebian(...lines: string[]): Promise<Ran> {
+  function inDebian(...lines: string[]): Promise<Ended> {
     const system = { root: temporary.join("debian"), scratch: temporary.path, shows: { [RELEASE]: release } };
     const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     return runIn(system, ["/usr/bin/env", "-i", `PATH=${path}`, "/bin/sh", "-euc", lines.join("\n")]);

@@ -66,7 +66,7 @@ export class KnownChains {
   readonly digest = new Uint8Array(SHA256.byteLength);
   readonly #byAgent = new Map<string | null, KnownChain>();
   readonly #byHash = new Map<number, KnownChain>();
-  readonly #touched: KnownChain[] = [];
+  readonly #touched = new Set<KnownChain>();
   #last: KnownChain | null = null;
   #shapes = 0;
 
@@ -116,7 +116,7 @@ export class KnownChains {
   /** To be called before the bytes of accepted events go away. */
   keepTexts(): void {
     for (const chain of this.#touched) keepText(chain);
-    this.#touched.length = 0;
+    this.#touched.clear();
   }
 
   /** Counts an event whose text stands in `bytes`. */
@@ -126,7 +126,7 @@ export class KnownChains {
     chain.pending += 1;
     if (chain.place === null) {
       chain.place = { bytes, start, end };
-      this.#touched.push(chain);
+      this.#touched.add(chain);
     } else {
       chain.place.bytes = bytes;
       chain.place.start = start;
@@ -162,7 +162,7 @@ export class KnownChains {
 
   #forget(): void {
     this.settleAll();
-    this.#touched.length = 0;
+    this.#touched.clear();
     this.#byAgent.clear();
     this.#byHash.clear();
     this.#shapes = 0;

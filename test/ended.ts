@@ -1,0 +1,17 @@
+/** A process to its end: what it said, and how it ended. */
+
+export interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Reads both ends while it runs, so that it never waits to be read. */
+export async function ended(child: Bun.Subprocess<"ignore", "pipe", "pipe">): Promise<Ended> {
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
