@@ -67,7 +67,8 @@ export interface EventMessage {
 
 /** To a workspace thread. */
 export type ToWriter =
-  | { kind: "operations"; operations: (OperationMessage | EventMessage)[] }
+  /** `depth`: how many operations this thread is asked for and has not answered, these included. */
+  | { kind: "operations"; depth: number; operations: (OperationMessage | EventMessage)[] }
   | { kind: "sweep"; workspaceIds: string[] }
   | { kind: "spare"; sparing: boolean }
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }

@@ -1,6 +1,6 @@
 /**
  * A workspace thread: it owns the workspaces that are assigned to it, and runs their operations one
- * after another. All operations of one message on one workspace share a transaction and its fsync.
+ * after another. Those of one workspace that wait at the same time share a transaction and its fsync.
  */
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
@@ -20,6 +20,7 @@ import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
+import { Gathered } from "./gathered.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { GuardedWorkspaces, whyUnusable } from "./guarded-workspaces.ts";
 import {
@@ -170,22 +171,50 @@ async function sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIV
   gaugeSeals();
 }
 
-/** Messages are handled one at a time: a workspace never sees two groups at once. */
+type Message = OperationMessage | EventMessage;
+
+/** Groups and other messages are handled one at a time: a workspace never sees two at once. */
 let turn: Promise<void> = Promise.resolve();
+const gathered = new Gathered<Message>();
+/** Whether a group is to be taken when the turn comes. */
+let serving = false;
 
 parentPort?.on("message", (text: string) => {
   const message = JSON.parse(text) as ToWriter;
-  turn = turn
-    .then(() => handle(message))
-    .catch((error) => {
-      post({ kind: "failure", failure: reportFailure(message.kind, error) });
-    });
+  if (message.kind === "operations") {
+    gathered.add(message.operations, message.depth);
+    if (!serving) serve();
+  } else takeTurn(message.kind, () => handle(message));
 });
 
-async function handle(message: ToWriter): Promise<void> {
+function takeTurn(kind: ToWriter["kind"], work: () => Promise<void>): void {
+  turn = turn.then(work).catch((error) => {
+    post({ kind: "failure", failure: reportFailure(kind, error) });
+  });
+}
+
+/** Serves what has gathered, a group at a time, with other messages in between. */
+function serve(): void {
+  serving = true;
+  takeTurn("operations", serveGroup);
+  turn = turn.then(() => {
+    if (gathered.isEmpty) serving = false;
+    else serve();
+  });
+}
+
+/**
+ * The event loop has its turn first: so whatever arrived meanwhile joins the group, and the descriptors of closed
+ * workspaces that the collector met are given back.
+ */
+async function serveGroup(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  const next = gathered.take();
+  if (next !== null) await runOperations(next.workspaceId, next.group);
+}
+
+async function handle(message: Exclude<ToWriter, { kind: "operations" }>): Promise<void> {
   switch (message.kind) {
-    case "operations":
-      return runOperations(message.operations);
     case "sweep":
       return sweep(message.workspaceIds);
     case "spare":
@@ -199,29 +228,16 @@ async function handle(message: ToWriter): Promise<void> {
   }
 }
 
-type Message = OperationMessage | EventMessage;
-
-/**
- * Workspaces of one message that are served before the event loop has a turn: what the collector met of
- * closed ones gives its descriptors back only then.
- */
-const WORKSPACES_AT_ONCE = 16;
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-async function runOperations(operations: readonly Message[]): Promise<void> {
-  let done = 0;
-  for (const [workspaceId, group] of Map.groupBy(operations, (operation) => operation.workspaceId)) {
-    if (++done % WORKSPACES_AT_ONCE === 0) await nextTurn();
-    const settled = await runGroup(workspaceId, group);
-    const replies = settled.map(({ answer, auditId, result, blockedBy }, i): ReplyMessage => {
-      const id = (group[i] as Message).id;
-      if (result === undefined) return { id, answer, auditId };
-      return blockedBy === undefined
-        ? { id, answer, auditId, result }
-        : { id, answer, auditId, result, blockedBy };
-    });
-    parentPort?.postMessage(writeReplies(replies));
-  }
+async function runOperations(workspaceId: string, group: readonly Message[]): Promise<void> {
+  const settled = await runGroup(workspaceId, group);
+  const replies = settled.map(({ answer, auditId, result, blockedBy }, i): ReplyMessage => {
+    const id = (group[i] as Message).id;
+    if (result === undefined) return { id, answer, auditId };
+    return blockedBy === undefined
+      ? { id, answer, auditId, result }
+      : { id, answer, auditId, result, blockedBy };
+  });
+  parentPort?.postMessage(writeReplies(replies));
 }
 
 async function runGroup(workspaceId: string, group: readonly Message[]): Promise<Settled[]> {
@@ -290,6 +306,7 @@ const probing = setInterval(() => {
 }, PROBE_INTERVAL_MS);
 
 async function shutDown(): Promise<void> {
+  while (!gathered.isEmpty) await serveGroup();
   clearInterval(upkeep);
   clearInterval(probing);
   upkeepFullText.stop();

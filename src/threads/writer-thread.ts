@@ -1,6 +1,6 @@
 /**
  * The main thread's end of one workspace thread. Operations that arrive in one turn of the event
- * loop travel together; while the thread is busy, more gather, and share the next commit.
+ * loop travel together; while the thread is busy, more gather there (gathered.ts), and share the next commit.
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
@@ -20,10 +20,8 @@ import { SupervisedWorker } from "./supervised.ts";
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
 const MAX_WAITING = 4_096;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
-/** Operations of one message: they share a transaction, so more of them make all wait longer. */
-const MAX_GROUP = 512;
-/** Messages on their way at once: one being worked on, one ready when it is done. */
-const MAX_IN_FLIGHT = 2;
+/** Operations handed over and not answered: what a thread that dies takes with it. */
+const MAX_HANDED_OVER = 1_024;
 
 /** Why an operation was not taken or not finished. */
 export type Rejection = "overloaded" | "stopped" | "crashed";
@@ -71,8 +69,6 @@ export class WriterThread {
   #waitingCharacters = 0;
   /** Sent and not yet answered, by id. */
   readonly #sent = new Map<number, Settle>();
-  /** How many of the operations of each message are still to be answered, oldest first. */
-  readonly #inFlight: number[] = [];
   #flushScheduled = false;
   #state: "running" | "closing" | "closed" = "running";
   #closed: () => void = () => {};
@@ -171,25 +167,24 @@ export class WriterThread {
   }
 
   #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#inFlight.length >= MAX_IN_FLIGHT) return;
+    if (this.#flushScheduled || this.#sent.size >= MAX_HANDED_OVER) return;
     this.#flushScheduled = true;
     setImmediate(() => {
       this.#flushScheduled = false;
-      this.#flush(MAX_IN_FLIGHT);
+      this.#flush(MAX_HANDED_OVER - this.#sent.size);
     });
   }
 
-  #flush(maxInFlight: number): void {
-    while (this.#worker.alive && this.#waiting.length > 0 && this.#inFlight.length < maxInFlight) {
-      const group = this.#waiting.splice(0, MAX_GROUP);
-      for (const one of group) {
-        this.#waitingCharacters -= one.text.length;
-        this.#sent.set(one.id, one.settle);
-      }
-      this.#inFlight.push(group.length);
-      const operations = group.map((one) => one.text).join(",");
-      this.#worker.post(`{"kind":"operations","operations":[${operations}]}`);
+  #flush(most: number): void {
+    if (!this.#worker.alive || this.#waiting.length === 0 || most <= 0) return;
+    const { depth } = this;
+    const handed = this.#waiting.splice(0, most);
+    for (const one of handed) {
+      this.#waitingCharacters -= one.text.length;
+      this.#sent.set(one.id, one.settle);
     }
+    const operations = handed.map((one) => one.text).join(",");
+    this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
   }
 
   #receive(message: FromWriter): void {
@@ -225,9 +220,6 @@ export class WriterThread {
       this.#sent.get(reply.id)?.(reply);
       this.#sent.delete(reply.id);
     }
-    // Messages are answered in order, each by one or more groups of replies.
-    this.#inFlight[0] = (this.#inFlight[0] ?? 0) - replies.length;
-    if (this.#inFlight[0] <= 0) this.#inFlight.shift();
     if (this.#waiting.length > 0) this.#scheduleFlush();
   }
 
@@ -236,7 +228,6 @@ export class WriterThread {
     this.#events.onCrash?.();
     for (const settle of this.#sent.values()) settle("crashed");
     this.#sent.clear();
-    this.#inFlight.length = 0;
     if (this.#state === "running") return;
     for (const one of this.#waiting.splice(0)) one.settle("stopped");
     this.#state = "closed";

@@ -1,0 +1,83 @@
+/** What shares a transaction: the order, the sizes and the fairness of groups. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { Gathered } from "../../src/threads/gathered.ts";
+
+interface Asked {
+  workspaceId: string;
+  id: number;
+}
+const asked = (workspaceId: string, first: number, count: number): Asked[] =>
+  Array.from({ length: count }, (_, i) => ({ workspaceId, id: first + i }));
+
+function sizes(gathered: Gathered<Asked>): number[] {
+  const found: number[] = [];
+  for (let next = gathered.take(); next !== null; next = gathered.take()) found.push(next.group.length);
+  return found;
+}
+
+test("operations of several messages make one group", () => {
+  const gathered = new Gathered<Asked>();
+  for (let i = 0; i < 10; i++) gathered.add(asked("a", i, 1), i + 1);
+  expect(gathered.take()).toEqual({ workspaceId: "a", group: asked("a", 0, 10) });
+  expect(gathered.isEmpty).toBe(true);
+  expect(gathered.take()).toBeNull();
+});
+
+test("a group is at most half of what is asked for, unless that is little", () => {
+  const of = (count: number) => {
+    const gathered = new Gathered<Asked>();
+    gathered.add(asked("a", 0, count), count);
+    return sizes(gathered);
+  };
+  expect(of(16)).toEqual([16]);
+  expect(of(64)).toEqual([32, 32]);
+  expect(of(65)).toEqual([33, 32]);
+  expect(of(2_000)).toEqual([512, 512, 512, 464]);
+});
+
+test("a workspace that asks for much does not keep another waiting", () => {
+  const gathered = new Gathered<Asked>();
+  gathered.add([...asked("busy", 0, 500), ...asked("other", 500, 3)], 503);
+  expect(gathered.take()?.workspaceId).toBe("busy");
+  gathered.add(asked("busy", 503, 200), 400);
+  expect(gathered.take()).toEqual({ workspaceId: "other", group: asked("other", 500, 3) });
+  expect(gathered.take()?.workspaceId).toBe("busy");
+});
+
+test("every operation is served once, those of a workspace in their order", () => {
+  const step = fc.oneof(
+    fc.record({ workspace: fc.constantFrom("a", "b", "c"), count: fc.integer({ min: 1, max: 700 }) }),
+    fc.constant("take" as const),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const gathered = new Gathered<Asked>();
+      const served = new Map<string, number[]>([..."abc"].map((id) => [id, []]));
+      const expected = new Map<string, number[]>([..."abc"].map((id) => [id, []]));
+      let made = 0;
+      let depth = 0;
+      const take = () => {
+        const next = gathered.take();
+        if (next === null) return false;
+        depth -= next.group.length;
+        served.get(next.workspaceId)?.push(...next.group.map(({ id }) => id));
+        expect(next.group.every(({ workspaceId }) => workspaceId === next.workspaceId)).toBe(true);
+        return true;
+      };
+      for (const one of steps) {
+        if (one === "take") take();
+        else {
+          const operations = asked(one.workspace, made, one.count);
+          made += one.count;
+          depth += one.count;
+          expected.get(one.workspace)?.push(...operations.map(({ id }) => id));
+          gathered.add(operations, depth);
+        }
+      }
+      while (take());
+      expect(gathered.isEmpty).toBe(true);
+      expect(served).toEqual(expected);
+    }),
+  );
+});
