@@ -77,7 +77,8 @@ function writeArray(values: readonly JsonValue[], depth: number): string {
 }
 
 function writeObject(object: JsonObject, depth: number): string {
-  const names = Object.keys(object).sort(); // the default order is that of UTF-16 code units
+  const names = Object.keys(object);
+  if (!isSorted(names)) names.sort(); // the default order is that of UTF-16 code units
   let text = "{";
   let separator = "";
   for (const name of names) {
@@ -85,4 +86,9 @@ function writeObject(object: JsonObject, depth: number): string {
     separator = ",";
   }
   return `${text}}`;
+}
+
+function isSorted(names: readonly string[]): boolean {
+  for (let i = 1; i < names.length; i++) if ((names[i - 1] as string) > (names[i] as string)) return false;
+  return true;
 }

@@ -82,6 +82,11 @@ export class AgentDirectory {
     return loaded;
   }
 
+  /** The agent's state if it is in memory. */
+  known(agentId: string): AgentState | undefined {
+    return this.#cache.get(agentId);
+  }
+
   /** By its name in the file. */
   async findByFirstSeq(reader: Reader, firstSeq: number): Promise<AgentState> {
     const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [
@@ -92,7 +97,7 @@ export class AgentDirectory {
     return agent;
   }
 
-  /** A state for an agent whose first event will take position `seq`; kept only once `update`d. */
+  /** A state for an agent whose first event will take position `seq`; kept only once it advances. */
   static fresh(agentId: string | null, seq: number): AgentState {
     return {
       firstSeq: seq,
@@ -117,8 +122,21 @@ export class AgentDirectory {
     return this.#liveEntries;
   }
 
-  /** Takes the state after an event; it reaches the file with `flush`. */
-  update(state: AgentState): void {
+  /** Takes an agent's state after its newest event; it reaches the file with `flush`. */
+  advance(before: AgentState, change: AgentChange | undefined, headSeq: number, headHash: string): void {
+    // Member by member: every operation comes by here, and copying an object by spreading it is slow.
+    const state: AgentState = {
+      firstSeq: before.firstSeq,
+      agentId: before.agentId,
+      headSeq,
+      headHash,
+      liveEntries: before.liveEntries,
+      configVersion: before.configVersion,
+      policies: before.policies,
+      newestCheckpoint: before.newestCheckpoint,
+      suspended: before.suspended,
+    };
+    if (change !== undefined) Object.assign(state, change);
     if (this.#liveEntries !== null) {
       this.#liveEntries += state.liveEntries - (this.#cache.get(state.agentId)?.liveEntries ?? 0);
     }

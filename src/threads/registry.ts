@@ -23,9 +23,10 @@ import {
 } from "../features/config/operations.ts";
 import { eraseData } from "../features/data/erase.ts";
 import { listData } from "../features/data/lists.ts";
-import { deleteData, deletePrefix, readData, readFullData, writeData } from "../features/data/operations.ts";
+import { deleteData, deletePrefix, readData, readFullData } from "../features/data/operations.ts";
 import { isFilling, type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { searchData } from "../features/data/search.ts";
+import { prepareWrite, writeData } from "../features/data/write.ts";
 import type { JsonValue } from "../json.ts";
 import type { Reader } from "../store/transaction.ts";
 import {
@@ -36,9 +37,11 @@ import {
   isReport,
   type OperationInputs,
   type OperationName,
+  type OperationRequest,
   type ReportName,
 } from "../workspace/contract.ts";
 import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
+import type { Job } from "../workspace/perform.ts";
 
 type Operations = { [N in Exclude<OperationName, InquiryName | InspectionName | ReportName>]: Operation<N> };
 type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
@@ -109,6 +112,19 @@ export function operationOf(
   const plain = plainOperationOf(name, found);
   const operation = quota !== null && isFilling(name) ? refusingOverQuota(plain, quota) : plain;
   return isStoppable(name) ? refusingSuspended(operation) : operation;
+}
+
+/** A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry. */
+export function jobOf(
+  { name, input, principal }: OperationRequest,
+  found?: JsonValue,
+  quota: Quota | null = null,
+): Job {
+  const operation = operationOf(name, found, quota);
+  const job: Job = { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
+  if (name === "data.write")
+    job.prepare = (agents) => prepareWrite(agents, input as OperationInputs["data.write"]);
+  return job;
 }
 
 function plainOperationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {

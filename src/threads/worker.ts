@@ -35,8 +35,9 @@ import {
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { prepareScreening } from "./preparation.ts";
 import { collectWhenQuiet } from "./quiet-memory.ts";
-import { operationOf } from "./registry.ts";
+import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
+import { Turns } from "./turns.ts";
 
 /** Workspaces that one thread keeps open, and how long an idle one stays so. */
 const MAX_OPEN = 128;
@@ -64,6 +65,18 @@ const encryptionKey = options.encryptionKey ? EncryptionKey.ofText(options.encry
 const gauges = new ThreadGauges((workerData as ThreadOptions).gauges);
 gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
+
+/** Everything that is done with workspaces: none ever sees two things at once. */
+const turns = new Turns();
+
+function takeTurn(what: string, work: () => Promise<void>): void {
+  turns.take(work).catch((error) => post({ kind: "failure", failure: reportFailure(what, error) }));
+}
+
+/** Changes what follows from a workspace's log, when its turn comes. */
+function derive<T>(workspaceId: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  return turns.take(() => guarded.use(workspaceId, ({ writer }) => writer.derive(work)));
+}
 
 const post = (message: FromWriter): void => parentPort?.postMessage(JSON.stringify(message));
 
@@ -108,12 +121,10 @@ function openWorkspace(workspaceId: string): Open {
 
 /** Full text is taken further between groups of operations, a step at a time. */
 const upkeepFullText = new FullTextUpkeep((workspaceId, work) => {
-  turn = turn
-    .then(() => guarded.use(workspaceId, ({ writer }) => writer.derive(work)))
-    .catch((error) => {
-      upkeepFullText.failed(workspaceId);
-      guarded.fail(workspaceId, `full text of ${workspaceId}`, error);
-    });
+  derive(workspaceId, work).catch((error) => {
+    upkeepFullText.failed(workspaceId);
+    guarded.fail(workspaceId, `full text of ${workspaceId}`, error);
+  });
 });
 
 /** Vectors by a model outside; null without one. */
@@ -122,14 +133,7 @@ const embedding =
     ? null
     : new EmbeddingUpkeep({
         embedder: embedderOf(embeddings),
-        run: (workspaceId, work) => {
-          const done = turn.then(() => guarded.use(workspaceId, ({ writer }) => writer.derive(work)));
-          turn = done.then(
-            () => {},
-            () => {},
-          );
-          return done;
-        },
+        run: derive,
         onFailure: (workspaceId, error) =>
           post({ kind: "failure", failure: reportFailure(`vectors of ${workspaceId}`, error) }),
         onRecovery: (failures) => post({ kind: "recovery", recovery: { where: "vectors", failures } }),
@@ -137,7 +141,7 @@ const embedding =
 
 const keyring = new SealKeyring(sealing.key);
 const schedule = new SealSchedule(sealing.intervalMs, () => {
-  turn = turn.then(() => sealAll(schedule.takeDue(clock())));
+  takeTurn("sealing", () => sealAll(schedule.takeDue(clock())));
 });
 
 /** While the disk is full, write-ahead logs are kept short: closing brings them back into their files. */
@@ -173,43 +177,26 @@ async function sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIV
 
 type Message = OperationMessage | EventMessage;
 
-/** Groups and other messages are handled one at a time: a workspace never sees two at once. */
-let turn: Promise<void> = Promise.resolve();
 const gathered = new Gathered<Message>();
-/** Whether a group is to be taken when the turn comes. */
-let serving = false;
 
 parentPort?.on("message", (text: string) => {
   const message = JSON.parse(text) as ToWriter;
-  if (message.kind === "operations") {
+  if (message.kind !== "operations") takeTurn(message.kind, () => handle(message));
+  else {
     gathered.add(message.operations, message.depth);
-    if (!serving) serve();
-  } else takeTurn(message.kind, () => handle(message));
+    takeTurn(message.kind, serve);
+  }
 });
 
-function takeTurn(kind: ToWriter["kind"], work: () => Promise<void>): void {
-  turn = turn.then(work).catch((error) => {
-    post({ kind: "failure", failure: reportFailure(kind, error) });
-  });
-}
-
-/** Serves what has gathered, a group at a time, with other messages in between. */
-function serve(): void {
-  serving = true;
-  takeTurn("operations", serveGroup);
-  turn = turn.then(() => {
-    if (gathered.isEmpty) serving = false;
-    else serve();
-  });
-}
-
 /**
- * The event loop has its turn first: so whatever arrived meanwhile joins the group, and the descriptors of closed
- * workspaces that the collector met are given back.
+ * Serves a group of what has gathered. The event loop has its turn first: so whatever arrived meanwhile joins the
+ * group, and the descriptors of closed workspaces that the collector met are given back.
  */
-async function serveGroup(): Promise<void> {
+async function serve(): Promise<void> {
+  if (gathered.isEmpty) return; // what this turn was for joined an earlier group
   await new Promise((resolve) => setImmediate(resolve));
   const next = gathered.take();
+  if (!gathered.isEmpty) takeTurn("operations", serve);
   if (next !== null) await runOperations(next.workspaceId, next.group);
 }
 
@@ -272,9 +259,8 @@ async function runJobs(workspaceId: string, { writer }: Open, group: readonly Me
 /** The operation itself, behind what has to happen before it. */
 function jobsOf(message: Message): Job[] {
   if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
-  const { name, input, principal, found, workspaceId } = message;
-  const operation = operationOf(name, found, quota);
-  const job: Job = { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
+  const { name, input, found, workspaceId } = message;
+  const job = jobOf(message, found, quota);
   const before = expiryBefore(name, input, workspaceId);
   return before === null ? [job] : [before, job];
 }
@@ -294,7 +280,7 @@ async function sweep(workspaceIds: readonly string[]): Promise<void> {
 }
 
 const upkeep = setInterval(() => {
-  turn = turn.then(async () => {
+  takeTurn("upkeep", async () => {
     await sealAll(workspaces.idle(clock()).filter((workspaceId) => schedule.has(workspaceId)));
     workspaces.closeIdle(clock());
     gauges.set("openWorkspaces", workspaces.size);
@@ -302,11 +288,11 @@ const upkeep = setInterval(() => {
 }, UPKEEP_INTERVAL_MS);
 
 const probing = setInterval(() => {
-  turn = turn.then(() => guarded.probe());
+  takeTurn("probing", () => guarded.probe());
 }, PROBE_INTERVAL_MS);
 
 async function shutDown(): Promise<void> {
-  while (!gathered.isEmpty) await serveGroup();
+  while (!gathered.isEmpty) await serve();
   clearInterval(upkeep);
   clearInterval(probing);
   upkeepFullText.stop();

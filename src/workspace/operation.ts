@@ -132,7 +132,13 @@ export function answered(
   body: string,
   extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
 ): Outcome {
-  const { status = 200, etag, ...rest } = extra;
-  const answer: Answer = { kind: "json", status, body, ...(etag === undefined ? {} : { etag }) };
-  return { agent, result: "ok", details, ...rest, answer };
+  const { status = 200, etag, result = "ok", blockedBy, change, scrub } = extra;
+  const answer: Answer = { kind: "json", status, body };
+  if (etag !== undefined) answer.etag = etag;
+  // Member by member: this is done for every operation, and copying the rest of an object is slow.
+  const outcome: Outcome = { agent, result, details, answer };
+  if (blockedBy !== undefined) outcome.blockedBy = blockedBy;
+  if (change !== undefined) outcome.change = change;
+  if (scrub !== undefined) outcome.scrub = scrub;
+  return outcome;
 }

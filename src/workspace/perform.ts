@@ -15,27 +15,14 @@ import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
 import type { Principal } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
+import { type Job, JobFailed } from "./job.ts";
 import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
 import { INTERNAL, NOTHING_HAPPENED, problem, type Settled } from "./settled.ts";
 import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
 import { Timestamps } from "./timestamps.ts";
 
+export type { Job } from "./job.ts";
 export type { Settled } from "./settled.ts";
-
-/** One operation that waits for its turn. `run` is called once, inside the transaction. */
-export interface Job {
-  /** The name that the event will carry. */
-  operation: string;
-  principal: Principal;
-  run(tx: Connection, context: Context): Promise<Outcome | null>;
-}
-
-/** A job failed after it had written; the transaction that it was in must not be committed. */
-class JobFailed extends Error {
-  constructor(readonly settled: Settled) {
-    super("a job failed");
-  }
-}
 
 export interface WriterOptions {
   clock?: Clock;
@@ -100,10 +87,21 @@ export class WorkspaceWriter {
 
   #performTogether(jobs: readonly Job[]): Promise<Settled[]> {
     return this.#transact(async () => {
+      const failed = jobs.map((job) => this.#prepare(job));
       const settled: Settled[] = [];
-      for (const job of jobs) settled.push(await this.#performOne(job));
+      for (const [i, job] of jobs.entries()) settled.push(failed[i] ?? (await this.#performOne(job)));
       return settled;
     });
+  }
+
+  /** Null, or what a job came to that failed before its turn. */
+  #prepare(job: Job): Settled | null {
+    try {
+      job.prepare?.(this.#agents);
+      return null;
+    } catch (error) {
+      return this.#settleFailure(job, error);
+    }
   }
 
   /** Whether there are events that no seal covers yet. */
@@ -270,7 +268,7 @@ export class WorkspaceWriter {
       details: outcome.details,
     });
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
-    this.#agents.update({ ...chain, ...outcome.change, headSeq: appended.agentSeq, headHash: appended.hash });
+    this.#agents.advance(chain, outcome.change, appended.agentSeq, appended.hash);
     this.#head = { seq: context.seq, hash: appended.hash };
     if (outcome.scrub) this.#toScrub = true;
     const { answer, result, blockedBy } = outcome;

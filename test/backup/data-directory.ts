@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { withWriter } from "../../src/cli/recorder.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
-import { writeData } from "../../src/features/data/operations.ts";
+import { writeData } from "../../src/features/data/write.ts";
 import { administer } from "../support/administration.ts";
 
 export class FilledDirectory implements Disposable {

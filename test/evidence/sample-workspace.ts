@@ -3,7 +3,8 @@
 import { createCheckpoint, removeCheckpoint } from "../../src/features/checkpoints/operations.ts";
 import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
 import { rollbackConfig, updateConfig } from "../../src/features/config/operations.ts";
-import { deleteData, deletePrefix, readData, writeData } from "../../src/features/data/operations.ts";
+import { deleteData, deletePrefix, readData } from "../../src/features/data/operations.ts";
+import { writeData } from "../../src/features/data/write.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { Connection } from "../../src/store/connection.ts";

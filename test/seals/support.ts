@@ -1,7 +1,7 @@
 /** A workspace with a sealing key, as one process has it open. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
-import { writeData } from "../../src/features/data/operations.ts";
+import { writeData } from "../../src/features/data/write.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { IdSource, systemClock } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import { operationOf } from "../../src/threads/registry.ts";
+import { jobOf } from "../../src/threads/registry.ts";
 import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { type Job, type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
@@ -61,12 +61,7 @@ export class OpenWorkspace implements Disposable {
 
   /** An operation that waits to be performed. */
   job<N extends OperationName>(name: N, input: OperationInputs[N]): Job {
-    const operation = operationOf(name, undefined);
-    return {
-      operation: name,
-      principal: this.principal,
-      run: (tx, context) => operation(tx, context, input),
-    };
+    return jobOf({ name, input, principal: this.principal });
   }
 
   async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {

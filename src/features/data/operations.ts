@@ -1,48 +1,13 @@
-/** Operations on an agent's data. They run on the workspace's thread. */
-import type { JsonObject } from "../../json.ts";
-import { sha256Hex } from "../../log/hash.ts";
-import { canonicalJson } from "../../log/jcs.ts";
-import { decide } from "../../policy/decide.ts";
-import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+/** Operations on an agent's data, but for writing (write.ts). They run on the workspace's thread. */
+import type { AgentState } from "../../state/agents.ts";
 import { retentionEnd } from "../../state/configs.ts";
-import {
-  type EntryRow,
-  endEntry,
-  endPrefix,
-  findEntry,
-  findEntryOrigin,
-  putEntry,
-} from "../../state/entries.ts";
+import { type EntryRow, endEntry, endPrefix, findEntry, findEntryOrigin } from "../../state/entries.ts";
 import { answered, knownAgent, notFound, type Operation, type Outcome } from "../../workspace/operation.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
-const STORED = "Stored.";
 
 /** A moment in ms as the API shows it: RFC 3339, UTC, three decimals. */
 const showTime = (ms: number): string => new Date(ms).toISOString();
-
-export const writeData: Operation<"data.write"> = async (tx, context, input) => {
-  const known = await knownAgent(tx, context, input.agentId);
-  const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
-  const decision = decide(agent.policies, input);
-  if (!decision.allowed) {
-    const findings = decision.findings as unknown as JsonObject[];
-    const { blockedBy, message } = decision;
-    const body = { allowed: false, blocked_by: blockedBy, message, findings };
-    // Neither the key nor a digest: either could be what was caught.
-    return answered(agent, { findings }, JSON.stringify(body), { result: "blocked", blockedBy });
-  }
-  const metadata = canonicalJson(input.metadata);
-  const value = JSON.stringify(input.value);
-  const digest = sha256Hex(`{"key":${JSON.stringify(input.key)},"metadata":${metadata},"value":${value}}`);
-  const added = await putEntry(tx, agent, { key: input.key, value, metadata }, context);
-  return answered(
-    agent,
-    { key: input.key, value_digest: digest },
-    `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`,
-    { result: "allowed", change: { liveEntries: agent.liveEntries + added } },
-  );
-};
 
 export const readData: Operation<"data.read"> = async (tx, context, { agentId, key }) => {
   const agent = await knownAgent(tx, context, agentId);
