@@ -32,8 +32,7 @@ import {
   type InquiryName,
   type InspectionName,
   isInquiry,
-  isInspection,
-  isReport,
+  leavesNoTrace,
   type OperationInputs,
   type OperationName,
   type ReportName,
@@ -112,7 +111,7 @@ export function operationOf(
 }
 
 function plainOperationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
-  if (isInspection(name) || isReport(name)) throw new Error(`${name} is not recorded`);
+  if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>
