@@ -4,12 +4,13 @@ import { listWorkspaces } from "../control/workspaces.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { Failure } from "../failure.ts";
 import { openConnection } from "../store/connection.ts";
+import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { digestOfFile } from "./files.ts";
 import type { ManifestFile } from "./manifest.ts";
-import { isDamage, structureProblem } from "./verify-copy.ts";
+import { structureProblem } from "./verify-copy.ts";
 
 export const CONTROL_PATH = "control.db";
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { verifyDatabaseFile } from "../evidence/database.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import { readHead } from "../workspace/head.ts";
@@ -67,13 +68,6 @@ export function structureProblem(path: string, key: EncryptionKey | null): strin
     if (error instanceof EncryptionMismatch || !isDamage(error)) throw error;
     return "the database is damaged: it cannot be read to its end";
   }
-}
-
-/** The driver cannot make sense of a file. */
-export function isDamage(error: unknown): boolean {
-  const { code, rawCode } = error as { code?: unknown; rawCode?: unknown };
-  const primary = typeof rawCode === "number" ? rawCode & 0xff : null;
-  return primary === 11 || primary === 26 || /^SQLITE_(CORRUPT|NOTADB)/.test(String(code));
 }
 
 function inspect<T>(

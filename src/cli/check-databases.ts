@@ -1,6 +1,5 @@
 /** `governd check`: every database file, read as evidence is, so that not a byte changes. */
 import { existsSync, readdirSync } from "node:fs";
-import { isDamage } from "../backup/verify-copy.ts";
 import { CONTROL_MIGRATIONS } from "../control/database.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
@@ -9,6 +8,7 @@ import { isId } from "../ids.ts";
 import { parseVerifierKey } from "../log/note.ts";
 import { sealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
