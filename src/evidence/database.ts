@@ -28,9 +28,7 @@ export async function verifyDatabase(connection: Connection, wish: DatabaseWish)
     if (refusal !== null) return obstacle(wish.path, "unknown", refusal.code, refusal.message);
     return await verifyTables(connection, wish);
   } catch (error) {
-    const message = whyUnreadable(error);
-    if (message === null) throw error;
-    return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+    return unreadable(wish, error);
   }
 }
 
@@ -39,21 +37,14 @@ export async function verifyDatabaseFile(
   file: { path: string; immutable: boolean },
   wish: DatabaseWish,
 ): Promise<SourceResult> {
-  let connection: Connection;
   try {
-    connection = openConnection(file.path, {
+    using connection = openConnection(file.path, {
       ...(file.immutable ? { immutable: true } : { readOnly: true }),
       encryptionKey: wish.encryptionKey ?? null,
     });
-  } catch (error) {
-    const message = whyUnreadable(error);
-    if (message === null) throw error;
-    return obstacle(wish.path, "unknown", "evidence_unreadable", message);
-  }
-  try {
     return await verifyDatabase(connection, wish);
-  } finally {
-    connection.close();
+  } catch (error) {
+    return unreadable(wish, error);
   }
 }
 
@@ -123,6 +114,13 @@ const DAMAGE = {
   not_a_database: "this file is no database, or its beginning is damaged",
   corrupt: "the database is damaged or cut off: it cannot be read to its end",
 } as const;
+
+/** The failure as what is wrong with the file. @throws what it is when it is no matter of the file */
+function unreadable({ path }: DatabaseWish, error: unknown): SourceResult {
+  const message = whyUnreadable(error);
+  if (message === null) throw error;
+  return obstacle(path, "unknown", "evidence_unreadable", message);
+}
 
 /** What a failure says of the file; null when it is no matter of the file. */
 function whyUnreadable(error: unknown): string | null {
