@@ -1,10 +1,9 @@
 /** `governd check`: every database file, read as evidence is, so that not a byte changes. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../control/database.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
-import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
 import { Failure } from "../failure.ts";
-import { isId } from "../ids.ts";
 import { parseVerifierKey } from "../log/note.ts";
 import { sealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
@@ -43,7 +42,7 @@ export async function checkDatabases(
     known = listWorkspaces(connection).map(({ id }) => id);
   });
   note(checked, control, CONTROL_MIGRATIONS.length, pending);
-  const present = workspaceNames(directory);
+  const present = existsSync(directory.workspaces) ? presentWorkspaces(directory) : [];
   const named = new Set(known);
   const all = [...new Set([...known, ...present])].sort();
   let behind = 0;
@@ -72,14 +71,6 @@ export async function checkDatabases(
   }
   summarize(checked, all.length, pending);
   return checked;
-}
-
-function workspaceNames({ workspaces }: DataDirectory): string[] {
-  if (!existsSync(workspaces)) return [];
-  return readdirSync(workspaces)
-    .filter((name) => name.endsWith(".db"))
-    .map((name) => name.slice(0, -".db".length))
-    .filter((id) => isId("ws", id));
 }
 
 interface Looked {
