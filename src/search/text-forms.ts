@@ -1,6 +1,7 @@
+import { HASH_START, hashUnit } from "./fnv.ts";
 import { isAscii } from "./fold.ts";
 import type { FormList } from "./form-list.ts";
-import { HASH_START, hashUnit, lowerAscii } from "./spelling-table.ts";
+import { lowerAscii } from "./spelling-table.ts";
 import { appendChunk, MAX_TOKEN_LENGTH, tokenize } from "./tokenize.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
