@@ -21,6 +21,8 @@ test(
     const open = async () => {
       const pool = new WorkspacePool({
         workspacesDir: directory.path,
+        encryptionKey: null,
+        quota: null,
         clockOffsetMs: 0,
         searchMemoryBytes: 64 * 1024 * 1024,
         fullTextFrom: 100,

@@ -21,6 +21,8 @@ test("a checkpoint that nobody reads on is not kept open", async () => {
   const key = { kind: "pem", pem: newSealKey() } as const;
   const pool = new WorkspacePool({
     workspacesDir: directory.path,
+    encryptionKey: null,
+    quota: null,
     clockOffsetMs: 0,
     searchMemoryBytes: 16 * MIB,
     sealing: { sealsDir: directory.path, key, intervalMs: 3_600_000 },
