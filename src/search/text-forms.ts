@@ -117,7 +117,8 @@ function appendChunkForms(text: string, from: number, to: number, vocabulary: Vo
  */
 function shapeOf(text: string, from: number, to: number): number {
   let shape = WORD;
-  for (let at = from; at < to; ) {
+  // A chunk ends with a run of letters and digits.
+  for (let at = from; ; ) {
     const end = runEnd(text, at);
     const pieceKind = plainKind(text, at, end);
     if (pieceKind === OTHER) return HARD;
@@ -130,7 +131,6 @@ function shapeOf(text: string, from: number, to: number): number {
     shape = hyphen && shape !== IDENTIFIER ? HYPHENATED : IDENTIFIER;
     at = next;
   }
-  return shape;
 }
 
 /** `DIGIT` or `LOWER` for a plain number or word (`PLAIN` of `tokenize`), `OTHER` for anything else. */
