@@ -5,8 +5,8 @@ import { newSealKey } from "../../src/datadir/seal-key.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
-import { temporaryDirectory } from "../support/directory.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 60_000;
 const ENTRIES = 400;

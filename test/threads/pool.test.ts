@@ -16,8 +16,8 @@ import type { FailureReport } from "../../src/threads/messages.ts";
 import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
-import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 /** Open descriptors of this process, where the system tells. */

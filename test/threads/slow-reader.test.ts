@@ -6,8 +6,8 @@ import { WorkspacePool } from "../../src/threads/pool.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "../http/support/serve.ts";
 import { HEAD, slowClient } from "../http/support/slow-client.ts";
-import { inMemory, temporaryDirectory } from "../support/directory.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+import { inMemory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(120_000);
 
