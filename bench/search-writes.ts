@@ -39,6 +39,8 @@ await createWorkspaceFile(join(directory, `${workspaceId}.db`), {
 });
 const pool = new WorkspacePool({
   workspacesDir: directory,
+  encryptionKey: null,
+  quota: null,
   clockOffsetMs: 0,
   searchMemoryBytes: MEMORY_BYTES,
   fullTextFrom: Number.MAX_SAFE_INTEGER,

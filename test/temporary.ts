@@ -1,5 +1,5 @@
 /** A directory for one test, removed when the test is over. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,8 +8,11 @@ export interface TemporaryDirectory extends Disposable {
   join(...names: string[]): string;
 }
 
-export function temporaryDirectory(): TemporaryDirectory {
-  const path = mkdtempSync(join(tmpdir(), "governd-test-"));
+/** In memory where the system has such a place, for tests of many files that no disk need keep. */
+export const inMemory = (): string => (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+
+export function temporaryDirectory(parent = tmpdir()): TemporaryDirectory {
+  const path = mkdtempSync(join(parent, "governd-test-"));
   return {
     path,
     join: (...names) => join(path, ...names),

@@ -1,6 +1,7 @@
 /** What a route of `/account` is: its method, path, schemas and words, and what it does. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { AccountParts, Origin } from "../control/account-parts.ts";
+import type { WorkspaceEvent } from "../control/recorder.ts";
 import type { SignedIn } from "../control/session-keeper.ts";
 import type { ProblemCode } from "../http/problem.ts";
 import type { Method, ParamsOf } from "../http/route.ts";
@@ -46,6 +47,8 @@ export interface ActionDocs {
   status?: number;
   problems?: readonly ProblemCode[];
   requestExample?: JsonObject;
+  /** What it is in the chain of a workspace; absent where it stands in none. */
+  recordedAs?: readonly WorkspaceEvent["operation"][];
 }
 
 interface ActionDefinition<P extends string, B extends TObject | undefined, S> {

@@ -83,6 +83,7 @@ const up = publicAction({
     summary: "Make an account",
     description:
       "Makes an account and signs it in. It gets a workspace of its own with a first API key, which is shown this once; or, by an invitation, joins that workspace.",
+    recordedAs: ["key.create", "member.join"],
     response: { description: "The account, its workspace, and the key of a new one.", schema: SignedUpShape },
     status: 201,
     problems: ["sign_up_closed", "link_not_found", "email_taken"],

@@ -44,7 +44,8 @@ const create = action({
   docs: {
     tag: "Keys",
     summary: "Make an API key",
-    description: "For owners. The key is shown this once. Recorded as `key.create`.",
+    description: "For owners. The key is shown this once.",
+    recordedAs: ["key.create"],
     response: { description: "The key.", schema: NewKeyShape },
     status: 201,
     problems: ["workspace_not_found"],
@@ -74,7 +75,8 @@ const revoke = action({
   docs: {
     tag: "Keys",
     summary: "Revoke an API key",
-    description: "For owners. At once and for good; again changes nothing. Recorded as `key.revoke`.",
+    description: "For owners. At once and for good; again changes nothing.",
+    recordedAs: ["key.revoke"],
     response: { description: "The key.", schema: KeyShape },
     problems: ["workspace_not_found", "key_not_found"],
   },
@@ -96,7 +98,8 @@ const rotate = action({
     tag: "Keys",
     summary: "Rotate an API key",
     description:
-      "For owners. Makes a key of the same label, scope, agents and lifetime, shown this once; the old one still works for the overlap. Recorded as `key.rotate`.",
+      "For owners. Makes a key of the same label, scope, agents and lifetime, shown this once; the old one still works for the overlap.",
+    recordedAs: ["key.rotate"],
     response: { description: "The new key.", schema: RotatedKey },
     status: 201,
     problems: ["workspace_not_found", "key_not_found", "key_ended"],

@@ -247,6 +247,7 @@ const accept = action({
     tag: "Account",
     summary: "Accept an invitation",
     description: "Joins the workspace of an invitation with the account that is signed in.",
+    recordedAs: ["member.join"],
     response: { description: "The workspace.", schema: WorkspaceShape },
     problems: ["link_not_found", "already_member"],
     requestExample: { token: "gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM" },

@@ -51,6 +51,7 @@ const create = action({
     summary: "Make a workspace",
     description:
       "With its first API key, which is shown this once. For owners of a workspace, and for everybody when signing up is open.",
+    recordedAs: ["key.create"],
     response: { description: "The workspace and its first key.", schema: NewWorkspace },
     status: 201,
     requestExample: { name: "Analytical engines" },
@@ -125,7 +126,8 @@ const change = action({
   docs: {
     tag: "Workspaces",
     summary: "Change a member's role",
-    description: "For owners. Takes effect with the member's next request. Recorded as `member.change`.",
+    description: "For owners. Takes effect with the member's next request.",
+    recordedAs: ["member.change"],
     response: { description: "The member.", schema: MemberShape },
     problems: ["workspace_not_found", "member_not_found", "last_owner"],
     requestExample: { role: "auditor" },
@@ -149,7 +151,8 @@ const remove = action({
     tag: "Workspaces",
     summary: "Remove a member",
     description:
-      "For owners; anybody may remove themselves. Keys that the member made stay: revoke them where need be. Recorded as `member.remove`.",
+      "For owners; anybody may remove themselves. Keys that the member made stay: revoke them where need be.",
+    recordedAs: ["member.remove"],
     problems: ["workspace_not_found", "member_not_found", "last_owner"],
   },
   async run({ params, signedIn }, { parts }) {
@@ -188,7 +191,8 @@ const inviteMember = action({
     tag: "Workspaces",
     summary: "Invite somebody",
     description:
-      "For owners. Answers a link to hand over, which is shown this once; the daemon sends no mail. Recorded as `member.invite`, and its use as `member.join`.",
+      "For owners. Answers a link to hand over, which is shown this once; the daemon sends no mail. Its use is recorded as `member.join`.",
+    recordedAs: ["member.invite"],
     response: { description: "The invitation and its link.", schema: NewInvitation },
     status: 201,
     problems: ["workspace_not_found"],
@@ -217,7 +221,8 @@ const uninviteMember = action({
   docs: {
     tag: "Workspaces",
     summary: "Take an invitation back",
-    description: "For owners. Recorded as `member.uninvite`.",
+    description: "For owners.",
+    recordedAs: ["member.uninvite"],
     problems: ["workspace_not_found", "invitation_not_found"],
   },
   async run({ params, signedIn }, { parts }) {

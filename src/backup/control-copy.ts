@@ -4,12 +4,13 @@ import { listWorkspaces } from "../control/workspaces.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { Failure } from "../failure.ts";
 import { openConnection } from "../store/connection.ts";
+import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { digestOfFile } from "./files.ts";
 import type { ManifestFile } from "./manifest.ts";
-import { isDamage, structureProblem } from "./verify-copy.ts";
+import { structureProblem } from "./verify-copy.ts";
 
 export const CONTROL_PATH = "control.db";
 
@@ -50,20 +51,16 @@ export function readControlCopy(
 ): ControlContent {
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) throw damaged(name, damage);
-  const connection = openConnection(path, { immutable: true, encryptionKey });
-  try {
-    const [schema, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
-    if (schema > known) {
-      throw new Failure(
-        "newer_database",
-        `${name} was written by a newer governd (schema ${schema}, this one knows ${known}): use that one.`,
-      );
-    }
-    if (schema === 0) throw damaged(name, "it holds nothing");
-    return { schema, workspaceIds: listWorkspaces(connection).map(({ id }) => id) };
-  } finally {
-    connection.close();
+  using connection = openConnection(path, { immutable: true, encryptionKey });
+  const [schema, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
+  if (schema > known) {
+    throw new Failure(
+      "newer_database",
+      `${name} was written by a newer governd (schema ${schema}, this one knows ${known}): use that one.`,
+    );
   }
+  if (schema === 0) throw damaged(name, "it holds nothing");
+  return { schema, workspaceIds: listWorkspaces(connection).map(({ id }) => id) };
 }
 
 function damaged(name: string, reason: string): Failure {

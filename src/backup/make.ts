@@ -6,12 +6,12 @@
  * that the control database names is there. A workspace's seals are copied before its database, so no seal
  * promises more than the copy holds. The signing key is the one of both the beginning and the end.
  */
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type DataDirectory, dataDirectory, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
 import { createPrivateFile, PRIVATE_DIRECTORY_MODE } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
-import { type Clock, isId } from "../ids.ts";
+import type { Clock } from "../ids.ts";
 import { fileState, isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
@@ -160,12 +160,8 @@ async function copyAll(
 }
 
 /** What the control database names, and what else is there. */
-function workspaceIds({ workspaces }: DataDirectory, named: readonly string[]): string[] {
-  const present = readdirSync(workspaces)
-    .filter((name) => name.endsWith(".db") && isId("ws", name.slice(0, -".db".length)))
-    .map((name) => name.slice(0, -".db".length));
-  return [...new Set([...named, ...present])].sort();
-}
+const workspaceIds = (source: DataDirectory, named: readonly string[]): string[] =>
+  [...new Set([...named, ...presentWorkspaces(source)])].sort();
 
 /** What the copies will need at most. */
 function roomFor(

@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { verifyDatabaseFile } from "../evidence/database.ts";
-import { type Connection, openConnection } from "../store/connection.ts";
+import { openConnection } from "../store/connection.ts";
+import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import { readHead } from "../workspace/head.ts";
@@ -45,46 +46,26 @@ export async function verifyWorkspaceCopy(
     const place = first?.seq == null ? "" : ` at event ${first.seq}`;
     return { good: false, reason: `${first?.code ?? "it does not verify"}${place}: ${first?.message ?? ""}` };
   }
-  return inspect(path, encryptionKey, (connection) => {
-    const { seq, hash } = readHead(connection);
-    const workspace = {
-      workspace_id: workspaceId,
-      head_seq: seq,
-      head_hash: hash,
-      sealed_through: report.sealed_through,
-    };
-    return { good: true, workspace };
-  });
+  using connection = openConnection(path, { immutable: true, encryptionKey });
+  const { seq, hash } = readHead(connection);
+  const workspace = {
+    workspace_id: workspaceId,
+    head_seq: seq,
+    head_hash: hash,
+    sealed_through: report.sealed_through,
+  };
+  return { good: true, workspace };
 }
 
 /** What is wrong with a database file's structure; null when nothing is. Nobody may be writing to it. */
 export function structureProblem(path: string, key: EncryptionKey | null): string | null {
   try {
-    const found = inspect(path, key, integrityProblem);
+    using connection = openConnection(path, { immutable: true, encryptionKey: key });
+    const found = integrityProblem(connection);
     return found === null ? null : `the database is damaged: ${found}`;
   } catch (error) {
     // A key that does not fit is the operator's to mend, and no damage.
     if (error instanceof EncryptionMismatch || !isDamage(error)) throw error;
     return "the database is damaged: it cannot be read to its end";
-  }
-}
-
-/** The driver cannot make sense of a file. */
-export function isDamage(error: unknown): boolean {
-  const { code, rawCode } = error as { code?: unknown; rawCode?: unknown };
-  const primary = typeof rawCode === "number" ? rawCode & 0xff : null;
-  return primary === 11 || primary === 26 || /^SQLITE_(CORRUPT|NOTADB)/.test(String(code));
-}
-
-function inspect<T>(
-  path: string,
-  encryptionKey: EncryptionKey | null,
-  look: (connection: Connection) => T,
-): T {
-  const connection = openConnection(path, { immutable: true, encryptionKey });
-  try {
-    return look(connection);
-  } finally {
-    connection.close();
   }
 }

@@ -3,11 +3,12 @@ import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { systemCode, systemReason } from "../failure.ts";
 import type { Clock } from "../ids.ts";
+import { isDamage } from "../store/damage.ts";
 import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
 import { copyFile, digestOfFile } from "./files.ts";
 import type { ManifestFile, ManifestWorkspace } from "./manifest.ts";
 import type { PreviousBackup } from "./previous.ts";
-import { isDamage, verifyWorkspaceCopy } from "./verify-copy.ts";
+import { verifyWorkspaceCopy } from "./verify-copy.ts";
 
 /** Where copies come from and go to. */
 export interface CopyParts {

@@ -1,21 +1,20 @@
 /** `governd check`: every database file, read as evidence is, so that not a byte changes. */
-import { existsSync, readdirSync } from "node:fs";
-import { isDamage } from "../backup/verify-copy.ts";
+import { existsSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../control/database.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
-import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
 import { Failure } from "../failure.ts";
-import { isId } from "../ids.ts";
 import { parseVerifierKey } from "../log/note.ts";
 import { sealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
-import { EncryptionMismatch } from "../store/encryption.ts";
+import { isDamage } from "../store/damage.ts";
+import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { readHead } from "../workspace/head.ts";
 import { count, type Finding, mebibytes } from "./check-findings.ts";
-import { openEvidenceFile } from "./evidence-file.ts";
+import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
 
 /** How often a file that is written to while it is read is read again. */
 const MAX_ATTEMPTS = 5;
@@ -43,7 +42,7 @@ export async function checkDatabases(
     known = listWorkspaces(connection).map(({ id }) => id);
   });
   note(checked, control, CONTROL_MIGRATIONS.length, pending);
-  const present = workspaceNames(directory);
+  const present = existsSync(directory.workspaces) ? presentWorkspaces(directory) : [];
   const named = new Set(known);
   const all = [...new Set([...known, ...present])].sort();
   let behind = 0;
@@ -74,14 +73,6 @@ export async function checkDatabases(
   return checked;
 }
 
-function workspaceNames({ workspaces }: DataDirectory): string[] {
-  if (!existsSync(workspaces)) return [];
-  return readdirSync(workspaces)
-    .filter((name) => name.endsWith(".db"))
-    .map((name) => name.slice(0, -".db".length))
-    .filter((id) => isId("ws", id));
-}
-
 interface Looked {
   path: string;
   /** What is wrong; null when nothing is. */
@@ -100,22 +91,9 @@ async function look(
   try {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       using file = await openEvidenceFile(path);
-      const connection = openConnection(file.path, {
-        ...(file.immutable ? { immutable: true } : { readOnly: true }),
-        encryptionKey,
-      });
-      let looked: Looked;
-      try {
-        const damage = integrityProblem(connection);
-        if (damage !== null) return failed(`the database is damaged: ${damage}`);
-        await into(connection);
-        const pages = connection.get<[number]>("PRAGMA page_count")?.[0] ?? 0;
-        const size = connection.get<[number]>("PRAGMA page_size")?.[0] ?? 0;
-        looked = { path, trouble: null, schema: schemaVersion(connection), bytes: pages * size };
-      } finally {
-        connection.close();
-      }
-      if (file.unchanged()) return looked;
+      const looked = await lookOnce(file, encryptionKey, into);
+      if (typeof looked === "string") return failed(looked);
+      if (file.unchanged()) return { path, trouble: null, ...looked };
     }
     return failed("it is written to so much that it was never read in one state: try again");
   } catch (error) {
@@ -127,6 +105,24 @@ async function look(
     if (typeof code === "string" && code.startsWith("SQLITE_")) return failed(`it cannot be read (${code})`);
     throw error;
   }
+}
+
+/** What a file's structure comes to, or what is wrong with it. */
+async function lookOnce(
+  file: EvidenceFile,
+  encryptionKey: EncryptionKey | null,
+  into: (connection: Connection) => void | Promise<void>,
+): Promise<Pick<Looked, "schema" | "bytes"> | string> {
+  using connection = openConnection(file.path, {
+    ...(file.immutable ? { immutable: true } : { readOnly: true }),
+    encryptionKey,
+  });
+  const damage = integrityProblem(connection);
+  if (damage !== null) return `the database is damaged: ${damage}`;
+  await into(connection);
+  const pages = connection.get<[number]>("PRAGMA page_count")?.[0] ?? 0;
+  const size = connection.get<[number]>("PRAGMA page_size")?.[0] ?? 0;
+  return { schema: schemaVersion(connection), bytes: pages * size };
 }
 
 async function lookIntoWorkspace(

@@ -59,10 +59,6 @@ async function showKeyInfo({ terminal }: Session, options: { json?: boolean }): 
 async function namedKey(directory: DataDirectory, workspaceId: string): Promise<string | null> {
   const path = workspaceFile(directory, workspaceId);
   if (!existsSync(path)) return null;
-  const connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
-  try {
-    return await sealingKey(connection);
-  } finally {
-    connection.close();
-  }
+  using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
+  return await sealingKey(connection);
 }

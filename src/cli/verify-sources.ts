@@ -71,18 +71,14 @@ async function knownWorkspaces(control: string, encryptionKey: KeySource): Promi
   const kind = databaseKind(control);
   if (kind === "absent") return [];
   using file = await openEvidenceFile(control);
-  const connection = openConnection(file.path, {
+  using connection = openConnection(file.path, {
     ...(file.immutable ? { immutable: true } : { readOnly: true }),
     encryptionKey: kind === "encrypted" ? encryptionKey() : null,
   });
-  try {
-    return connection
-      .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
-      .map(([bytes]) => decodeText(bytes))
-      .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
-  } finally {
-    connection.close();
-  }
+  return connection
+    .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
+    .map(([bytes]) => decodeText(bytes))
+    .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
 }
 
 /**

@@ -7,6 +7,7 @@ import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import type { Connection } from "../store/connection.ts";
+import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { Generation } from "./generation.ts";
@@ -93,8 +94,7 @@ function hasWorkspaces({ workspaces }: DataDirectory): boolean {
 
 /** What SQLite says of a damaged file, for people; other errors as they are. */
 function damaged(directory: DataDirectory, error: unknown): unknown {
-  const code = String((error as { code?: unknown }).code);
-  if (error instanceof EncryptionMismatch || !/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return error;
+  if (error instanceof EncryptionMismatch || !isDamage(error)) return error;
   return new Failure(
     "data_directory_unusable",
     `${directory.control} is damaged, or no database of governd: put it back from a backup. Nothing was changed.`,

@@ -1,6 +1,11 @@
 /** Where things are in a data directory. Nothing else composes these paths. */
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { isId } from "../ids.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+
+/** Ends the name of a workspace's database. */
+const DATABASE_SUFFIX = ".db";
 
 /** The paths of one data directory, and what is needed to read its databases. */
 export interface DataDirectory {
@@ -64,7 +69,15 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
 
 /** The database of a workspace. */
 export function workspaceFile(directory: DataDirectory, workspaceId: string): string {
-  return join(directory.workspaces, `${workspaceId}.db`);
+  return join(directory.workspaces, `${workspaceId}${DATABASE_SUFFIX}`);
+}
+
+/** The ids of the workspaces whose databases are there, in no order. @throws when their directory is not */
+export function presentWorkspaces({ workspaces }: DataDirectory): string[] {
+  return readdirSync(workspaces)
+    .filter((name) => name.endsWith(DATABASE_SUFFIX))
+    .map((name) => name.slice(0, -DATABASE_SUFFIX.length))
+    .filter((id) => isId("ws", id));
 }
 
 /** The seals of a workspace, append-only. */

@@ -41,21 +41,17 @@ export async function withThreads<T>(
 async function beginTogether(connection: Connection, threads: DatabaseThreads): Promise<boolean> {
   const { path, options } = connection.file as NonNullable<Connection["file"]>;
   // What it says of others' commits changes with each: https://www.sqlite.org/pragma.html#pragma_data_version
-  const witness = openConnection(path, { ...options, keyFits: true });
+  using witness = openConnection(path, { ...options, keyFits: true });
   const version = () => witness.get<[number]>("PRAGMA data_version")?.[0];
-  try {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const before = version();
-      connection.exec("BEGIN");
-      connection.get("SELECT seq FROM head");
-      const begun = await threads.askAll({ kind: "snapshot" });
-      // What keeps one of them from reading is for the asking thread to meet.
-      if (begun.includes(null)) return false;
-      if (version() === before) return true;
-      connection.exec("ROLLBACK");
-    }
-    return false;
-  } finally {
-    witness.close();
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const before = version();
+    connection.exec("BEGIN");
+    connection.get("SELECT seq FROM head");
+    const begun = await threads.askAll({ kind: "snapshot" });
+    // What keeps one of them from reading is for the asking thread to meet.
+    if (begun.includes(null)) return false;
+    if (version() === before) return true;
+    connection.exec("ROLLBACK");
   }
+  return false;
 }

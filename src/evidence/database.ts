@@ -1,6 +1,7 @@
 /** A database file as evidence. */
 import type { VerificationReport } from "../log/verify.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
@@ -20,10 +21,6 @@ export interface DatabaseWish extends WorkspaceVerificationOptions {
   encryptionKey?: EncryptionKey | null;
 }
 
-/** SQLite's result codes for a file that is damaged, or is no database. */
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
-
 /** Verifies an open database. Never writes to it. */
 export async function verifyDatabase(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
   try {
@@ -31,9 +28,7 @@ export async function verifyDatabase(connection: Connection, wish: DatabaseWish)
     if (refusal !== null) return obstacle(wish.path, "unknown", refusal.code, refusal.message);
     return await verifyTables(connection, wish);
   } catch (error) {
-    const message = damage(error);
-    if (message === null) throw error;
-    return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+    return unreadable(wish, error);
   }
 }
 
@@ -42,21 +37,14 @@ export async function verifyDatabaseFile(
   file: { path: string; immutable: boolean },
   wish: DatabaseWish,
 ): Promise<SourceResult> {
-  let connection: Connection;
   try {
-    connection = openConnection(file.path, {
+    using connection = openConnection(file.path, {
       ...(file.immutable ? { immutable: true } : { readOnly: true }),
       encryptionKey: wish.encryptionKey ?? null,
     });
-  } catch (error) {
-    const message = damage(error);
-    if (message === null) throw error;
-    return obstacle(wish.path, "unknown", "evidence_unreadable", message);
-  }
-  try {
     return await verifyDatabase(connection, wish);
-  } finally {
-    connection.close();
+  } catch (error) {
+    return unreadable(wish, error);
   }
 }
 
@@ -122,14 +110,21 @@ function changedSchema(source: { path: string; kind: "workspace" }): SourceResul
   return { ...result, verdict: "tampered" };
 }
 
+const DAMAGE = {
+  not_a_database: "this file is no database, or its beginning is damaged",
+  corrupt: "the database is damaged or cut off: it cannot be read to its end",
+} as const;
+
+/** The failure as what is wrong with the file. @throws what it is when it is no matter of the file */
+function unreadable({ path }: DatabaseWish, error: unknown): SourceResult {
+  const message = whyUnreadable(error);
+  if (message === null) throw error;
+  return obstacle(path, "unknown", "evidence_unreadable", message);
+}
+
 /** What a failure says of the file; null when it is no matter of the file. */
-function damage(error: unknown): string | null {
+function whyUnreadable(error: unknown): string | null {
   if (error instanceof EncryptionMismatch) return error.advice;
-  const { rawCode, code } = error as { rawCode?: unknown; code?: unknown };
-  const primary = typeof rawCode === "number" ? rawCode & 0xff : null;
-  if (primary === SQLITE_NOTADB || code === "SQLITE_NOTADB")
-    return "this file is no database, or its beginning is damaged";
-  if (primary === SQLITE_CORRUPT || code === "SQLITE_CORRUPT")
-    return "the database is damaged or cut off: it cannot be read to its end";
-  return null;
+  const damage = damageOf(error);
+  return damage === null ? null : DAMAGE[damage];
 }

@@ -22,17 +22,13 @@ function definitions(connection: Connection): string[] {
 
 /** True when the file's schema is what these migrations make. */
 export function hasSchemaOf(connection: Connection, migrations: readonly string[]): boolean {
-  const fresh = openConnection(":memory:");
-  try {
-    migrate(fresh, migrations);
-    // Derived data that is there only where it is needed. It is not looked into: nothing follows from it.
-    if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
-    if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
-    const [expected, found] = [definitions(fresh), definitions(connection)];
-    return expected.length === found.length && expected.every((text, index) => text === found[index]);
-  } finally {
-    fresh.close();
-  }
+  using fresh = openConnection(":memory:");
+  migrate(fresh, migrations);
+  // Derived data that is there only where it is needed. It is not looked into: nothing follows from it.
+  if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
+  if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
+  const [expected, found] = [definitions(fresh), definitions(connection)];
+  return expected.length === found.length && expected.every((text, index) => text === found[index]);
 }
 
 /** Whether a table of that name is there. */

@@ -39,8 +39,8 @@ export interface MeteredDecision {
   operation: string;
   /** `ok`, `allowed`, `blocked`, … */
   result: string;
-  /** The policy that refused it, `block_pii`; null when none did. */
-  policy: string | null;
+  /** The policy that refused it (`block_pii`), or the code of the problem when it was denied; null when it was not refused. */
+  refusedBy: string | null;
   count: number;
 }
 
@@ -55,7 +55,7 @@ export class RequestMeter {
     counted.byStatus.set(status, (counted.byStatus.get(status) ?? 0) + 1);
     counted.durations.observe(durationMs / 1_000);
     const { decision, operation, problem } = exchange;
-    if (decision !== null && operation !== null) this.#decide(operation, decision, exchange.blockedBy);
+    if (decision !== null && operation !== null) this.#decide(operation, decision, refusalOf(exchange));
     if (problem !== null) this.#problems.set(problem, (this.#problems.get(problem) ?? 0) + 1);
   }
 
@@ -95,20 +95,21 @@ export class RequestMeter {
     return counted;
   }
 
-  #decide(operation: string, result: string, blockedBy: string | null): void {
+  #decide(operation: string, result: string, refusedBy: string | null): void {
     let byResult = this.#decisions.get(operation);
     if (byResult === undefined) {
       byResult = new Map();
       this.#decisions.set(operation, byResult);
     }
-    const name = blockedBy ?? result;
+    const name = refusedBy ?? result;
     const known = byResult.get(name);
     if (known !== undefined) known.count++;
-    else byResult.set(name, { operation, result, policy: policyOf(blockedBy), count: 1 });
+    else byResult.set(name, { operation, result, refusedBy, count: 1 });
   }
 }
 
-/** `policy:block_pii` is `block_pii`. */
-function policyOf(blockedBy: string | null): string | null {
-  return blockedBy === null ? null : blockedBy.slice(blockedBy.indexOf(":") + 1);
+/** What refused an operation; `policy:block_pii` is `block_pii`. */
+function refusalOf({ blockedBy, decision, problem }: Exchange): string | null {
+  if (blockedBy !== null) return blockedBy.slice(blockedBy.indexOf(":") + 1);
+  return decision === "denied" ? problem : null;
 }

@@ -129,7 +129,7 @@ export class LogVerifier {
   }
 
   /**
-   * Checks stored events from number `from` of a page on, as long as nothing is to be said of them. Answers
+   * Checks stored events of a whole workspace from number `from` of a page on, as long as nothing is to be said of them. Answers
    * the number of the first one that was not taken, which is to go to {@link add}; their count when all were.
    */
   addStored(page: StoredPage, from: number): number {
@@ -137,7 +137,7 @@ export class LogVerifier {
     for (; index < page.count && this.#isReady(); index++) {
       // The row's own number must be the event's.
       const seq = page.seq(index);
-      if (seq !== this.#place.seq && (this.#options.scope === "workspace" || seq < this.#place.seq)) break;
+      if (seq !== this.#place.seq) break;
       const leaf = this.#tree?.slot ?? this.#noLeaf;
       if (!takeStored(this.#known, page.bytes, page.start(index), page.end(index), seq, leaf)) break;
       this.#accepted(page.bytes);

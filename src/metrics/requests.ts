@@ -46,12 +46,12 @@ export function requestFamilies(families: Families, meter: RequestMeter): void {
   });
   families.counter({
     name: "governd_policy_decisions_total",
-    help: "Operations that policies decide about, by the policy that refused; none when it was allowed, suspension when the agent was suspended.",
+    help: "Operations that policies decide about, by the policy that refused; none when it was allowed, suspension when the agent was suspended, quota when the workspace was full.",
     samples: () => {
       // Those that there can be are shown from the start: what first appears with 1 never rose.
       const totals = new Map(DECISIONS.map((by) => [nameOf(by), { ...by, value: 0 }]));
-      for (const { result, policy, count } of meter.decisions()) {
-        const by = decisionOf(result, policy);
+      for (const { result, refusedBy, count } of meter.decisions()) {
+        const by = decisionOf(result, refusedBy);
         if (by === null) continue;
         const name = nameOf(by);
         totals.set(name, { ...by, value: (totals.get(name)?.value ?? 0) + count });
@@ -74,18 +74,25 @@ const DECISIONS: readonly DecisionLabels[] = [
   { decision: "blocked", policy: "block_pii" },
   { decision: "blocked", policy: "block_secrets" },
   { decision: "denied", policy: "suspension" },
+  { decision: "denied", policy: "quota" },
 ];
+
+/** What an operation was denied by, from the problem that it answered. */
+const DENIED_BY: Readonly<Record<string, string>> = {
+  agent_suspended: "suspension",
+  quota_exceeded: "quota",
+};
 
 const nameOf = ({ decision, policy }: DecisionLabels): string => `${decision} ${policy}`;
 
-function decisionOf(result: string, policy: string | null): DecisionLabels | null {
+function decisionOf(result: string, refusedBy: string | null): DecisionLabels | null {
   switch (result) {
     case "allowed":
       return { decision: "allowed", policy: "none" };
     case "blocked":
-      return { decision: "blocked", policy: policy ?? "none" };
+      return { decision: "blocked", policy: refusedBy ?? "none" };
     case "denied":
-      return { decision: "denied", policy: "suspension" };
+      return { decision: "denied", policy: DENIED_BY[refusedBy ?? ""] ?? "none" };
     default:
       return null;
   }

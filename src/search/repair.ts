@@ -95,11 +95,10 @@ export class SpellingRepair {
 }
 
 /**
- * The stems of whose words a token may be a misspelling, the nearest first, equals in code unit order.
+ * The stems of whose words a token that {@link isMisspellable} may be a misspelling, the nearest first, equals in code unit order.
  * Its beginning is compared besides its own stem, as an ending with a slip in it is not taken off.
  */
 export function misspeltStems(token: string, stem: string, stems: Iterable<string>): string[] {
-  if (!isMisspellable(token)) return [];
   const slips = slipsOf(token);
   const found: { word: string; distance: number }[] = [];
   for (const word of stems) {

@@ -3,25 +3,9 @@ const TABLE_FACTOR = 2;
 const SMALLEST_TABLE = 256;
 const EMPTY = -1;
 
-/** FNV-1a, 32 bits: begin with `HASH_START` and give it every UTF-16 code unit of the spelling in turn. */
-export const HASH_START = 0x811c9dc5 | 0;
-const FNV_PRIME = 0x01000193;
-
-/** Hashes one more code unit. */
-export function hashUnit(hash: number, unit: number): number {
-  return Math.imul(hash ^ unit, FNV_PRIME);
-}
-
 /** Lower case of an ASCII code unit. */
 export function lowerAscii(unit: number): number {
   return unit >= 65 && unit <= 90 ? unit + 32 : unit;
-}
-
-/** Calculates the hash of a whole spelling. */
-export function hashOf(spelling: string): number {
-  let hash = HASH_START;
-  for (let i = 0; i < spelling.length; i++) hash = hashUnit(hash, spelling.charCodeAt(i));
-  return hash;
 }
 
 /**

@@ -1,6 +1,7 @@
+import { HASH_START, hashUnit } from "./fnv.ts";
 import { isAscii } from "./fold.ts";
 import type { FormList } from "./form-list.ts";
-import { HASH_START, hashUnit, lowerAscii } from "./spelling-table.ts";
+import { lowerAscii } from "./spelling-table.ts";
 import { appendChunk, MAX_TOKEN_LENGTH, tokenize } from "./tokenize.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -116,7 +117,8 @@ function appendChunkForms(text: string, from: number, to: number, vocabulary: Vo
  */
 function shapeOf(text: string, from: number, to: number): number {
   let shape = WORD;
-  for (let at = from; at < to; ) {
+  // A chunk ends with a run of letters and digits.
+  for (let at = from; ; ) {
     const end = runEnd(text, at);
     const pieceKind = plainKind(text, at, end);
     if (pieceKind === OTHER) return HARD;
@@ -129,7 +131,6 @@ function shapeOf(text: string, from: number, to: number): number {
     shape = hyphen && shape !== IDENTIFIER ? HYPHENATED : IDENTIFIER;
     at = next;
   }
-  return shape;
 }
 
 /** `DIGIT` or `LOWER` for a plain number or word (`PLAIN` of `tokenize`), `OTHER` for anything else. */

@@ -1,6 +1,7 @@
 import { stemmer } from "stemmer";
+import { hashOf } from "./fnv.ts";
 import { growI32, growU8, growU32 } from "./growable.ts";
-import { hashOf, lowerAscii, SpellingTable } from "./spelling-table.ts";
+import { lowerAscii, SpellingTable } from "./spelling-table.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 
 /** Stands for "no such number": a word that the model lacks, a form that was never seen. */

@@ -12,6 +12,8 @@
  * A word's vector is weight × row. Its frequency is in the weight: a text's vector is the plain sum
  * of its words' vectors (smooth inverse frequency, Arora et al. 2017).
  */
+import { hashOf, hashOfBytes } from "./fnv.ts";
+
 const MAGIC = "GVWORDS1";
 const HEADER_BYTES = 20;
 const LINE_FEED = 10;
@@ -73,7 +75,7 @@ export class WordVectors {
   /** The row of a word as the tokenizer spells it, which is also its rank by frequency; -1 for none. */
   find(word: string): number {
     const mask = this.#table.length - 1;
-    for (let place = hashText(word) & mask; ; place = (place + 1) & mask) {
+    for (let place = hashOf(word) & mask; ; place = (place + 1) & mask) {
       const row = this.#table[place] as number;
       if (row === EMPTY || this.#spells(row, word)) return row;
     }
@@ -90,7 +92,7 @@ export class WordVectors {
   #insert(row: number): void {
     const mask = this.#table.length - 1;
     let place =
-      hashBytes(this.wordBytes, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
+      hashOfBytes(this.wordBytes, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
     while (this.#table[place] !== EMPTY) place = (place + 1) & mask;
     this.#table[place] = row;
   }
@@ -141,20 +143,4 @@ function wordStarts(words: Uint8Array, count: number): Uint32Array {
     start[row] = next;
   }
   return start;
-}
-
-/** FNV-1a, 32 bits. */
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-function hashBytes(bytes: Uint8Array, from: number, to: number): number {
-  let hash = FNV_OFFSET;
-  for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), FNV_PRIME);
-  return hash >>> 0;
-}
-
-function hashText(text: string): number {
-  let hash = FNV_OFFSET;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
-  return hash >>> 0;
 }

@@ -80,7 +80,7 @@ export function releaseClosed(): boolean {
   return true;
 }
 
-export class Connection implements Transaction {
+export class Connection implements Transaction, Disposable {
   /** What it is a connection to; null for a database in memory. */
   readonly file: OpenFile | null;
   readonly #driver: Driver;
@@ -162,6 +162,11 @@ export class Connection implements Transaction {
       this.#driver.close();
       releaseSomeday();
     }
+  }
+
+  /** As {@link close}: `using` closes what was opened for a look. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #statement(sql: string): Prepared {

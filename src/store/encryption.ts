@@ -9,6 +9,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { inspect } from "node:util";
 import Database from "libsql";
+import { damageOf } from "./damage.ts";
 
 /** Length of a key, bytes. */
 export const ENCRYPTION_KEY_BYTES = 32;
@@ -138,11 +139,11 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
     driver.exec("PRAGMA schema_version");
     return true;
   } catch (error) {
-    const code = String((error as { code?: unknown }).code);
-    if (code === "SQLITE_NOTADB") return false;
+    const damage = damageOf(error);
+    if (damage === "not_a_database") return false;
     // The page was read, and names more pages than there are: another process is writing them just now,
     // or the file is cut off, which is for the one who opens it to find.
-    if (code.startsWith("SQLITE_CORRUPT")) return true;
+    if (damage === "corrupt") return true;
     throw error;
   } finally {
     driver.close();

@@ -85,12 +85,8 @@ export function openMigrated(
 
 /** Opening for writing would change the header of a file, and closing it bring its log into it. */
 function versionOf(path: string, encryptionKey: EncryptionKey | null): number {
-  const connection = openConnection(path, { readOnly: true, encryptionKey });
-  try {
-    return schemaVersion(connection);
-  } finally {
-    connection.close();
-  }
+  using connection = openConnection(path, { readOnly: true, encryptionKey });
+  return schemaVersion(connection);
 }
 
 function migrateAfterCopy(
@@ -132,12 +128,8 @@ function copyBefore(connection: Connection, copy: string, from: number, key: Enc
 }
 
 function versionOfCopy(path: string, encryptionKey: EncryptionKey | null): number {
-  const connection = openConnection(path, { immutable: true, encryptionKey });
-  try {
-    return schemaVersion(connection);
-  } finally {
-    connection.close();
-  }
+  using connection = openConnection(path, { immutable: true, encryptionKey });
+  return schemaVersion(connection);
 }
 
 /** SQLite's messages about our own SQL hold no data. */

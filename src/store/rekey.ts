@@ -63,12 +63,8 @@ function rewrite(connection: Connection, draft: string, to: EncryptionKey | null
 }
 
 function check(path: string, key: EncryptionKey | null): Figures {
-  const connection = openConnection(path, { immutable: true, encryptionKey: key });
-  try {
-    return figuresOf(connection);
-  } finally {
-    connection.close();
-  }
+  using connection = openConnection(path, { immutable: true, encryptionKey: key });
+  return figuresOf(connection);
 }
 
 function figuresOf(connection: Connection): Figures {

@@ -6,7 +6,7 @@
  * (https://www.sqlite.org/howtocorrupt.html, 2.2).
  */
 import { chmodSync, rmSync, statSync } from "node:fs";
-import { type Connection, openConnection } from "./connection.ts";
+import { type Connection, type OpenOptions, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { syncPath } from "./sync.ts";
 
@@ -54,21 +54,18 @@ function readDatabase<T>(
     const before = inPlace(path);
     const isSame = () => inPlace(path) === before;
     try {
-      const done = readOpened(openConnection(path, { immutable: true, encryptionKey }), read);
+      const done = readOpened(path, { immutable: true, encryptionKey }, read);
       if (isSame()) return done;
     } catch (error) {
       if (isSame()) throw error;
     }
   }
-  return readOpened(openConnection(path, { readOnly: true, encryptionKey }), read);
+  return readOpened(path, { readOnly: true, encryptionKey }, read);
 }
 
-function readOpened<T>(connection: Connection, read: (connection: Connection) => T): T {
-  try {
-    return read(connection);
-  } finally {
-    connection.close();
-  }
+function readOpened<T>(path: string, options: OpenOptions, read: (connection: Connection) => T): T {
+  using connection = openConnection(path, options);
+  return read(connection);
 }
 
 /** The same as {@link fileState}, for a moment: whether anybody wrote between two looks. */

@@ -30,7 +30,7 @@ export interface ThreadOptions {
   /** Directory of the workspace files. */
   workspacesDir: string;
   /** The key of their files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
-  encryptionKey?: string | null;
+  encryptionKey: string | null;
   /** Added to the system clock, ms: tests move time with it. */
   clockOffsetMs: number;
   /** What the search indexes of one thread may occupy, bytes. */
@@ -40,7 +40,7 @@ export interface ThreadOptions {
   /** The model outside that search uses too; null for none. */
   embeddings: EmbeddingOptions | null;
   /** What one workspace may hold; null for as much as it likes. */
-  quota?: Quota | null;
+  quota: Quota | null;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
   /** The memory of the thread's {@link ThreadGauges}. */

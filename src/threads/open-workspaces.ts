@@ -29,7 +29,7 @@ export class OpenWorkspaces<T extends Closable> {
     readonly open: (workspaceId: string) => T,
     readonly limits: { maxOpen: number; idleMs: number },
     /** Where a workspace's file is. One that is not the file that was opened any more is opened anew. */
-    readonly path?: (workspaceId: string) => string,
+    readonly path: (workspaceId: string) => string,
   ) {}
 
   /**
@@ -38,7 +38,7 @@ export class OpenWorkspaces<T extends Closable> {
    */
   use(workspaceId: string, nowMs: number): T {
     const held = this.#held.get(workspaceId);
-    const file = this.path === undefined ? "" : identityOf(this.path(workspaceId));
+    const file = identityOf(this.path(workspaceId));
     if (held !== undefined && held.file !== file) {
       // What would be written to a file that was removed or replaced would be lost.
       this.drop(workspaceId);

@@ -263,15 +263,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
 /** What a thread is told: no functions, which cannot be passed on. */
 function threadOptions(options: PoolOptions, gauges: SharedArrayBuffer): ThreadOptions {
-  const {
-    workspacesDir,
-    encryptionKey = null,
-    clockOffsetMs,
-    fullTextFrom,
-    embeddings,
-    quota = null,
-    sealing,
-  } = options;
+  const { workspacesDir, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } = options;
   // Each workspace has its reader thread, and no two threads can hold one's index.
   const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
   return {

@@ -33,8 +33,8 @@ const CHUNK_CHARACTERS = 64 * 1024;
 
 const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
   workerData as ThreadOptions;
-const encryptionKey = options.encryptionKey ? EncryptionKey.ofText(options.encryptionKey) : null;
-const gauges = new ThreadGauges((workerData as ThreadOptions).gauges);
+const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofText(options.encryptionKey);
+const gauges = new ThreadGauges(options.gauges);
 gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
 const encoder = new TextEncoder();

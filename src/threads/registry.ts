@@ -33,8 +33,7 @@ import {
   type InquiryName,
   type InspectionName,
   isInquiry,
-  isInspection,
-  isReport,
+  leavesNoTrace,
   type OperationInputs,
   type OperationName,
   type OperationRequest,
@@ -128,7 +127,7 @@ export function jobOf(
 }
 
 function plainOperationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
-  if (isInspection(name) || isReport(name)) throw new Error(`${name} is not recorded`);
+  if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>

@@ -53,16 +53,9 @@ const SEAL_RETRY_MS = 60_000;
 /** What sealing may take of the time that a stop has. What is left is sealed at the next start. */
 const LAST_SEALS_MS = 4_000;
 
-const {
-  workspacesDir,
-  clockOffsetMs,
-  embeddings,
-  sealing,
-  quota = null,
-  ...options
-} = workerData as ThreadOptions;
-const encryptionKey = options.encryptionKey ? EncryptionKey.ofText(options.encryptionKey) : null;
-const gauges = new ThreadGauges((workerData as ThreadOptions).gauges);
+const { workspacesDir, clockOffsetMs, embeddings, sealing, quota, ...options } = workerData as ThreadOptions;
+const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofText(options.encryptionKey);
+const gauges = new ThreadGauges(options.gauges);
 gauges.begin();
 const clock = () => systemClock() + clockOffsetMs;
 

@@ -126,7 +126,8 @@ export const isInspection = (name: OperationName): name is InspectionName =>
   (INSPECTION_NAMES as readonly string[]).includes(name);
 
 /** Whether an operation is not recorded. */
-export const leavesNoTrace = (name: OperationName): boolean => isInspection(name) || isReport(name);
+export const leavesNoTrace = (name: OperationName): name is InspectionName | ReportName =>
+  isInspection(name) || isReport(name);
 
 export const isInquiry = (name: OperationName): name is InquiryName =>
   (INQUIRY_NAMES as readonly string[]).includes(name);

@@ -7,6 +7,7 @@ export const PASSWORD = "correct horse battery staple";
 export interface Visit {
   method?: string;
   path: string;
+  /** Sent as JSON; a string as it is. */
   body?: unknown;
   headers?: Record<string, string>;
   /** Another Origin; null sends none. */
@@ -19,6 +20,8 @@ export function tokenOf(url: string | null): string {
   if (token === undefined) throw new Error("no link with a token");
   return token;
 }
+
+const textOf = (body: unknown): string => (typeof body === "string" ? body : JSON.stringify(body));
 
 let people = 0;
 
@@ -36,11 +39,11 @@ export class Browser {
     const origin = visit.origin === undefined ? this.daemon.url : visit.origin;
     if (method !== "GET" && origin !== null) headers.origin = origin;
     if (this.cookies.size > 0) headers.cookie = [...this.cookies].map(([k, v]) => `${k}=${v}`).join("; ");
-    if (visit.body !== undefined) headers["content-type"] = "application/json";
+    if (visit.body !== undefined) headers["content-type"] ??= "application/json";
     const response = await fetch(this.daemon.url + visit.path, {
       method,
       headers,
-      ...(visit.body === undefined ? {} : { body: JSON.stringify(visit.body) }),
+      ...(visit.body === undefined ? {} : { body: textOf(visit.body) }),
       tls: { ca: this.daemon.ca },
     });
     for (const line of response.headers.getSetCookie()) this.#keep(line);

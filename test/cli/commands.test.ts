@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { existsSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd } from "./governd.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "./governd.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -17,14 +17,7 @@ afterEach(() => temporary[Symbol.dispose]());
 
 const here = (...words: string[]) => governd([...words, "--data-dir", data]);
 
-interface Made {
-  workspace_id: string;
-  api_key: string;
-}
-
-async function makeWorkspace(name = "One"): Promise<Made> {
-  return (await here("workspace", "create", "--name", name, "--json")).json<Made>();
-}
+const newWorkspace = (name = "One") => makeWorkspace(data, name);
 
 describe("the command line", () => {
   test.each([
@@ -116,7 +109,7 @@ describe("workspaces and keys", () => {
   test("a workspace comes with its first key, before any daemon ran", async () => {
     const made = await here("workspace", "create", "--name", "Büro", "--json");
     expect(made.code).toBe(0);
-    const { workspace_id, api_key } = made.json<Made>();
+    const { workspace_id, api_key } = made.json<MadeWorkspace>();
     expect(Object.keys(made.json())).toEqual(["workspace_id", "api_key"]);
     expect(workspace_id).toMatch(/^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
     expect(api_key).toMatch(/^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
@@ -132,7 +125,7 @@ describe("workspaces and keys", () => {
   });
 
   test("a key is made as wished, listed, and revoked", async () => {
-    const { workspace_id } = await makeWorkspace();
+    const { workspace_id } = await newWorkspace();
     const words = ["--label", "CI", "--scope", "agent", "--agent", "a", "--agent", "b", "--expires", "90d"];
     const made = await here("key", "create", "--workspace", workspace_id, ...words, "--json");
     expect(made.code).toBe(0);
@@ -161,7 +154,7 @@ describe("workspaces and keys", () => {
   });
 
   test("what is not there is a failure", async () => {
-    await makeWorkspace();
+    await newWorkspace();
     for (const words of [
       ["key", "create", "--workspace", "ws_none"],
       ["key", "list", "--workspace", "../../etc/passwd"],
@@ -198,7 +191,7 @@ describe("workspaces and keys", () => {
     expect(outcomes.map(({ code, err }) => ({ code, err: err.includes("error") ? err : "" }))).toEqual(
       outcomes.map(() => ({ code: 0, err: "" })),
     );
-    expect(new Set(outcomes.map((outcome) => outcome.json<Made>().workspace_id)).size).toBe(6);
+    expect(new Set(outcomes.map((outcome) => outcome.json<MadeWorkspace>().workspace_id)).size).toBe(6);
     const list = (await here("workspace", "list", "--json")).json<{ data: unknown[] }>();
     expect(list.data).toHaveLength(6);
   });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, startGovernd } from "./governd.ts";
+import { governd, makeWorkspace, startGovernd } from "./governd.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -37,16 +37,11 @@ const digest = () =>
     .filter((path) => path.endsWith(".db"))
     .map((path) => createHash("sha256").update(readFileSync(path)).digest("hex"));
 
-interface Made {
-  workspace_id: string;
-  api_key: string;
-}
-const makeWorkspace = async () =>
-  (await withKey("workspace", "create", "--name", NEEDLE, "--json")).json<Made>();
+const newWorkspace = () => makeWorkspace(data, NEEDLE, ["--encryption-key-file", key]);
 
 describe("an encrypted data directory", () => {
   test("serves, holds nothing readable, and shows the key nowhere", async () => {
-    const { api_key: apiKey, workspace_id: id } = await makeWorkspace();
+    const { api_key: apiKey, workspace_id: id } = await newWorkspace();
     await using daemon = await startGovernd(data, ["--encryption-key-file", key, "--log-level", "debug"]);
     const json = (body: object) => ({ method: "POST", body: JSON.stringify(body), apiKey });
     const written = await daemon.ask(
@@ -78,7 +73,7 @@ describe("an encrypted data directory", () => {
     ["no key", [], "is encrypted, and no key was given"],
     ["another key", ["--encryption-key-file", "OTHER"], "does not open with this key"],
   ])("with %s nothing runs and nothing changes", async (_, words, message) => {
-    const { workspace_id: id } = await makeWorkspace();
+    const { workspace_id: id } = await newWorkspace();
     const before = digest();
     const flags = words.map((word) => (word === "OTHER" ? other : word));
     for (const command of [
@@ -135,7 +130,7 @@ describe("an encrypted data directory", () => {
   });
 
   test("keys are not changed under a running daemon, nor without saying to what", async () => {
-    await makeWorkspace();
+    await newWorkspace();
     await using daemon = await startGovernd(data, ["--encryption-key-file", key]);
     expect((await withKey("rekey", "--new-key", other)).err).toContain("in use by another running governd");
     expect((await withKey("rekey")).err).toContain("--new-key FILE or --decrypt");
@@ -144,7 +139,7 @@ describe("an encrypted data directory", () => {
 });
 
 test("a backup of an encrypted data directory is encrypted with the same key, and so is what is restored", async () => {
-  const { workspace_id: id } = await makeWorkspace();
+  const { workspace_id: id } = await newWorkspace();
   const backups = temporary.join("backups");
   const made = await withKey("backup", backups, "--json");
   expect(made).toMatchObject({ code: 0 });

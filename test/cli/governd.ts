@@ -37,6 +37,24 @@ export async function governd(words: readonly string[], options: RunOptions = {}
   return { code, out, err, json: () => JSON.parse(out) };
 }
 
+/** A workspace as the command line shows it that has just made it. */
+export interface MadeWorkspace {
+  workspace_id: string;
+  api_key: string;
+}
+
+/** Makes a workspace by the command line. `words` are further options of the command. */
+export async function makeWorkspace(
+  dataDir: string,
+  name = "W",
+  words: readonly string[] = [],
+): Promise<MadeWorkspace> {
+  const create = ["workspace", "create", "--name", name, "--json", "--data-dir", dataDir];
+  const made = await governd([...create, ...words]);
+  if (made.code !== 0) throw new Error(`no workspace was made: ${made.err}`);
+  return made.json<MadeWorkspace>();
+}
+
 /** What the daemon says when it is ready. */
 interface Ready {
   address: string;

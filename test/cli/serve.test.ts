@@ -8,7 +8,7 @@ import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, startGovernd } from "./governd.ts";
+import { governd, makeWorkspace, startGovernd } from "./governd.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -20,15 +20,6 @@ beforeEach(() => {
   data = temporary.join("data");
 });
 afterEach(() => temporary[Symbol.dispose]());
-
-interface Made {
-  workspace_id: string;
-  api_key: string;
-}
-
-async function makeWorkspace(): Promise<Made> {
-  return (await governd(["workspace", "create", "--name", "W", "--json", "--data-dir", data])).json<Made>();
-}
 
 const write = (key: string) => JSON.stringify({ agent_id: "a", key, value: "v" });
 const serve = (...words: string[]) => governd(["serve", "--data-dir", data, ...words]);
@@ -82,7 +73,7 @@ describe("governd serve", () => {
 
   test("honours workspaces and keys that are made and revoked beside it, at once", async () => {
     await using daemon = await startGovernd(data);
-    const { workspace_id, api_key } = await makeWorkspace();
+    const { workspace_id, api_key } = await makeWorkspace(data);
     const asked = await daemon.ask("/v1/data/write", { method: "POST", apiKey: api_key, body: write("k") });
     expect(asked.status).toBe(200);
     const words = ["key", "create", "--workspace", workspace_id, "--json", "--data-dir", data];
@@ -103,7 +94,7 @@ describe("governd serve", () => {
   });
 
   test("is not first to start: the key that was made before works", async () => {
-    const { api_key } = await makeWorkspace();
+    const { api_key } = await makeWorkspace(data);
     await using daemon = await startGovernd(data);
     expect(daemon.ready.next).toBeUndefined();
     expect((await daemon.ask("/v1/data/list?agent_id=a", { apiKey: api_key })).status).toBe(200);
@@ -113,7 +104,7 @@ describe("governd serve", () => {
   test.each(["SIGTERM", "SIGINT"] as const)(
     "stops on %s in time, having kept what it acknowledged",
     async (signal) => {
-      const { api_key: apiKey } = await makeWorkspace();
+      const { api_key: apiKey } = await makeWorkspace(data);
       await using daemon = await startGovernd(data);
       const acknowledged: string[] = [];
       let going = true;
@@ -143,7 +134,7 @@ describe("governd serve", () => {
   );
 
   test("starts again after SIGKILL", async () => {
-    const { api_key: apiKey } = await makeWorkspace();
+    const { api_key: apiKey } = await makeWorkspace(data);
     await using daemon = await startGovernd(data);
     await daemon.ask("/v1/data/write", { method: "POST", apiKey, body: write("k") });
     await daemon.stop("SIGKILL");
@@ -209,7 +200,7 @@ describe("governd serve refuses", () => {
   });
 
   test("a database that a newer governd wrote, and changes nothing in it", async () => {
-    await makeWorkspace();
+    await makeWorkspace(data);
     const { control } = dataDirectory(data);
     const database = new Database(control);
     database.run("PRAGMA user_version = 1000");

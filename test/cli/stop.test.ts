@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect, type TLSSocket } from "node:tls";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, type RunningDaemon, startGovernd } from "./governd.ts";
+import { governd, makeWorkspace, type RunningDaemon, startGovernd } from "./governd.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -19,8 +19,7 @@ let apiKey: string;
 beforeEach(async () => {
   temporary = temporaryDirectory();
   data = temporary.join("data");
-  const made = await governd(["workspace", "create", "--name", "W", "--json", "--data-dir", data]);
-  apiKey = made.json<{ api_key: string }>().api_key;
+  apiKey = (await makeWorkspace(data)).api_key;
 });
 afterEach(() => temporary[Symbol.dispose]());
 

@@ -63,6 +63,8 @@ const file = (workspaceId: string) => join(root, `${workspaceId}.db`);
 const failures: string[] = [];
 const pool = new WorkspacePool({
   workspacesDir: root,
+  encryptionKey: null,
+  quota: null,
   clockOffsetMs: 0,
   searchMemoryBytes: 16 * 1024 * 1024,
   sealing: { sealsDir: root, key: SEAL_KEY, intervalMs: 1_000 },

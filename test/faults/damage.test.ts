@@ -2,7 +2,13 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import {
+  governd,
+  type MadeWorkspace,
+  makeWorkspace,
+  type RunningDaemon,
+  startGovernd,
+} from "../cli/governd.ts";
 import { ended } from "../ended.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -19,21 +25,16 @@ beforeEach(() => {
 });
 afterEach(() => directory[Symbol.dispose]());
 
-interface Made {
-  workspace_id: string;
-  api_key: string;
-}
 const here = (...words: string[]) => governd([...words, "--data-dir", data]);
-const made = async (name: string) =>
-  (await here("workspace", "create", "--name", name, "--json")).json<Made>();
-const fileOf = ({ workspace_id: id }: Made) => join(data, "workspaces", `${id}.db`);
-const write = (daemon: RunningDaemon, { api_key: apiKey }: Made, key = "k") =>
+const made = (name: string) => makeWorkspace(data, name);
+const fileOf = ({ workspace_id: id }: MadeWorkspace) => join(data, "workspaces", `${id}.db`);
+const write = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "k") =>
   daemon.ask("/v1/data/write", {
     method: "POST",
     body: JSON.stringify({ agent_id: "a", key, value: "v" }),
     apiKey,
   });
-const read = (daemon: RunningDaemon, { api_key: apiKey }: Made, key = "k") =>
+const read = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "k") =>
   daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey });
 
 test("whatever bytes are changed, the process goes on, and so do other workspaces", async () => {

@@ -1,7 +1,7 @@
 /** The disk fails under a running daemon: what it says meanwhile, what it keeps, and that it goes on by itself. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
-import { governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { governd, makeWorkspace, type RunningDaemon, startGovernd } from "../cli/governd.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { CAN_FAIL, ERRNO, type Failing, FailingDisk } from "./failing-disk.ts";
@@ -16,11 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => directory[Symbol.dispose]());
 
-const made = async (name: string) =>
-  (await governd(["workspace", "create", "--name", name, "--data-dir", data, "--json"])).json<{
-    workspace_id: string;
-    api_key: string;
-  }>();
+const made = (name: string) => makeWorkspace(data, name);
 
 /** Asks the daemon on behalf of one workspace, and remembers what it acknowledged. */
 class User {

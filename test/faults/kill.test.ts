@@ -1,7 +1,14 @@
 /** Killed in the middle of everything: many workspaces, every kind of change, commands beside the daemon. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { FROM_SOURCE, governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import {
+  FROM_SOURCE,
+  governd,
+  type MadeWorkspace,
+  makeWorkspace,
+  type RunningDaemon,
+  startGovernd,
+} from "../cli/governd.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -21,11 +28,6 @@ beforeEach(() => {
 });
 afterEach(() => directory[Symbol.dispose]());
 
-interface Made {
-  workspace_id: string;
-  api_key: string;
-}
-
 /** One client of one workspace: it changes everything that can be changed, until the daemon is gone. */
 class Client {
   /** Values whose write was acknowledged, and nothing was begun that could change them. */
@@ -34,7 +36,7 @@ class Client {
   readonly refused: string[] = [];
   #count = 0;
 
-  constructor(readonly made: Made) {}
+  constructor(readonly made: MadeWorkspace) {}
 
   async run(daemon: RunningDaemon): Promise<void> {
     try {
@@ -95,17 +97,7 @@ test.each([
   const key = flags.flatMap((flag) => [flag, keyFile]);
   const clients: Client[] = [];
   for (let i = 0; i < WORKSPACES; i++) {
-    const made = await governd([
-      "workspace",
-      "create",
-      "--name",
-      `${i}`,
-      "--data-dir",
-      data,
-      "--json",
-      ...key,
-    ]);
-    clients.push(new Client(made.json<Made>()));
+    clients.push(new Client(await makeWorkspace(data, `${i}`, key)));
   }
   for (let round = 0; round < KILLS; round++) {
     await using daemon = await startGovernd(data, ["--seal-interval", "1s", ...key]);

@@ -1,7 +1,7 @@
 /** `governd prune` killed at any moment, beside a daemon under load: all of it is done, or nothing. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { FROM_SOURCE, governd, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import { FROM_SOURCE, governd, makeWorkspace, type RunningDaemon, startGovernd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -12,10 +12,6 @@ const KILLS = 6;
 /** Whole tiles of 256 events that the first ones fill. */
 const PRUNABLE = 4 * 256;
 
-interface Made {
-  workspace_id: string;
-  api_key: string;
-}
 interface Plan {
   from_seq: number;
   before_seq: number;
@@ -54,9 +50,7 @@ class Load {
 test("a pruning that is killed is done or not begun, and can be done again", async () => {
   using directory = temporaryDirectory();
   const data = directory.join("data");
-  const made = (
-    await governd(["workspace", "create", "--name", "W", "--data-dir", data, "--json"])
-  ).json<Made>();
+  const made = await makeWorkspace(data);
   await using daemon: RunningDaemon = await startGovernd(data, ["--seal-interval", "1s"]);
   const post = (path: string, body: object) =>
     daemon.ask(path, { method: "POST", body: JSON.stringify(body), apiKey: made.api_key });

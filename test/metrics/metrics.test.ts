@@ -62,6 +62,32 @@ describe("what is counted", () => {
     expect(rose("governd_group_size_sum")).toBeGreaterThanOrEqual(8);
   });
 
+  test("what is denied, by each thing that denies", async () => {
+    await using small = await TestDaemon.start({
+      flags: { metrics_listen: "127.0.0.1:0", quota_entries: "1" },
+    });
+    const { client } = await small.workspace();
+    const denied = async () => {
+      const seen = await Scrape.of(small.metricsUrl as string);
+      const names = seen.names.filter((name) => /^governd_policy_decisions_total\{.*"denied"/.test(name));
+      return Object.fromEntries(names.map((name) => [/policy="(\w+)"/.exec(name)?.[1], seen.value(name)]));
+    };
+    expect(await denied()).toEqual({ suspension: 0, quota: 0 });
+    await client.write("a", "1", "v");
+    await client.write("a", "2", "v");
+    await client.write("b", "1", "v");
+    expect(await denied()).toEqual({ suspension: 0, quota: 2 });
+    const { id } = (await client.checkpoint("a")).json;
+    await client.delete("/v1/data", { agent_id: "a", key: "1" });
+    await client.write("b", "1", "v");
+    await client.post(`/v1/checkpoints/${id}/restore`, {});
+    expect(await denied()).toEqual({ suspension: 0, quota: 3 });
+    await client.post("/v1/agents/a/suspend", {});
+    await client.write("a", "1", "v");
+    await client.read("a", "1");
+    expect(await denied()).toEqual({ suspension: 2, quota: 3 });
+  });
+
   test("refused credentials, and paths that nobody serves, under no name of the client's", async () => {
     const { client } = workspace;
     const before = await scrape();

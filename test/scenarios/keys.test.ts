@@ -4,6 +4,7 @@ import { routes } from "../../src/http/app.ts";
 import { leavesNoTrace } from "../../src/workspace/contract.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { requestOf } from "../support/route-requests.ts";
 
 let daemon: TestDaemon;
 let workspace: TestWorkspace;
@@ -31,43 +32,8 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** A whole request to a route about an agent. */
-function requestTo(route: { method: string; path: string; operation: string }, agent: string) {
-  const { checkpoint, event } = made[agent] as { checkpoint: string; event: string };
-  const path = route.path
-    .replace(":agent_id", agent)
-    .replace(":version", "v1")
-    .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
-  const about = { agent_id: agent };
-  const bodies: Record<string, object> = {
-    "config.update": {},
-    "config.rollback": { version: "v1" },
-    "checkpoint.create": about,
-    "checkpoint.restore": {},
-    "data.write": { ...about, key: "k", value: "v" },
-    "data.search": { ...about, query: "q" },
-    "audit.verify": about,
-    "audit.export": about,
-  };
-  const queries: Record<string, Record<string, string>> = {
-    "checkpoint.list": about,
-    "data.read": { ...about, key: "k" },
-    "data.read_full": { ...about, key: "k" },
-    "data.list": about,
-    "data.delete": { ...about, key: "k" },
-    "data.delete_prefix": { ...about, prefix: "zzz" },
-    "audit.query": about,
-    "audit.stream": about,
-    "audit.activity": about,
-    "audit.consistency": { from: "0" },
-  };
-  const body = bodies[route.operation];
-  return {
-    method: route.method,
-    path,
-    query: queries[route.operation] ?? {},
-    ...(body === undefined ? {} : { body }),
-  };
-}
+const requestTo = (route: Parameters<typeof requestOf>[0], agent: string) =>
+  requestOf(route, { agent, ...(made[agent] as { checkpoint: string; event: string }) });
 
 /** Sends, and answers the code of the problem, or the status; tells whether the trail grew. */
 async function outcome(client: Client, sent: Parameters<Client["send"]>[0]) {

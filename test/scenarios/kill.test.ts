@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
-import { temporaryDirectory } from "../support/directory.ts";
 import { WorkspaceView } from "../support/workspace-view.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 const KILLS = 4;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
-import { temporaryDirectory } from "../support/directory.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAIN = join(import.meta.dir, "../../src/main.ts");

@@ -5,7 +5,7 @@
  * file are searched in the same way (`confided`).
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { governd, startGovernd } from "../cli/governd.ts";
+import { makeWorkspace, startGovernd } from "../cli/governd.ts";
 import { Confidences } from "../support/confidences.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
@@ -21,10 +21,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
   const metricsListen = "127.0.0.1:0";
   const words = ["--log-level", "debug", "--metrics-listen", metricsListen, "--seal-interval", "1s"];
   await using daemon = await startGovernd(dataDir, words);
-  const workspace = (
-    await governd(["workspace", "create", "--name", "w", "--json", "--data-dir", dataDir])
-  ).json<{ api_key: string }>();
-  const apiKey = workspace.api_key;
+  const { api_key: apiKey } = await makeWorkspace(dataDir);
   /** Nowhere at all. */
   const never: string[] = [apiKey];
   /** Neither in the log nor in the metrics; the details of events name data keys. */

@@ -7,8 +7,8 @@ import { type AgentState, readAgent } from "../../src/state/agents.ts";
 import { retentionCutoff } from "../../src/state/configs.ts";
 import { listEntries } from "../../src/state/entries.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
-import { temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 import { ModelAgent, type Shown } from "./model.ts";
 
 const RUNS = 50;

@@ -7,8 +7,8 @@ import { nextBatch, prepareEmbeddings, storeVectors } from "../../src/state/embe
 import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
 import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
-import { temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const RUNS = 40;
 const TIMEOUT_MS = 120_000;

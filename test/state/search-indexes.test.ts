@@ -5,8 +5,8 @@ import type { SearchHit } from "../../src/search/search-options.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
-import { temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const RUNS = 60;
 const TIMEOUT_MS = 120_000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { type SqlValue, UnbindableValue } from "../../src/store/values.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;
 let connection: Connection;

@@ -3,6 +3,7 @@ import { workspaceRecorder } from "../../src/cli/recorder.ts";
 import { Administration, type NewKey } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import type { KeyScope } from "../../src/control/keys.ts";
+import { makeLink } from "../../src/control/operator-links.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
@@ -36,4 +37,10 @@ export function makeKey(
   return administer(dataDir, (administration) =>
     administration.createKey({ workspaceId, label: null, scope, agents, expiresInMs: null }),
   );
+}
+
+/** A link that sets an account's password, as `governd account link --email` makes it: its token. */
+export function passwordLink(dataDir: string, accountId: string): string {
+  using control = ControlDatabase.open(dataDirectory(dataDir));
+  return makeLink(control, systemClock, { kind: "reset", createdBy: "cli", accountId }).token;
 }

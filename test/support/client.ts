@@ -57,7 +57,7 @@ export class Client {
       Object.entries(sent.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
     return fetch(this.url + sent.path + (search === "" ? "" : `?${search}`), {
-      method: sent.method ?? (body === undefined ? "GET" : "POST"),
+      method: methodOf(sent),
       headers,
       ...(body === undefined ? {} : { body }),
       tls: { ca: this.ca },
@@ -94,6 +94,9 @@ export class Client {
     return this.send({ method: "DELETE", path, query });
   }
 }
+
+/** GET unless it is named or there is a body. */
+export const methodOf = ({ method, body }: Sent): string => method ?? (body === undefined ? "GET" : "POST");
 
 function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> | undefined {
   if (body === undefined || typeof body === "string") return body;

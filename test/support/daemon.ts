@@ -7,10 +7,10 @@ import { Logger } from "../../src/cli/logger.ts";
 import { systemClock } from "../../src/ids.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
 import type { SettingName, Settings } from "../../src/settings/schema.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { administer, makeKey } from "./administration.ts";
 import { Client } from "./client.ts";
 import { Confidences } from "./confidences.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "./directory.ts";
 import { WorkspaceView } from "./workspace-view.ts";
 
 /** A workspace as a test uses it: with a client of full scope, and a look into its file. */

@@ -3,7 +3,8 @@
  * tables of the workspace it changes.
  */
 import { expect, test } from "bun:test";
-import type { Answered, Client, Sent } from "./client.ts";
+import { documentsAuditId } from "../http/support/openapi.ts";
+import { type Answered, type Client, methodOf, type Sent } from "./client.ts";
 import type { TestWorkspace } from "./daemon.ts";
 import { changedTables } from "./workspace-view.ts";
 
@@ -58,7 +59,8 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
   const headBefore = view.head;
   const dumpBefore = view.dump();
 
-  const answered = await client.send(scenario.request(scene));
+  const sent = scenario.request(scene);
+  const answered = await client.send(sent);
 
   const appended = view.eventsAfter(headBefore);
   const wanted = scenario.appends.map((line) => line.replace(/^agent /, `${scene.agent} `));
@@ -73,6 +75,7 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
   });
   expect(changedTables(dumpBefore, view.dump())).toEqual([...(scenario.changes ?? [])].sort());
   expect(answered.headers.get("x-audit-id")).toBe(appended.at(-1)?.id ?? null);
+  if (appended.length > 0) expect(documentsAuditId(methodOf(sent), sent.path, answered.status)).toBe(true);
   expect(answered.headers.get("x-request-id")).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
   if (answered.status >= 400) expectProblem(answered, scenario);
   const { body, details } = scenario;

@@ -5,8 +5,8 @@ import { newSealKey } from "../../src/datadir/seal-key.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
-import { temporaryDirectory } from "../support/directory.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 60_000;
 const ENTRIES = 400;
@@ -21,6 +21,8 @@ test(
     const open = async () => {
       const pool = new WorkspacePool({
         workspacesDir: directory.path,
+        encryptionKey: null,
+        quota: null,
         clockOffsetMs: 0,
         searchMemoryBytes: 64 * 1024 * 1024,
         fullTextFrom: 100,

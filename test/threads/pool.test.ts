@@ -16,8 +16,8 @@ import type { FailureReport } from "../../src/threads/messages.ts";
 import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
-import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 /** Open descriptors of this process, where the system tells. */
@@ -39,6 +39,8 @@ beforeEach(async () => {
   failures = [];
   pool = new WorkspacePool({
     workspacesDir: directory.path,
+    encryptionKey: null,
+    quota: null,
     clockOffsetMs: 0,
     searchMemoryBytes: 16 * 1024 * 1024,
     sealing: { sealsDir: directory.path, key: SEAL_KEY, intervalMs: NEVER_MS },
@@ -217,10 +219,13 @@ test("a stop finishes what was taken and refuses the rest", async () => {
   expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(500);
 });
 
+/** What is open here has no file. */
+const NO_FILE = (id: string): string => join("/nonexistent", id);
+
 test("idle workspaces are closed, the oldest first", () => {
   const closed: string[] = [];
   const open = (id: string) => ({ close: () => void closed.push(id) });
-  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 });
+  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 }, NO_FILE);
   workspaces.use("a", 0);
   workspaces.use("b", 1);
   workspaces.use("a", 2);
@@ -244,6 +249,7 @@ test("one whose disk failed stays open beside its successor until it is released
       return { name, close: () => void closed.push(name) };
     },
     { maxOpen: 2, idleMs: 10 },
+    NO_FILE,
   );
   workspaces.use("a", 0);
   workspaces.setAside("a");

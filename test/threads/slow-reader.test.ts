@@ -6,8 +6,8 @@ import { WorkspacePool } from "../../src/threads/pool.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "../http/support/serve.ts";
 import { HEAD, slowClient } from "../http/support/slow-client.ts";
-import { inMemory, temporaryDirectory } from "../support/directory.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+import { inMemory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(120_000);
 
@@ -21,6 +21,8 @@ test("a checkpoint that nobody reads on is not kept open", async () => {
   const key = { kind: "pem", pem: newSealKey() } as const;
   const pool = new WorkspacePool({
     workspacesDir: directory.path,
+    encryptionKey: null,
+    quota: null,
     clockOffsetMs: 0,
     searchMemoryBytes: 16 * MIB,
     sealing: { sealsDir: directory.path, key, intervalMs: 3_600_000 },

@@ -4,8 +4,8 @@ import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 import { answered, Refusal } from "../../src/workspace/operation.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
 import { checkTail } from "../../src/workspace/tail.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;
 let workspace: OpenWorkspace;

@@ -160,7 +160,10 @@ export const Activity = component(
               description: "Writes that were allowed; null when the window holds too much to count them.",
             }),
             blocked: t.Integer({ minimum: 0, description: "Refused by a policy." }),
-            denied: t.Integer({ minimum: 0, description: "Refused since the agent was suspended." }),
+            denied: t.Integer({
+              minimum: 0,
+              description: "Refused since the agent was suspended, or the workspace was full.",
+            }),
           },
           closed,
         ),

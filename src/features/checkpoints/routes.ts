@@ -28,6 +28,7 @@ const create = route({
     description: "Keeps the agent's state as it is now: its config and every entry. Nothing is copied.",
     status: 201,
     response: { description: "The checkpoint.", schema: Checkpoint },
+    problems: ["agent_suspended"],
     requestExample: { agent_id: "support-bot", label: "before the migration", metadata: { ticket: 4711 } },
   },
 });
@@ -45,6 +46,7 @@ const list = route({
     summary: "List checkpoints",
     description: "An agent's checkpoints, newest first, without their state.",
     response: { description: "One page of checkpoints.", schema: CheckpointList },
+    problems: ["agent_suspended"],
   },
 });
 
@@ -58,7 +60,7 @@ const read = route({
     summary: "Read a checkpoint with its state",
     description: "The checkpoint and the config and entries that it keeps, streamed.",
     response: { description: "The checkpoint.", schema: CheckpointWithState },
-    problems: ["checkpoint_not_found"],
+    problems: ["agent_suspended", "checkpoint_not_found"],
   },
 });
 
@@ -80,7 +82,7 @@ const restore = route({
     description:
       "The agent's data become the checkpoint's, and its config a new version with the checkpoint's content; all of it or nothing. Entries that come back are screened by the policies that will be in force. A key of scope `agent` restores data only.",
     response: { description: "Restored.", schema: RestoreResult },
-    problems: ["checkpoint_not_found", "restore_blocked", "quota_exceeded"],
+    problems: ["agent_suspended", "checkpoint_not_found", "restore_blocked", "quota_exceeded"],
     requestExample: { restore_config: true, restore_data: true },
   },
 });
@@ -102,7 +104,7 @@ const remove = route({
     summary: "Delete a checkpoint",
     description: "Frees what only this checkpoint kept. The agent's present state is untouched.",
     response: { description: "It is gone.", schema: Deleted },
-    problems: ["checkpoint_not_found"],
+    problems: ["agent_suspended", "checkpoint_not_found"],
   },
 });
 

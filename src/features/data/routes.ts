@@ -38,7 +38,7 @@ const write = route({
       schema: WriteResult,
       example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
     },
-    problems: ["quota_exceeded"],
+    problems: ["agent_suspended", "quota_exceeded"],
     requestExample: {
       agent_id: "support-bot",
       key: "customers/42/summary",
@@ -58,7 +58,7 @@ const read = route({
     summary: "Read an entry",
     description: "The value alone; `/v1/data/read-full` answers everything that is known of the entry.",
     response: { description: "The entry.", schema: Entry },
-    problems: ["entry_not_found"],
+    problems: ["agent_suspended", "entry_not_found"],
   },
 });
 
@@ -72,7 +72,7 @@ const readFull = route({
     summary: "Read an entry with its metadata",
     description: "The entry, its metadata, its times, and the audit event that wrote it.",
     response: { description: "The entry.", schema: FullEntry },
-    problems: ["entry_not_found"],
+    problems: ["agent_suspended", "entry_not_found"],
   },
 });
 
@@ -93,6 +93,7 @@ const list = route({
     summary: "List entries",
     description: "By key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` mean themselves.",
     response: { description: "One page of entries.", schema: EntryList },
+    problems: ["agent_suspended"],
   },
 });
 
@@ -112,6 +113,7 @@ const search = route({
     summary: "Search entries",
     description: "The entries whose text is most like the query, best first.",
     response: { description: "The results.", schema: SearchResult },
+    problems: ["agent_suspended"],
     requestExample: { agent_id: "support-bot", query: "when does the customer like to be called", limit: 3 },
   },
 });
@@ -133,7 +135,7 @@ const deleteEntry = route({
     summary: "Delete an entry",
     description: `The entry is gone for reads at once. Checkpoints that hold it keep it. ${ERASE}`,
     response: { description: "It is gone.", schema: DeletedOrErased },
-    problems: ["entry_not_found"],
+    problems: ["agent_suspended", "entry_not_found"],
   },
 });
 
@@ -151,6 +153,7 @@ const deletePrefix = route({
     summary: "Delete entries by prefix",
     description: `Every entry whose key begins with the prefix, all in one transaction. ${ERASE}`,
     response: { description: "How many are gone; it may be 0.", schema: DeletedOrErased },
+    problems: ["agent_suspended"],
   },
 });
 

@@ -5,7 +5,7 @@ import { Elysia } from "elysia";
 import type { Action } from "../../account/action.ts";
 import { exportTrail } from "../../features/audit/routes.ts";
 import type { JsonObject } from "../../json.ts";
-import { isInspection } from "../../workspace/contract.ts";
+import { leavesNoTrace } from "../../workspace/contract.ts";
 import { DOWNLOAD_PATH } from "../download.ts";
 import type { Route } from "../route.ts";
 import { scopesOf } from "../scopes.ts";
@@ -22,7 +22,7 @@ const DOCUMENTATION = {
     version: "1",
     summary: "Governance for software agents.",
     description:
-      "Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Every operation is recorded; `X-Audit-Id` names the event. Errors are problem documents (RFC 9457).",
+      "Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise; `X-Audit-Id` names the event. Errors are problem documents (RFC 9457).",
     license: { name: "Apache-2.0", identifier: "Apache-2.0" },
   },
   servers: [{ url: "/" }],
@@ -102,7 +102,7 @@ export async function openApiJson(routes: readonly Route[], actions: readonly Ac
 function describe(route: Route): JsonObject {
   const { summary, description } = route.docs;
   const variant = route.variant === undefined ? "" : ` or \`${route.variant.operation}\``;
-  const recorded = isInspection(route.operation)
+  const recorded = leavesNoTrace(route.operation)
     ? "Not recorded: it is about the workspace's seals alone and says nothing of any agent."
     : `Recorded as \`${route.operation}\`${variant}.`;
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
@@ -118,12 +118,13 @@ function describe(route: Route): JsonObject {
 }
 
 function describeAction(action: Action): JsonObject {
-  const { tag, summary, description } = action.docs;
+  const { tag, summary, description, recordedAs = [] } = action.docs;
+  const recorded = recordedAs.map((name) => `\`${name}\``).join(" or ");
   return {
     operationId: camelCase(`account.${action.name}`),
     tags: [tag],
     summary,
-    description,
+    description: recorded === "" ? description : `${description}\n\nRecorded as ${recorded}.`,
     security: action.isPublic ? [] : [{ Session: [] }],
     parameters: pathParameters(action.path),
     ...requestBodyOf(action),

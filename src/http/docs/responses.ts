@@ -3,7 +3,7 @@
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import type { Action } from "../../account/action.ts";
 import type { JsonObject } from "../../json.ts";
-import { isInspection } from "../../workspace/contract.ts";
+import { leavesNoTrace } from "../../workspace/contract.ts";
 import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../problem.ts";
 import type { Route } from "../route.ts";
 import { component } from "../shapes.ts";
@@ -63,6 +63,30 @@ const AUDIT_HEADER = {
   "X-Audit-Id": { description: "The audit event that recorded the operation.", schema: { type: "string" } },
 };
 
+const AUDIT_HEADER_OF_PROBLEM = {
+  "X-Audit-Id": {
+    description: "The audit event of an operation that came to nothing; absent when none was begun.",
+    schema: { type: "string" },
+  },
+};
+
+/** With these an operation that was recorded can come to nothing; with others a request is refused before. */
+const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "agent_suspended",
+  "agent_not_found",
+  "config_not_found",
+  "version_not_found",
+  "checkpoint_not_found",
+  "entry_not_found",
+  "audit_event_not_found",
+  "seal_not_found",
+  "restore_blocked",
+  "version_conflict",
+  "quota_exceeded",
+  // A stream that was recorded and found no room.
+  "unavailable",
+]);
+
 const ETAG_HEADER = {
   ETag: { description: 'The config version in quotes ("v3").', schema: { type: "string" } },
 };
@@ -89,6 +113,8 @@ const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { ty
 /** The `responses` of a route's documentation. */
 export function responsesOf(route: Route): JsonObject {
   const { response, status = 200, headers } = route.docs;
+  const isRecorded = !leavesNoTrace(route.operation);
+  const auditHeader = isRecorded ? AUDIT_HEADER : {};
   const content: JsonObject = {
     [response.mediaType ?? "application/json"]: mediaType(response.schema, response.example),
   };
@@ -98,7 +124,7 @@ export function responsesOf(route: Route): JsonObject {
     headers: {
       ...HEADERS,
       ...RATE_LIMIT_HEADERS,
-      ...(isInspection(route.operation) ? {} : AUDIT_HEADER),
+      ...auditHeader,
       ...(response.etag === true ? ETAG_HEADER : {}),
     },
     content,
@@ -106,8 +132,13 @@ export function responsesOf(route: Route): JsonObject {
   const notModified: JsonObject =
     headers?.["If-None-Match"] === undefined
       ? {}
-      : { 304: { description: "The entity tag still holds.", headers: { ...HEADERS, ...ETAG_HEADER } } };
-  return { [status]: good, ...notModified, ...problemResponses(problemsOf(route)) };
+      : {
+          304: {
+            description: "The entity tag still holds.",
+            headers: { ...HEADERS, ...auditHeader, ...ETAG_HEADER },
+          },
+        };
+  return { [status]: good, ...notModified, ...problemResponses(problemsOf(route), isRecorded) };
 }
 
 /** What any request under `/account` can be answered with. */
@@ -129,13 +160,14 @@ export function actionResponses({ docs, body, isPublic }: Action): JsonObject {
     ...(body === null ? [] : WITH_BODY),
   ];
   const { response } = docs;
+  const headers = docs.recordedAs === undefined ? HEADERS : { ...HEADERS, ...AUDIT_HEADER };
   const good: JsonObject =
     response === undefined
-      ? { 204: { description: "Done.", headers: HEADERS } }
+      ? { 204: { description: "Done.", headers } }
       : {
           [docs.status ?? 200]: {
             description: response.description,
-            headers: HEADERS,
+            headers,
             content: { "application/json": mediaType(response.schema, undefined) },
           },
         };
@@ -149,7 +181,7 @@ function problemsOf(route: Route): ProblemCode[] {
 }
 
 /** One response for every status, with an example for every code. */
-export function problemResponses(wanted: readonly ProblemCode[]): JsonObject {
+export function problemResponses(wanted: readonly ProblemCode[], isRecorded = false): JsonObject {
   const responses: JsonObject = {};
   for (const status of [...new Set(wanted.map((code) => PROBLEMS[code][0]))].sort()) {
     const ofStatus = wanted.filter((code) => PROBLEMS[code][0] === status);
@@ -157,6 +189,9 @@ export function problemResponses(wanted: readonly ProblemCode[]): JsonObject {
       description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
       headers: {
         ...HEADERS,
+        ...(isRecorded && ofStatus.some((code) => RECORDED_PROBLEMS.has(code))
+          ? AUDIT_HEADER_OF_PROBLEM
+          : {}),
         ...(status === 429 ? RATE_LIMIT_HEADERS : {}),
         ...(status === 429 || status === 503 ? RETRY_HEADER : {}),
         ...(status === 405 ? ALLOW_HEADER : {}),

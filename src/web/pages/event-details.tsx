@@ -10,6 +10,12 @@ import { ExactTime } from "../ui/time.tsx";
 /** The hash before the first event of a chain. */
 const NO_HASH = "0".repeat(64);
 
+/** Why an operation was denied; of an erased event nobody knows which it was. */
+function deniedBy(details: JsonObject | null): string {
+  if (details === null) return "The agent was suspended or the workspace full";
+  return "quota" in details ? "The workspace was full" : "The agent was suspended";
+}
+
 export function EventDetails({ room, event }: { room: Room; event: AuditEvent }) {
   const { details } = event;
   const findings = Array.isArray(details?.findings) ? (details.findings as unknown as Finding[]) : null;
@@ -27,7 +33,7 @@ export function EventDetails({ room, event }: { room: Room; event: AuditEvent })
         </div>
       )}
       {event.result === "denied" && (
-        <p class="callout callout-warn">The agent was suspended, so this was refused.</p>
+        <p class="callout callout-warn">{deniedBy(details)}, so this was refused.</p>
       )}
       <dl class="facts">
         <dt>Time</dt>

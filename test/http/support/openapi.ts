@@ -6,10 +6,17 @@ import { actions, routes } from "../../../src/http/app.ts";
 import { openApiJson } from "../../../src/http/docs/openapi.ts";
 
 interface Document {
-  paths: Record<string, Record<string, { responses: Record<string, ResponseDoc> }>>;
+  paths: Record<string, Record<string, OperationDoc>>;
+}
+
+export interface OperationDoc {
+  operationId: string;
+  description?: string;
+  responses: Record<string, ResponseDoc>;
 }
 
 interface ResponseDoc {
+  headers?: Record<string, object>;
   content?: Record<string, { schema: object }>;
 }
 
@@ -57,6 +64,12 @@ export function assertMatchesOpenApi(method: string, path: string, status: numbe
   const valid = validate(body);
   expect(validate.errors ?? [], `${method} ${path} ${status} is as documented`).toEqual([]);
   expect(valid).toBe(true);
+}
+
+/** Whether the document says of this answer that `X-Audit-Id` may come with it. */
+export function documentsAuditId(method: string, path: string, status: number): boolean {
+  const operation = document.paths[documentedPath(path) ?? ""]?.[method.toLowerCase()];
+  return operation?.responses[status]?.headers?.["X-Audit-Id"] !== undefined;
 }
 
 function escapePointer(part: string): string {

@@ -1,0 +1,240 @@
+/**
+ * What the API's document says of recording is so: for every operation in it, whether `X-Audit-Id` comes
+ * with the answer, whether that event is there, and under which of the names that the document gives.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Secret, TOTP } from "otpauth";
+import { actions, routes } from "../../src/http/app.ts";
+import { DOWNLOAD_PATH } from "../../src/http/download.ts";
+import {
+  Browser,
+  freshEmail,
+  invited,
+  PASSWORD,
+  type Person,
+  signUp,
+  tokenOf,
+  type Visit,
+} from "../account/browser.ts";
+import { document } from "../http/support/openapi.ts";
+import { passwordLink } from "../support/administration.ts";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { requestOf, type Subject } from "../support/route-requests.ts";
+import { freshAgent } from "../support/scenario.ts";
+import type { SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
+
+let daemon: TestDaemon;
+let workspace: TestWorkspace;
+let owner: Person;
+const views = new Map<string, WorkspaceView>();
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start();
+  workspace = await daemon.workspace();
+  owner = await signUp(daemon, tokenOf(daemon.signUpUrl));
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** Every event there is, by its id, of every workspace there is. */
+function allEvents(): Map<string, SeenEvent> {
+  const ids = readdirSync(join(daemon.dataDir, "workspaces")).flatMap((name) =>
+    name.endsWith(".db") ? [name.slice(0, -".db".length)] : [],
+  );
+  const events = ids.flatMap((id) => {
+    const view = views.get(id) ?? daemon.viewOf(id);
+    views.set(id, view);
+    return view.eventsAfter(-1);
+  });
+  return new Map(events.map((event) => [event.id, event]));
+}
+
+/** A request that is ready to be sent. */
+type Ready = () => Promise<{ status: number; headers: Headers }>;
+
+async function subject(): Promise<Subject> {
+  const { client } = workspace;
+  const agent = freshAgent();
+  await client.configure(agent, {});
+  const { audit_id: event } = (await client.write(agent, "k", "v")).json;
+  const { id: checkpoint } = (await client.checkpoint(agent)).json;
+  // Whoever gets a receipt has what it is of sealed.
+  await client.get(`/v1/audit/${event}/receipt`);
+  return { agent, checkpoint, event };
+}
+
+/** The requests to `/v1`. */
+const OPERATIONS = routes.map((route): [string, () => Promise<Ready>] => [
+  `${route.method} ${route.path}`,
+  async () => {
+    const sent = requestOf(route, await subject());
+    return async () => {
+      const response = await workspace.client.open(sent);
+      await response.body?.cancel();
+      return response;
+    };
+  },
+]);
+
+const itsWorkspace = ({ workspaceId }: Person) => `/account/workspaces/${workspaceId}`;
+const colleague = () => invited(owner, "member");
+const invitation = async () =>
+  (await owner.browser.post(`${itsWorkspace(owner)}/invitations`, { role: "member" })).json;
+const newKey = async () => (await owner.browser.post(`${itsWorkspace(owner)}/keys`, {})).json;
+
+/** Somebody with a second factor, and the codes to take its place with. */
+async function withSecondFactor(): Promise<{ browser: Browser; codes: string[] }> {
+  const { browser } = await colleague();
+  const { secret } = (await browser.post("/account/totp", { password: PASSWORD })).json;
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+  return { browser, codes: (await browser.post("/account/totp/confirm", { code })).json.recovery_codes };
+}
+
+/** Who asks, and what for, of each action: by whom it is asked for changes nothing that is looked at here. */
+type Asked = Visit & { by?: Browser };
+
+const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path"> & { path?: string }>>> = {
+  status: async () => ({}),
+  inspect_link: async () => ({ body: { token: (await invitation()).token } }),
+  sign_up: async () => ({
+    by: new Browser(daemon),
+    body: { email: freshEmail(), password: PASSWORD, token: (await invitation()).token },
+  }),
+  sign_in: async () => ({
+    by: new Browser(daemon),
+    body: { email: (await colleague()).email, password: PASSWORD },
+  }),
+  reset_password: async () => {
+    const token = passwordLink(daemon.dataDir, (await colleague()).accountId);
+    return { by: new Browser(daemon), body: { token, new_password: `${PASSWORD}!` } };
+  },
+  read: async () => ({}),
+  update: async () => ({ body: { name: "Ada" } }),
+  sign_out: async () => ({ by: (await colleague()).browser }),
+  change_password: async () => ({
+    by: (await colleague()).browser,
+    body: { current_password: PASSWORD, new_password: `${PASSWORD}!` },
+  }),
+  list_sessions: async () => ({}),
+  end_session: async () => {
+    const { browser } = await colleague();
+    const { id } = (await browser.get("/account")).json.session;
+    return { by: browser, path: `/account/sessions/${id}` };
+  },
+  end_other_sessions: async () => ({}),
+  begin_totp: async () => ({ by: (await colleague()).browser, body: { password: PASSWORD } }),
+  confirm_totp: async () => {
+    const { browser } = await colleague();
+    const { secret } = (await browser.post("/account/totp", { password: PASSWORD })).json;
+    return { by: browser, body: { code: new TOTP({ secret: Secret.fromBase32(secret) }).generate() } };
+  },
+  renew_recovery_codes: async () => {
+    const { browser, codes } = await withSecondFactor();
+    return { by: browser, body: { password: PASSWORD, code: codes[0] } };
+  },
+  disable_totp: async () => {
+    const { browser, codes } = await withSecondFactor();
+    return { by: browser, body: { password: PASSWORD, code: codes[0] } };
+  },
+  accept_invitation: async () => {
+    const { browser, accountId } = await colleague();
+    await owner.browser.delete(`${itsWorkspace(owner)}/members/${accountId}`);
+    return { by: browser, body: { token: (await invitation()).token } };
+  },
+  list_workspaces: async () => ({}),
+  create_workspace: async () => ({ body: { name: "another" } }),
+  read_workspace: async () => ({}),
+  list_members: async () => ({}),
+  change_member: async () => ({
+    path: `${itsWorkspace(owner)}/members/${(await colleague()).accountId}`,
+    body: { role: "auditor" },
+  }),
+  remove_member: async () => ({
+    path: `${itsWorkspace(owner)}/members/${(await colleague()).accountId}`,
+  }),
+  list_invitations: async () => ({}),
+  invite: async () => ({ body: { role: "member" } }),
+  uninvite: async () => ({ path: `${itsWorkspace(owner)}/invitations/${(await invitation()).id}` }),
+  list_keys: async () => ({}),
+  create_key: async () => ({ body: {} }),
+  revoke_key: async () => ({ path: `${itsWorkspace(owner)}/keys/${(await newKey()).id}` }),
+  rotate_key: async () => ({ path: `${itsWorkspace(owner)}/keys/${(await newKey()).id}/rotate` }),
+};
+
+/** The requests to `/account`. */
+const ACTIONS = actions.map(({ name, method, path }): [string, () => Promise<Ready>] => [
+  `${method} ${path}`,
+  async () => {
+    const { by = owner.browser, ...rest } = (await VISITS[name]?.()) ?? {};
+    const visit = { method, path: path.replace(":workspace_id", owner.workspaceId), ...rest };
+    return () => by.visit(visit);
+  },
+]);
+
+const download = async (): Promise<Ready> => () =>
+  owner.browser.visit({
+    path: DOWNLOAD_PATH.replace(":workspace_id", owner.workspaceId),
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: "scope=workspace",
+  });
+const probe = (path: string) => async (): Promise<Ready> => () => owner.browser.get(path);
+
+const REQUESTS = new Map([
+  ...OPERATIONS,
+  ...ACTIONS,
+  [`POST ${DOWNLOAD_PATH}`, download],
+  ["GET /healthz", probe("/healthz")],
+  ["GET /readyz", probe("/readyz")],
+]);
+
+const DOCUMENTED = Object.entries(document.paths).flatMap(([path, operations]) =>
+  Object.entries(operations).map(
+    ([method, operation]) =>
+      [`${method.toUpperCase()} ${path.replace(/\{([a-z_]+)\}/g, ":$1")}`, operation] as const,
+  ),
+);
+
+/** The names under which the document says that an operation is recorded. */
+const namesIn = (description = ""): string[] => {
+  const [, names = ""] = /^Recorded as ((?:`[^`]+`| or )+)\.(?= |$)/m.exec(description) ?? [];
+  return [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
+};
+
+test("every documented operation is asked for here", () => {
+  expect([...REQUESTS.keys()].sort()).toEqual(DOCUMENTED.map(([name]) => name).sort());
+});
+
+test.each(DOCUMENTED)("%s is recorded as the document says", async (name, { description, responses }) => {
+  const send = await (REQUESTS.get(name) as () => Promise<Ready>)();
+  const before = allEvents();
+  const { status, headers } = await send();
+  expect(status).toBeLessThan(300);
+  const after = allEvents();
+  const names = namesIn(description);
+  expect(responses[status]?.headers?.["X-Audit-Id"] !== undefined).toBe(names.length > 0);
+  const auditId = headers.get("x-audit-id");
+  if (names.length === 0) {
+    expect(auditId).toBeNull();
+    expect(after.size).toBe(before.size);
+    return;
+  }
+  expect(before.has(auditId ?? "")).toBe(false);
+  expect(names).toContain(after.get(auditId ?? "")?.operation as string);
+});
+
+test("an answer without a body or with a problem names its event, and the document says so", async () => {
+  const { client } = workspace;
+  await client.configure("b", {});
+  const { headers } = await client.get("/v1/config/b");
+  const same = await client.send({
+    path: "/v1/config/b",
+    headers: { "if-none-match": headers.get("etag") as string },
+  });
+  const path = document.paths["/v1/config/{agent_id}"]?.get;
+  for (const answered of [same, await client.get("/v1/config/nobody")]) {
+    expect(allEvents().get(answered.headers.get("x-audit-id") as string)?.operation).toBe("config.read");
+    expect(path?.responses[answered.status]?.headers?.["X-Audit-Id"]).toBeDefined();
+  }
+  expect([same.status, path?.responses[401]?.headers?.["X-Audit-Id"]]).toEqual([304, undefined]);
+});
