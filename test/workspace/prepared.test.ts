@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../support/directory.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const PERSONAL = "write to maria.keller@posteo.de about it";
 
