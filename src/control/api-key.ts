@@ -12,7 +12,8 @@ const PREFIX = "gov_";
 const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const RANDOM_END = PREFIX.length + RANDOM_LENGTH;
-const KEY_LENGTH = RANDOM_END + 1 + CHECKSUM_LENGTH;
+/** Every key has this many characters. */
+export const KEY_LENGTH = RANDOM_END + 1 + CHECKSUM_LENGTH;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = /^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/;
 /** The largest multiple of 62 in a byte: bytes from here on would favour some characters. */
