@@ -239,7 +239,7 @@ const changes: [string, string][] = [
     [`event ${seq} is edited`, `UPDATE events SET body = replace(body, '20', '21') WHERE seq = ${seq}`],
     [
       `the hash of event ${seq} is edited`,
-      `UPDATE events SET hash = replace(hash, 'a', 'b') WHERE seq = ${seq}`,
+      `UPDATE events SET hash = iif(hash LIKE 'a%', 'b', 'a') || substr(hash, 2) WHERE seq = ${seq}`,
     ],
     [
       `the details of event ${seq} are edited`,
