@@ -5,9 +5,10 @@ import type { Census } from "./census.ts";
 import { checkCheckpoints } from "./checkpoints.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import { checkConfigs } from "./configs.ts";
-import { checkEntries } from "./entries.ts";
-import type { EntryChunks } from "./entry-chunks.ts";
+import { EntryCheck } from "./entries.ts";
+import { chunksOfAgent, type EntryChunks } from "./entry-chunks.ts";
 import type { AgentName, Report } from "./findings.ts";
+import { takePresent } from "./present-entries.ts";
 import type { LogTally } from "./tally.ts";
 
 const AGENTS_AT_ONCE = 500;
@@ -36,13 +37,16 @@ export interface StoredCheck {
   verifier: LogVerifier;
   tally: LogTally;
   census: Census;
-  chunks: EntryChunks;
 }
 
-/** All agents. Answers how many rows were met, so that none is left that belongs to nobody. */
-export async function checkAllAgents(check: StoredCheck): Promise<RowCounts> {
+/**
+ * All agents, and the present entries of all. Answers how many rows were met, so that none is left that belongs to
+ * nobody.
+ */
+export async function checkAllAgents(check: StoredCheck, present: EntryChunks): Promise<RowCounts> {
   const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
   const met = new Set<string | null>();
+  const checks = new Map<number, EntryCheck>();
   for (let last = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await check.reader.all<Row>(
       `${SELECT} WHERE first_seq > ? ORDER BY first_seq LIMIT ${AGENTS_AT_ONCE}`,
@@ -52,12 +56,16 @@ export async function checkAllAgents(check: StoredCheck): Promise<RowCounts> {
       const agentId = decodeText(row[2]);
       if (met.has(agentId)) check.verifier.report("row_mismatch", agentId, row[0], "an agent has two rows");
       met.add(agentId);
-      const rows = await checkAgent(check, row);
-      for (const table of ["configs", "checkpoints", "entries"] as const) total[table] += rows[table];
+      const { configs, checkpoints, entries } = await checkAgent(check, row);
+      total.configs += configs;
+      total.checkpoints += checkpoints;
+      checks.set(row[0], entries);
     }
     if (page.length < AGENTS_AT_ONCE) break;
     last = (page.at(-1) as Row)[0];
   }
+  await checkEntries(check, present, checks);
+  for (const { rows } of checks.values()) total.entries += rows;
   for (const [agentId, chain] of check.verifier.chains) {
     if (!met.has(agentId)) reportMissing(check, agentId, chain.first.event.seq);
   }
@@ -67,7 +75,10 @@ export async function checkAllAgents(check: StoredCheck): Promise<RowCounts> {
 /** One agent. Nothing is checked when it has no events. */
 export async function checkOneAgent(check: StoredCheck, agentId: string): Promise<void> {
   const rows = await check.reader.all<Row>(`${SELECT} WHERE agent_id = ? LIMIT 2`, [agentId]);
-  for (const row of rows) await checkAgent(check, row);
+  for (const row of rows) {
+    const { entries } = await checkAgent(check, row);
+    await checkEntries(check, chunksOfAgent(check.reader, row[0]), new Map([[row[0], entries]]));
+  }
   const chain = check.verifier.chains.get(agentId);
   if (rows.length === 0 && chain !== undefined) reportMissing(check, agentId, chain.first.event.seq);
 }
@@ -76,7 +87,20 @@ function reportMissing({ verifier }: StoredCheck, agentId: string | null, seq: n
   verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone");
 }
 
-async function checkAgent(check: StoredCheck, row: Row): Promise<RowCounts> {
+async function checkEntries(
+  { reader, census: { replay } }: StoredCheck,
+  present: EntryChunks,
+  checks: ReadonlyMap<number, EntryCheck>,
+): Promise<void> {
+  await takePresent(reader, present, { replay, checks });
+  for (const check of checks.values()) await check.finish(reader);
+}
+
+/** An agent without its entries: how many rows were met, and who takes those. */
+async function checkAgent(
+  check: StoredCheck,
+  row: Row,
+): Promise<{ configs: number; checkpoints: number; entries: EntryCheck }> {
   const { reader, verifier } = check;
   const name: AgentName = { firstSeq: row[0], agentId: decodeText(row[2]) };
   const report: Report = (code, seq, message) => verifier.report(code, name.agentId, seq, message);
@@ -84,16 +108,6 @@ async function checkAgent(check: StoredCheck, row: Row): Promise<RowCounts> {
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
   const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
-  const { census, chunks } = check;
-  const facts = { checkpoints: checkpoints.counted, tally, census, chunks };
-  const entries = await checkEntries(reader, name, facts, report);
-  if (row[5] !== entries.live) {
-    report(
-      "row_mismatch",
-      name.firstSeq,
-      "an agent's count of entries is not the count of its present entries",
-    );
-  }
   if (!tally.uncertain || configs.rows < tally.configs) {
     compareCounts("config versions", configs.rows, tally.configs, name, report);
   }
@@ -105,7 +119,10 @@ async function checkAgent(check: StoredCheck, row: Row): Promise<RowCounts> {
   ) {
     report("content_mismatch", name.firstSeq, "the stored checkpoints are not those that the log leaves");
   }
-  return { configs: configs.rows, checkpoints: checkpoints.rows, entries: entries.rows };
+  const { census } = check;
+  const facts = { checkpoints: checkpoints.counted, tally, census, liveEntries: row[5] };
+  const entries = new EntryCheck(name, facts, report);
+  return { configs: configs.rows, checkpoints: checkpoints.rows, entries };
 }
 
 /** The row itself: where the agent's chain begins and where it ends. */

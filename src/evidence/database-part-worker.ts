@@ -21,13 +21,13 @@ export interface DatabaseThreadData {
 export type DatabaseJob =
   | { kind: "snapshot" }
   | { kind: "log"; range: LogRange }
-  | { kind: "entries"; ranges: readonly EntryRange[] };
+  | { kind: "entries"; range: EntryRange };
 
 /** What it answers; null when not all is well. */
 export type FoundInDatabase =
   | { kind: "snapshot" }
   | { kind: "log"; part: LogPart }
-  | { kind: "entries"; parts: (PackedEntries | null)[] }
+  | { kind: "entries"; entries: PackedEntries }
   | null;
 
 const { path, immutable, encryptionKey, patient } = workerData as DatabaseThreadData;
@@ -49,9 +49,8 @@ async function answer(job: DatabaseJob): Promise<FoundInDatabase> {
     return part && { kind: "log", part };
   }
   if (job.kind === "entries") {
-    const parts: (PackedEntries | null)[] = [];
-    for (const range of job.ranges) parts.push((await readEntryPart(connection, range))?.entries ?? null);
-    return { kind: "entries", parts };
+    const part = await readEntryPart(connection, job.range);
+    return part && { kind: "entries", entries: part.entries };
   }
   if (connection.inTransaction) connection.exec("ROLLBACK");
   connection.exec("BEGIN");
@@ -73,9 +72,8 @@ async function answerUnlessDamaged(job: DatabaseJob): Promise<FoundInDatabase> {
 function buffersOf(found: FoundInDatabase): ArrayBuffer[] {
   if (found === null || found.kind === "snapshot") return [];
   if (found.kind === "entries") {
-    return found.parts.flatMap((part) =>
-      part === null ? [] : [part.numbers.buffer, part.ends.buffer, part.bytes.buffer],
-    );
+    const { numbers, ends, bytes } = found.entries;
+    return [numbers.buffer, ends.buffer, bytes.buffer];
   }
   const { numbers, places, bytes } = found.part.writes;
   return [numbers.buffer, places.buffer, bytes.buffer];

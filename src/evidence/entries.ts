@@ -1,67 +1,88 @@
-/** All stored entries of one agent against the log. */
+/** The stored entries of one agent against the log. */
 import type { Reader } from "../store/transaction.ts";
 import type { Census } from "./census.ts";
-import { entryProblem, type StoredVersion } from "./entry.ts";
-import type { EntryChunks } from "./entry-chunks.ts";
+import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
 import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
 import type { AgentName, Report } from "./findings.ts";
-import { takeChunk } from "./present-entries.ts";
 import type { AgentTally } from "./tally.ts";
 import { type CountedCheckpoint, Visibility } from "./visibility.ts";
-
-/** What was met. */
-export interface EntryCounts {
-  rows: number;
-  live: number;
-}
 
 /** What is known of the agent beforehand. */
 export interface EntryFacts {
   checkpoints: readonly CountedCheckpoint[];
   tally: Readonly<AgentTally>;
   census: Census;
-  chunks: EntryChunks;
+  /** The present entries, as the agent's row counts them. */
+  liveEntries: number | null;
 }
 
-/** Checks every row, counts it in the census, and checks that each checkpoint sees as many entries as its event says. */
-export async function checkEntries(
-  reader: Reader,
-  agent: AgentName,
-  { checkpoints, tally, census, chunks }: EntryFacts,
-  report: Report,
-): Promise<EntryCounts> {
-  const counts: EntryCounts = { rows: 0, live: 0 };
-  const visibility = new Visibility(checkpoints);
-  const restored = new RestoredCounts();
-  const other = (page: readonly EntryOfFile[]): void => {
-    for (const { live, writtenSeq, version } of page) {
-      counts.rows += 1;
-      if (live) counts.live += 1;
-      if (version === null) {
-        report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type");
-        continue;
-      }
-      const problem = entryProblem(version, agent.agentId);
-      if (problem !== null) report(problem.code, version.writtenSeq, problem.message);
-      const seen = visibility.add(version.liveFrom, version.liveTo, version.updatedAt);
-      if (!seen && version.liveTo !== null) {
-        report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees");
-      }
-      restored.add(version);
-      census.add(agent, version, report);
+/**
+ * Checks every row, counts it in the census, and checks that each checkpoint sees as many entries as its event says.
+ * The present ones are told to it, in any order and between those of other agents; {@link finish} reads the others.
+ */
+export class EntryCheck {
+  /** Rows that were met. */
+  rows = 0;
+  #live = 0;
+  readonly #visibility: Visibility | null;
+  readonly #restored = new RestoredCounts();
+  readonly #facts: EntryFacts;
+
+  constructor(
+    readonly agent: AgentName,
+    facts: EntryFacts,
+    readonly report: Report,
+  ) {
+    this.#facts = facts;
+    // Agents are many, and of most there is no checkpoint.
+    this.#visibility = facts.checkpoints.length === 0 ? null : new Visibility(facts.checkpoints);
+  }
+
+  /** A present entry that is as the log left it. */
+  proved(liveFrom: number, updatedAt: number): void {
+    this.rows += 1;
+    this.#live += 1;
+    this.#visibility?.add(liveFrom, null, updatedAt);
+  }
+
+  /** An entry that is to be looked at. */
+  other({ live, writtenSeq, version }: EntryOfFile): void {
+    this.rows += 1;
+    if (live) this.#live += 1;
+    if (version === null) {
+      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type");
+      return;
     }
-  };
-  const proved = (liveFrom: number, updatedAt: number): void => {
-    counts.rows += 1;
-    counts.live += 1;
-    visibility.add(liveFrom, null, updatedAt);
-  };
-  const sink = { agent, census, report, proved, other };
-  for await (const chunk of chunks.of(agent.firstSeq)) await takeChunk(reader, chunk, sink);
-  for await (const page of pagesOfEnded(reader, agent.firstSeq)) other(page);
-  checkCheckpointCounts(visibility, tally, report);
-  restored.check(report);
-  return counts;
+    const problem = entryProblem(version, this.agent.agentId);
+    if (problem !== null) this.report(problem.code, version.writtenSeq, problem.message);
+    const seen = this.#visibility?.add(version.liveFrom, version.liveTo, version.updatedAt) ?? false;
+    if (!seen && version.liveTo !== null) {
+      this.report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees");
+    }
+    this.#restored.add(version);
+    this.sum(version);
+  }
+
+  /** Counts an entry in the sum that is compared with the log's. */
+  sum(row: StoredLife): void {
+    this.#facts.census.add(this.agent, row, this.report);
+  }
+
+  /** Checks the ended entries, and what all of them together come to. */
+  async finish(reader: Reader): Promise<void> {
+    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
+      for (const entry of page) this.other(entry);
+    }
+    const { report } = this;
+    if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.tally, report);
+    this.#restored.check(report);
+    if (this.#facts.liveEntries === this.#live) return;
+    report(
+      "row_mismatch",
+      this.agent.firstSeq,
+      "an agent's count of entries is not the count of its present entries",
+    );
+  }
 }
 
 function checkCheckpointCounts(visibility: Visibility, tally: Readonly<AgentTally>, report: Report): void {

@@ -1,8 +1,7 @@
-/** The present entries of each agent in chunks, which threads have read where there are many. */
+/** The present entries in chunks, which threads have read where there are many. */
 import type { Reader } from "../store/transaction.ts";
-import { integer } from "./columns.ts";
 import type { DatabaseThreads } from "./database-threads.ts";
-import { type EntryPlace, type EntryRange, FIRST_PLACE, type PackedEntries } from "./entry-part.ts";
+import { ALL_ENTRIES, type EntryRange, type PackedEntries, ROWS_AT_ONCE } from "./entry-part.ts";
 
 /** A range, and what was read of it; null when nobody did, or its rows are to go the thorough way. */
 export interface EntryChunk {
@@ -10,105 +9,62 @@ export interface EntryChunk {
   entries: PackedEntries | null;
 }
 
-/** To be asked for one agent after another, in the order of their first events. */
-export interface EntryChunks {
-  of(agent: number): AsyncGenerator<EntryChunk>;
+/** All that are to be looked at, in the order in which they are stored. */
+export type EntryChunks = AsyncGenerator<EntryChunk>;
+
+/** Those of the whole file; nobody reads ahead. */
+export async function* chunksInTurn(): EntryChunks {
+  yield { range: ALL_ENTRIES, entries: null };
 }
 
-const wholeAgent = (agent: number): EntryRange => ({ agent, after: FIRST_PLACE, upTo: null });
+/** Ids of a range that a thread reads at once. */
+const IDS_AT_ONCE = 4_096;
 
-/** Nobody reads ahead. */
-export const NOT_AHEAD: EntryChunks = {
-  async *of(agent) {
-    yield { range: wholeAgent(agent), entries: null };
-  },
-};
-
-/** About how many entries a thread reads at once. */
-const ENTRIES_AT_ONCE = 4_096;
-const RANGES_AT_ONCE = 256;
-const AGENTS_AT_ONCE = 500;
-
-/** Threads read ahead. */
-export class ChunksAhead implements EntryChunks {
-  readonly #reader: Reader;
-  readonly #chunks: AsyncGenerator<EntryChunk>;
-  #next: EntryChunk | null = null;
-
-  constructor(reader: Reader, threads: DatabaseThreads) {
-    this.#reader = reader;
-    this.#chunks = this.#read(threads);
-  }
-
-  async *of(agent: number): AsyncGenerator<EntryChunk> {
-    let some = false;
-    for (;;) {
-      this.#next ??= (await this.#chunks.next()).value ?? null;
-      if (this.#next?.range.agent !== agent) break;
-      const chunk = this.#next;
-      this.#next = null;
-      some = true;
-      yield chunk;
-    }
-    // Rows of agents that are not what they should be are met all the same.
-    if (!some) yield { range: wholeAgent(agent), entries: null };
-  }
-
-  async *#read(threads: DatabaseThreads): AsyncGenerator<EntryChunk> {
-    const asked: EntryRange[][] = [];
-    const jobs = this.#jobs(asked);
-    for await (const found of threads.verify(jobs)) {
-      const parts = found?.kind === "entries" ? found.parts : [];
-      const ranges = asked.shift() as EntryRange[];
-      for (const [index, range] of ranges.entries()) yield { range, entries: parts[index] ?? null };
+/** Those of the whole file; threads read ahead. */
+export async function* chunksAhead(reader: Reader, threads: DatabaseThreads): EntryChunks {
+  const asked: EntryRange[] = [];
+  async function* jobs() {
+    for await (const range of ranges(reader)) {
+      asked.push(range);
+      yield { kind: "entries", range } as const;
     }
   }
-
-  async *#jobs(asked: EntryRange[][]) {
-    for await (const ranges of this.#batches()) {
-      asked.push(ranges);
-      yield { kind: "entries", ranges } as const;
-    }
+  for await (const found of threads.verify(jobs())) {
+    const entries = found?.kind === "entries" ? found.entries : null;
+    yield { range: asked.shift() as EntryRange, entries };
   }
+}
 
-  async *#batches(): AsyncGenerator<EntryRange[]> {
-    let batch: EntryRange[] = [];
-    let entries = 0;
-    for await (const [range, count] of this.#ranges()) {
-      batch.push(range);
-      entries += count;
-      if (entries < ENTRIES_AT_ONCE && batch.length < RANGES_AT_ONCE) continue;
-      yield batch;
-      batch = [];
-      entries = 0;
-    }
-    if (batch.length > 0) yield batch;
+/** Ranges that have an entry each, also where most ids are gone. */
+async function* ranges(reader: Reader): AsyncGenerator<EntryRange> {
+  const sql = "SELECT min(id) FROM entries WHERE id > ? AND id <= ?";
+  for (let { after, upTo } = ALL_ENTRIES; ; ) {
+    const [first] = (await reader.get<[number | null]>(sql, [after, upTo])) ?? [null];
+    if (first === null) return;
+    after = Math.min(first - 1 + IDS_AT_ONCE, upTo);
+    yield { after: first - 1, upTo: after };
   }
+}
 
-  /** Ranges, and about how many entries each has. */
-  async *#ranges(): AsyncGenerator<[EntryRange, number]> {
-    const sql = `SELECT first_seq, ${integer("live_entries")} FROM agents WHERE first_seq > ? ORDER BY first_seq LIMIT ?`;
-    for (let last = Number.MIN_SAFE_INTEGER; ; ) {
-      const page = await this.#reader.all<[number, number | null]>(sql, [last, AGENTS_AT_ONCE]);
-      for (const [agent, live] of page) {
-        if ((live ?? 0) <= ENTRIES_AT_ONCE) yield [wholeAgent(agent), live ?? 0];
-        else for await (const range of this.#divided(agent)) yield [range, ENTRIES_AT_ONCE];
-      }
-      if (page.length < AGENTS_AT_ONCE) return;
-      last = (page.at(-1) as [number, number | null])[0];
-    }
-  }
+/** Ids of an agent that are held at once. */
+const IDS_OF_AGENT = 1 << 18;
 
-  async *#divided(agent: number): AsyncGenerator<EntryRange> {
-    const sql = `SELECT updated_at, id FROM entries INDEXED BY entries_by_age
-      WHERE agent = ? AND (updated_at, id) > (?, ?) ORDER BY updated_at, id LIMIT 1 OFFSET ?`;
-    for (let after = FIRST_PLACE; ; ) {
-      const bound = [agent, after.updatedAt, after.id, ENTRIES_AT_ONCE - 1];
-      const [updatedAt, id] = (await this.#reader.get<[unknown, number]>(sql, bound)) ?? [null, 0];
-      const upTo: EntryPlace | null = typeof updatedAt === "number" ? { updatedAt, id } : null;
-      yield { agent, after, upTo };
-      if (upTo === null) return;
-      after = upTo;
+/**
+ * Those of one agent, which other agents' are not read for. An index knows their ids, but in the order of their
+ * keys: they are sorted first.
+ */
+export async function* chunksOfAgent(reader: Reader, agent: number): EntryChunks {
+  const sql = `SELECT json_group_array(id) FROM (SELECT id FROM entries INDEXED BY entries_live
+    WHERE agent = ? AND live_to IS NULL AND id > ? AND id <= ? ORDER BY id LIMIT ?)`;
+  for (let { after, upTo } = ALL_ENTRIES; ; ) {
+    const [list] = (await reader.get<[string]>(sql, [agent, after, upTo, IDS_OF_AGENT])) as [string];
+    const ids = JSON.parse(list) as number[];
+    for (let start = 0; start < ids.length; start += ROWS_AT_ONCE) {
+      const some = ids.slice(start, start + ROWS_AT_ONCE);
+      const range = { after, upTo: some.at(-1) as number, ids: JSON.stringify(some) };
+      yield { range, entries: null };
+      after = range.upTo;
     }
+    if (ids.length < IDS_OF_AGENT) return;
   }
 }

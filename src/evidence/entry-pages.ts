@@ -1,9 +1,9 @@
-/** An agent's stored entries in pages of bounded size, with the events that they name. */
+/** Stored entries in pages of bounded size, with the events that they name. */
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import type { StoredRow, StoredVersion } from "./entry.ts";
-import { type EntryPlace, type EntryRange, LAST_PLACE, PRESENT_WALK } from "./entry-part.ts";
+import { boundOf, type EntryRange, presentWalk, type Walk } from "./entry-part.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 
 /** Rows read at once, if they are small. */
@@ -14,6 +14,8 @@ const BYTES_AT_ONCE = 8 * 1024 * 1024;
 /** A row of `entries`; `version` is null when a column does not even have its type. */
 export interface EntryOfFile {
   live: boolean;
+  /** `agents.first_seq`, as far as the row says. */
+  agent: number | null;
   writtenSeq: number | null;
   version: StoredVersion | null;
 }
@@ -37,7 +39,7 @@ type Row = [
   ...created: EventColumns,
   ...from: EventColumns,
   ...to: EventColumns,
-  ...position: [number | null, number],
+  ...position: [agent: number | null, liveTo: number | null, id: number],
 ];
 
 const TEXTS = ["key", "value", "metadata"].map((name) => textBytes(`e.${name}`)).join(", ");
@@ -51,42 +53,25 @@ const JOINS = `LEFT JOIN events w ON w.seq = e.written_seq
   LEFT JOIN events f ON f.seq = e.live_from AND e.live_from <> e.written_seq
   LEFT JOIN events t ON t.seq = e.live_to`;
 const COLUMNS = `${isOfWrongType("e.live_to", "integer")}, ${TEXTS}, ${INTEGERS}`;
-const PLACE = `${integer("e.live_to")}, e.id`;
+const PLACE = `${integer("e.agent")}, ${integer("e.live_to")}, e.id`;
 const SELECT = `SELECT ${COLUMNS}, ${EVENTS}, ${PLACE}`;
 
-/** Conditions and order that an index answers. */
-interface Walk {
-  live: boolean;
-  index: string;
-  condition: string;
-  order: string;
-}
-
-// In the order in which they were written, so that the events that they name are read in the order in
-// which they stand in the file.
-const PRESENT: Walk = { live: true, ...PRESENT_WALK };
+// What is greater cannot be gone on behind, since it is read as another number. Whoever counts all rows finds it.
+const EXACT = `e.live_to <= ${Number.MAX_SAFE_INTEGER} AND e.id <= ${Number.MAX_SAFE_INTEGER}`;
 const ENDED: Walk = {
-  live: false,
-  index: "entries_ended",
-  condition: "e.agent = ? AND e.live_to IS NOT NULL AND (e.live_to, e.id) > (?, ?)",
+  from: "entries e INDEXED BY entries_ended",
+  condition: `e.agent = ? AND e.live_to IS NOT NULL AND (e.live_to, e.id) > (?, ?) AND ${EXACT}`,
   order: "ORDER BY e.live_to, e.id",
 };
 
-/** At most `most` of the next present versions of a range, and where they end; null when nothing follows. */
+/** At most `most` of the next present versions of a range, and the id of the last; null when nothing follows. */
 export async function presentPage(
   reader: Reader,
-  { agent, after, upTo }: EntryRange,
+  range: EntryRange,
   most: number,
-): Promise<{ entries: EntryOfFile[]; last: EntryPlace | null }> {
-  const end = upTo ?? LAST_PLACE;
-  const bound = [agent, after.updatedAt, after.id, end.updatedAt, end.id];
-  const rows = await readRows(reader, PRESENT, bound, most);
-  const last = rows.at(-1);
-  const updatedAt = last?.[9] ?? null;
-  return {
-    entries: rows.map((row) => toEntry(row, true)),
-    last: last === undefined || updatedAt === null ? null : { updatedAt, id: last[19] },
-  };
+): Promise<{ entries: EntryOfFile[]; last: number | null }> {
+  const rows = await readRows(reader, presentWalk(range), boundOf(range, range.after), most);
+  return { entries: rows.map((row) => toEntry(row, true)), last: rows.at(-1)?.[20] ?? null };
 }
 
 /** The ended versions of an agent, in the order in which they ended. */
@@ -96,7 +81,7 @@ export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerat
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows.map((row) => toEntry(row, false));
-    after = last[18] === null ? null : [last[18], last[19]];
+    after = last[19] === null ? null : [last[19], last[20]];
   }
 }
 
@@ -108,22 +93,22 @@ async function readRows(
 ): Promise<Row[]> {
   const count = await rowsThatFit(reader, walk, bound, most);
   if (count === 0) return [];
-  const { index, condition, order } = walk;
-  return await reader.all<Row>(
-    `${SELECT} FROM entries e INDEXED BY ${index} ${JOINS} WHERE ${condition} ${order} LIMIT ?`,
-    [...bound, count],
-  );
+  const { from, condition, order } = walk;
+  return await reader.all<Row>(`${SELECT} FROM ${from} ${JOINS} WHERE ${condition} ${order} LIMIT ?`, [
+    ...bound,
+    count,
+  ]);
 }
 
 /** How many of the next rows are read together; sizes are known without reading the values. */
 async function rowsThatFit(
   reader: Reader,
-  { index, condition, order }: Walk,
+  { from, condition, order }: Walk,
   bound: readonly SqlValue[],
   most: number,
 ): Promise<number> {
   const sizes = await reader.all<[number | null]>(
-    `SELECT octet_length(e.value) + octet_length(e.metadata) FROM entries e INDEXED BY ${index} WHERE ${condition} ${order} LIMIT ?`,
+    `SELECT octet_length(e.value) + octet_length(e.metadata) FROM ${from} WHERE ${condition} ${order} LIMIT ?`,
     [...bound, most],
   );
   let bytes = 0;
@@ -136,6 +121,7 @@ async function rowsThatFit(
 
 const toEntry = (row: Row, live: boolean): EntryOfFile => ({
   live,
+  agent: row[18],
   writtenSeq: row[4],
   version: toVersion(row),
 });

@@ -8,32 +8,24 @@ import { Bytes, copy } from "../log/fast/bytes.ts";
 import type { Reader } from "../store/transaction.ts";
 import { isJson } from "./entry.ts";
 
-/** A place in the order in which present entries are read. */
-export interface EntryPlace {
-  updatedAt: number;
-  id: number;
-}
-
-/** Present entries of an agent behind `after` up to `upTo`; null: to the last. */
+/** Present entries of the file with ids behind `after` up to `upTo`. */
 export interface EntryRange {
-  agent: number;
-  after: EntryPlace;
-  upTo: EntryPlace | null;
+  after: number;
+  upTo: number;
+  /** Only these of them: a JSON array of ids. */
+  ids?: string;
 }
 
-/** Stands before every entry. */
-export const FIRST_PLACE: EntryPlace = { updatedAt: Number.MIN_SAFE_INTEGER, id: 0 };
-
-/** Stands behind every entry. */
-export const LAST_PLACE: EntryPlace = { updatedAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+/** All present entries. */
+export const ALL_ENTRIES: EntryRange = { after: Number.MIN_SAFE_INTEGER, upTo: Number.MAX_SAFE_INTEGER };
 
 /** Numbers that are kept of an entry. */
-export const ENTRY_NUMBERS = 4;
+export const ENTRY_NUMBERS = 5;
 
 /** Present entries that are in form; live since they were written. */
 export interface PackedEntries {
   count: number;
-  /** Of each the positions and times of its last write and of its first. */
+  /** Of each its agent, and the positions and times of its last write and of its first. */
   numbers: Float64Array<ArrayBuffer>;
   /** Of each the end of its text in `bytes`: the key, and the digest of what is stored. */
   ends: Uint32Array<ArrayBuffer>;
@@ -45,15 +37,34 @@ export const ROWS_AT_ONCE = 96;
 /** Bytes of a value and its metadata: larger ones go the thorough way, so that a page has its bound. */
 const MAX_BYTES = 64 * 1024;
 
-/** How present entries within a range are met, by whoever reads them: the ways take turns, place by place. */
-export const PRESENT_WALK = {
-  index: "entries_by_age",
-  condition:
-    "e.agent = ? AND e.live_to IS NULL AND (e.updated_at, e.id) > (?, ?) AND (e.updated_at, e.id) <= (?, ?)",
-  order: "ORDER BY e.updated_at, e.id",
+/** Rows in an order, behind a place in it. */
+export interface Walk {
+  from: string;
+  condition: string;
+  order: string;
+}
+
+// By id, which is how the table is stored: each page of the file is met once, whatever the order in which the
+// agents wrote. What they overwrote has its old place, with the events that it names elsewhere.
+const PRESENT: Omit<Walk, "from"> = {
+  condition: "e.live_to IS NULL AND e.id > ? AND e.id <= ?",
+  order: "ORDER BY e.id",
+};
+const PRESENT_OF_ALL: Walk = { ...PRESENT, from: "entries e NOT INDEXED" };
+const PRESENT_OF_IDS: Walk = {
+  ...PRESENT,
+  from: "(SELECT value AS wanted FROM json_each(?)) i CROSS JOIN entries e NOT INDEXED ON e.id = i.wanted",
 };
 
-const NUMBERS = ["written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
+/** How the present entries of a range are met, by whoever reads them: the ways take turns, place by place. */
+export const presentWalk = ({ ids }: EntryRange): Walk =>
+  ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS;
+
+/** What that walk is bound to, behind an id of the range. */
+export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
+  ids === undefined ? [after, upTo] : [ids, after, upTo];
+
+const NUMBERS = ["agent", "written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
 const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
 const HEAD = [...NUMBERS, ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
 /** The text that is hashed, put together from the columns as they stand, so each byte of them counts. */
@@ -66,10 +77,10 @@ const TYPED = [
   ...NUMBERS.map((column) => `typeof(${column}) = 'integer'`),
 ].join(" AND ");
 const GOOD = `${TYPED} AND octet_length(value) + octet_length(metadata) <= ${MAX_BYTES}`;
-const PAGE = `SELECT count(*), count(piece), CAST(group_concat(piece, '') AS BLOB)
+const pageOf = ({ from, condition, order }: Walk): string =>
+  `SELECT count(*), count(piece), CAST(group_concat(piece, '') AS BLOB)
   FROM (SELECT CASE WHEN ${GOOD} THEN concat(${HEAD}, ${HASHED}) END AS piece
-  FROM entries e INDEXED BY ${PRESENT_WALK.index}
-  WHERE ${PRESENT_WALK.condition} ${PRESENT_WALK.order} LIMIT ?)`;
+  FROM ${from} WHERE ${condition} ${order} LIMIT ?)`;
 
 type PageRow = [count: number, good: number, bytes: Buffer | null];
 
@@ -78,15 +89,13 @@ export async function readEntryPart(
   reader: Reader,
   range: EntryRange,
   limit = Number.MAX_SAFE_INTEGER,
-): Promise<{ entries: PackedEntries; last: EntryPlace } | null> {
-  const packer = new EntryPacker();
-  const { updatedAt, id } = range.upTo ?? LAST_PLACE;
+): Promise<{ entries: PackedEntries; last: number } | null> {
+  const packer = new EntryPacker(range.after);
+  const page = pageOf(presentWalk(range));
   while (packer.count < limit) {
-    const { last } = packer;
-    const bound = [range.agent, last.updatedAt, last.id, updatedAt, id];
-    if (packer.count === 0) bound.splice(1, 2, range.after.updatedAt, range.after.id);
     const rows = Math.min(ROWS_AT_ONCE, limit - packer.count);
-    const [count, good, bytes] = (await reader.get<PageRow>(PAGE, [...bound, rows])) as PageRow;
+    const bound = [...boundOf(range, packer.last), rows];
+    const [count, good, bytes] = (await reader.get<PageRow>(page, bound)) as PageRow;
     if (count === 0) break;
     if (good !== count || bytes === null || !packer.add(new Bytes(bytes), count)) return null;
     if (count < rows) break;
@@ -106,7 +115,8 @@ const FIRST_BYTES = 64 * FIRST_ENTRIES;
 
 class EntryPacker {
   count = 0;
-  last: EntryPlace = FIRST_PLACE;
+  /** The id up to which entries were taken. */
+  last: number;
   #numbers = new Float64Array(ENTRY_NUMBERS * FIRST_ENTRIES);
   #ends = new Uint32Array(FIRST_ENTRIES);
   #bytes = new Uint8Array(FIRST_BYTES);
@@ -116,6 +126,10 @@ class EntryPacker {
   readonly #digest = new Uint8Array(HASH_BYTES);
   /** Metadata that are JSON: many entries have the same. */
   #metadata = "{}";
+
+  constructor(after: number) {
+    this.last = after;
+  }
 
   /** Takes a page of rows; false when one of them is out of form. */
   add(text: Bytes, count: number): boolean {
@@ -135,8 +149,8 @@ class EntryPacker {
   #add(text: Bytes, start: number): number {
     const at = this.#readHead(text.u8, start);
     if (at < 0) return -1;
-    const [written, created, from, createdAt, updatedAt, id, key, metadata, value] = this
-      .#head as unknown as [number, number, number, number, number, number, number, number, number];
+    const [agent, written, created, from, createdAt, updatedAt, id, key, metadata, value] = this
+      .#head as unknown as [number, number, number, number, number, number, number, number, number, number];
     const end = at + AROUND + key + metadata + value;
     const keyAt = at + KEY_LEAD.length;
     if (end > text.u8.length || from !== written || !isPlain(text.u8, keyAt, keyAt + key)) return -1;
@@ -147,10 +161,10 @@ class EntryPacker {
     copy(this.#text, this.#end, text, keyAt, key);
     this.#bytes.set(this.#digest, this.#end + key);
     this.#end += key + HASH_BYTES;
-    this.#numbers.set([written, updatedAt, created, createdAt], ENTRY_NUMBERS * this.count);
+    this.#numbers.set([agent, written, updatedAt, created, createdAt], ENTRY_NUMBERS * this.count);
     this.#ends[this.count] = this.#end;
     this.count += 1;
-    this.last = { updatedAt, id };
+    this.last = id;
     return end;
   }
 

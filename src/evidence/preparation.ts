@@ -7,7 +7,6 @@ import type { Reader } from "../store/transaction.ts";
 import type { StoredCheck } from "./agents.ts";
 import { Census } from "./census.ts";
 import { FOLLOWED } from "./disturb.ts";
-import { NOT_AHEAD } from "./entry-chunks.ts";
 import { keepPageMemory } from "./event-pages.ts";
 import { KeyCheck, readKeys } from "./stored-seals.ts";
 import { TileCheck } from "./stored-tiles.ts";
@@ -75,5 +74,5 @@ export async function prepare(
     onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
   const tiles = new TileCheck(reader, verifier);
-  return { reader, verifier, tally, census, keys, tiles, before, take, observe, chunks: NOT_AHEAD };
+  return { reader, verifier, tally, census, keys, tiles, before, take, observe };
 }

@@ -16,7 +16,7 @@ import type { Reader } from "../store/transaction.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./agents.ts";
 import { integer } from "./columns.ts";
 import { type DatabaseThreads, withThreads } from "./database-threads.ts";
-import { ChunksAhead, type EntryChunks, NOT_AHEAD } from "./entry-chunks.ts";
+import { chunksAhead, chunksInTurn, type EntryChunks } from "./entry-chunks.ts";
 import { addRows, feedLog } from "./event-pages.ts";
 import { checkHead, type Head, readHead } from "./head.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./log-pages.ts";
@@ -74,7 +74,7 @@ export async function verifyWorkspace(
     return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
   const divided = await verifyDivided(reader, options);
   if (divided !== null) return divided;
-  const inTurn = { feedEvents: feedInTurn(reader, options), chunks: NOT_AHEAD };
+  const inTurn = { feedEvents: feedInTurn(reader, options), present: chunksInTurn() };
   const verify = () => verifyEverything(reader, options, inTurn);
   return (await inOneSnapshot(reader, verify)) as WorkspaceReport;
 }
@@ -95,13 +95,13 @@ type Feed = (check: Prepared & { seals: SealFeed }, head: Head | null) => Promis
 /** How the events are taken, and who reads entries. */
 interface Way {
   feedEvents: Feed;
-  chunks: EntryChunks;
+  present: EntryChunks;
 }
 
 async function verifyEverything(
   reader: Reader,
   options: WorkspaceVerificationOptions,
-  { feedEvents, chunks }: Way,
+  { feedEvents, present }: Way,
 ): Promise<WorkspaceReport | null> {
   const head = await readHead(reader);
   const check = await prepare(reader, { scope: "workspace" }, options);
@@ -114,8 +114,7 @@ async function verifyEverything(
   await check.keys.compare(reader, verifier);
   checkHead(verifier, head);
   // Where keys were left out, no entry can be struck off: reading ahead would be in vain.
-  const ahead = check.census.replay.overflowed ? NOT_AHEAD : chunks;
-  const met = await checkAllAgents({ ...check, chunks: ahead });
+  const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);
   await checkNothingLeft(reader, verifier, met);
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
   if (before === 0) await check.census.compare(verifier, log);
@@ -178,8 +177,8 @@ export async function verifyDivided(
   const { count, patient = false } = threads;
   return await withThreads(reader, { count, patient }, async (running) => {
     const feedEvents = feedDivided(running, count, options);
-    const chunks = new ChunksAhead(reader, running);
-    const report = await verifyEverything(reader, options, { feedEvents, chunks });
+    const present = chunksAhead(reader, running);
+    const report = await verifyEverything(reader, options, { feedEvents, present });
     return report?.valid ? report : null;
   });
 }

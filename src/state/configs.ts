@@ -1,6 +1,7 @@
 /** Versions of an agent's configuration, and the policies in them. */
 import type { JsonObject } from "../json.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { ensureAgeIndex } from "./age-index.ts";
 
 /** The enforced part of a configuration. */
 export interface EnforcedPolicies {
@@ -106,7 +107,7 @@ export async function loadConfigInForce(
   return { version: row[0], policies: policiesOf(JSON.parse(row[1]) as JsonObject) };
 }
 
-/** Adds a version. `config` is canonical JSON, `createdSeq` the event that makes it. */
+/** Adds a version, which is in force then. `config` is canonical JSON, `createdSeq` the event that makes it. */
 export async function insertConfig(
   tx: Transaction,
   row: { agent: number; version: number; config: string; createdSeq: number; rolledBackFrom: number | null },
@@ -115,4 +116,5 @@ export async function insertConfig(
     "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)",
     [row.agent, row.version, row.config, row.createdSeq, row.rolledBackFrom],
   );
+  if (policiesOf(JSON.parse(row.config) as JsonObject).retentionDays !== null) await ensureAgeIndex(tx);
 }

@@ -1,6 +1,6 @@
 /**
- * Forward-only migrations: numbered SQL texts. All that a file lacks are applied in one transaction, after
- * a copy of the file was put beside it.
+ * Forward-only migrations: numbered SQL texts, or what decides by the file's content which one it gets. All that a
+ * file lacks are applied in one transaction, after a copy of the file was put beside it.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,6 +8,9 @@ import { messageOf } from "../failure.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { copyInto, isDiskFull } from "./snapshot.ts";
+
+/** Brings a schema to its next version, inside the transaction of all that the file lacks. */
+export type Migration = string | ((connection: Connection) => void);
 
 /** The database was written by a newer program; it is left as it is. */
 export class NewerDatabase extends Error {
@@ -65,7 +68,7 @@ export interface OpenMigratedOptions {
  */
 export function openMigrated(
   path: string,
-  migrations: readonly string[],
+  migrations: readonly Migration[],
   { encryptionKey = null, whenEmpty }: OpenMigratedOptions = {},
 ): Connection {
   const keyFits = existsSync(path);
@@ -92,7 +95,7 @@ function versionOf(path: string, encryptionKey: EncryptionKey | null): number {
 function migrateAfterCopy(
   connection: Connection,
   path: string,
-  migrations: readonly string[],
+  migrations: readonly Migration[],
   key: EncryptionKey | null,
 ): void {
   const [from, to] = [schemaVersion(connection), migrations.length];
@@ -139,7 +142,7 @@ function versionOfCopy(path: string, encryptionKey: EncryptionKey | null): numbe
  * empty file. Several processes may call it at once: the version is read again under the write lock.
  * @throws {NewerDatabase} when the file is ahead of `migrations`; nothing is changed then.
  */
-export function migrate(connection: Connection, migrations: readonly string[]): void {
+export function migrate(connection: Connection, migrations: readonly Migration[]): void {
   const found = schemaVersion(connection);
   if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
   if (found === migrations.length) return;
@@ -147,7 +150,10 @@ export function migrate(connection: Connection, migrations: readonly string[]): 
   try {
     const from = schemaVersion(connection);
     if (from > migrations.length) throw new NewerDatabase(from, migrations.length);
-    for (const sql of migrations.slice(from)) connection.exec(sql);
+    for (const migration of migrations.slice(from)) {
+      if (typeof migration === "string") connection.exec(migration);
+      else migration(connection);
+    }
     if (from < migrations.length) connection.exec(`PRAGMA user_version = ${migrations.length}`);
     connection.exec("COMMIT");
   } catch (error) {

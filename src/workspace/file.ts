@@ -7,11 +7,12 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
+import { keepAgeIndexIfNeeded } from "../state/age-index.ts";
 import { AgentDirectory } from "../state/agents.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
-import { openMigrated } from "../store/migrate.ts";
+import { type Migration, openMigrated } from "../store/migrate.ts";
 import { syncPath } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
 import { readHead } from "./head.ts";
@@ -19,7 +20,7 @@ import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
 import { checkTail } from "./tail.ts";
 
 /** In order; a released one never changes. */
-export const WORKSPACE_MIGRATIONS: readonly string[] = [firstSchema, agents];
+export const WORKSPACE_MIGRATIONS: readonly Migration[] = [firstSchema, agents, keepAgeIndexIfNeeded];
 
 /** What the genesis event binds. */
 export interface Genesis {

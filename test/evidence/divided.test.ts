@@ -178,6 +178,24 @@ test("an encrypted workspace is divided, too", async () => {
   expect(await divided(path, { immutable: true, encryptionKey })).toEqual(await reported(made.path, 1));
 });
 
+test("what ids entries have says nothing: far apart and out of order they are met all the same", async () => {
+  const path = changed((connection) => {
+    connection.exec("UPDATE entries SET id = id * 100003 WHERE id % 3 = 0");
+    connection.exec("UPDATE entries SET id = 5000000000 - id WHERE id % 3 = 1");
+    connection.exec("UPDATE entries SET id = -id WHERE id % 3 = 2 AND id < 90");
+    connection.exec("CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL");
+    connection.exec("CREATE UNIQUE INDEX events_by_id ON events (id)");
+  });
+  const one = await reported(path, 1);
+  expect(one).toMatchObject({ valid: true, problems: [] });
+  expect(await divided(path)).toEqual(one);
+  const connection = openConnection(path, { immutable: true });
+  for (const agentId of AGENTS) {
+    expect(await verifyWorkspace(connection, { agentId })).toMatchObject({ valid: true, problems: [] });
+  }
+  connection.close();
+});
+
 test("what is erased is reported alike", async () => {
   // Versions that were overwritten since, and that no checkpoint sees.
   const path = changed((connection) => {
@@ -213,12 +231,15 @@ const SEQS = [0, 1, PART - 1, PART, PART + 1, 2 * PART, 3 * PART + 5];
 const present = (number: number): string =>
   `(SELECT id FROM entries WHERE live_to IS NULL AND key LIKE 'key/%' LIMIT 1 OFFSET ${number})`;
 
+/** An ended one. */
+const ended = "(SELECT id FROM entries WHERE live_to IS NOT NULL LIMIT 1 OFFSET 3)";
+
 const changes: [string, string][] = [
   ...SEQS.flatMap((seq): [string, string][] => [
     [`event ${seq} is edited`, `UPDATE events SET body = replace(body, '20', '21') WHERE seq = ${seq}`],
     [
       `the hash of event ${seq} is edited`,
-      `UPDATE events SET hash = replace(hash, 'a', 'b') WHERE seq = ${seq}`,
+      `UPDATE events SET hash = iif(hash LIKE 'a%', 'b', 'a') || substr(hash, 2) WHERE seq = ${seq}`,
     ],
     [
       `the details of event ${seq} are edited`,
@@ -264,6 +285,10 @@ const changes: [string, string][] = [
     "an entry is missing",
     "DELETE FROM entries WHERE id = (SELECT max(id) FROM entries WHERE live_to IS NULL)",
   ],
+  ["an id is the greatest", `UPDATE entries SET id = 9223372036854775807 WHERE id = ${present(36)}`],
+  ["an id is no exact number", `UPDATE entries SET id = 9007199254740993 WHERE id = ${present(37)}`],
+  ["an ended entry's id is no exact number", `UPDATE entries SET id = 9007199254740993 WHERE id = ${ended}`],
+  ["an end is no exact number", `UPDATE entries SET live_to = 9007199254740993 WHERE id = ${ended}`],
   ["an entry belongs to nobody", "UPDATE entries SET agent = 4000 WHERE id = 40"],
   [
     "an entry belongs to another",
@@ -318,7 +343,7 @@ test("a thread that dies is an error, and never a report", async () => {
   const data = { path: made.path, immutable: true, encryptionKey: null, patient: false };
   using threads = new PartThreads<DatabaseJob, FoundInDatabase>(2, "evidence/database-part-worker.ts", data);
   expect(await threads.askAll({ kind: "snapshot" })).toHaveLength(2);
-  const found = threads.verify([{ kind: "entries", ranges: null as never }]);
+  const found = threads.verify([{ kind: "entries", range: null as never }]);
   await expect(found.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
   await expect(threads.askAll({ kind: "snapshot" })).rejects.toMatchObject({ code: "evidence_unreadable" });
   await threads.end();

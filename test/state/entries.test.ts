@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
+import { AGE_INDEX } from "../../src/state/age-index.ts";
 import { type AgentState, readAgent } from "../../src/state/agents.ts";
 import { retentionCutoff } from "../../src/state/configs.ts";
 import { listEntries } from "../../src/state/entries.ts";
@@ -39,7 +40,8 @@ type Step =
   | { kind: "delete checkpoint"; agent: string; pick: number }
   | { kind: "configure"; agent: string; retentionDays: number | null }
   | { kind: "pass time"; hours: number }
-  | { kind: "sweep" };
+  | { kind: "sweep" }
+  | { kind: "lose the index" };
 
 const kind = <K extends string>(name: K) => fc.constant(name);
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -61,6 +63,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: kind("pass time"), hours: fc.integer({ min: 1, max: 40 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("sweep") }) },
+  // By age: nothing depends on it.
+  { weight: 1, arbitrary: fc.record({ kind: kind("lose the index") }) },
 );
 
 /** A workspace and its model, taking the same steps. */
@@ -81,6 +85,7 @@ class Pair {
       for (const model of this.models.values()) model.sweep(nowMs);
       return;
     }
+    if (step.kind === "lose the index") return real.connection.exec(`DROP INDEX IF EXISTS ${AGE_INDEX}`);
     const agentId = step.agent;
     const model = this.models.get(agentId) as ModelAgent;
     switch (step.kind) {

@@ -8,6 +8,7 @@ import { Failure } from "../../src/failure.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import {
   copiesBeforeMigration,
+  type Migration,
   MigrationFailed,
   NewerDatabase,
   openMigrated,
@@ -99,6 +100,45 @@ describe("a migration that fails half way", () => {
     expect(() => openMigrated(path, BROKEN)).toThrow(MigrationFailed);
     openMigrated(path, THIRD).close();
     expect(rows(path)[0]).toBe(3);
+  });
+});
+
+describe("a migration that the file's content decides on", () => {
+  const byContent: Migration[] = [
+    ...FIRST,
+    (connection) => {
+      if (connection.get("SELECT 1 FROM t") !== undefined)
+        connection.exec("CREATE TABLE u (a INTEGER) STRICT");
+    },
+  ];
+  const tables = (path: string): unknown[] => {
+    const connection = openConnection(path, { readOnly: true });
+    try {
+      return connection.all("SELECT name FROM sqlite_schema ORDER BY name").flat();
+    } finally {
+      connection.close();
+    }
+  };
+
+  test("sees what is there", () => {
+    using directory = temporaryDirectory();
+    const [empty, filled] = [directory.join("a.db"), directory.join("b.db")];
+    openMigrated(empty, FIRST).close();
+    make(filled, FIRST);
+    for (const path of [empty, filled]) openMigrated(path, byContent).close();
+    expect([tables(empty), tables(filled)]).toEqual([["t"], ["t", "u"]]);
+  });
+
+  test("leaves the database as it was when it or a later one fails", () => {
+    using directory = temporaryDirectory();
+    const path = directory.join("a.db");
+    make(path, FIRST);
+    const fail = () => {
+      throw new Error("no");
+    };
+    expect(() => openMigrated(path, [...byContent, fail])).toThrow(MigrationFailed);
+    expect(() => openMigrated(path, [...byContent, "UPDATE nowhere SET a = 1"])).toThrow(MigrationFailed);
+    expect([rows(path), tables(path)]).toEqual([[1, [1, "kept"]], ["t"]]);
   });
 });
 

@@ -1,0 +1,267 @@
+/** The index by age: there where a retention is or was, nowhere else, and nothing depends on it but speed. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { verifyDatabaseFile } from "../../src/evidence/database.ts";
+import { hasSchemaOf } from "../../src/evidence/schema.ts";
+import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../src/state/age-index.ts";
+import { readAgent } from "../../src/state/agents.ts";
+import { insertConfig } from "../../src/state/configs.ts";
+import { listEntries } from "../../src/state/entries.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
+import { copyDatabase } from "../../src/store/snapshot.ts";
+import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
+import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+
+const DAY_MS = 86_400_000;
+const RETENTION = { policies: { retention_days: 2 } };
+const MANY = 3_000;
+
+let directory: TemporaryDirectory;
+let nowMs: number;
+let workspace: OpenWorkspace;
+const clock = () => nowMs;
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  nowMs = Date.UTC(2026, 0, 1);
+  workspace = await OpenWorkspace.make(directory.path, clock);
+});
+afterEach(() => {
+  expect(workspace.failures).toEqual([]);
+  workspace[Symbol.dispose]();
+  directory[Symbol.dispose]();
+});
+
+const isThere = (connection = workspace.connection): boolean =>
+  connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", [AGE_INDEX]) !== undefined;
+
+const lose = () => workspace.connection.exec(`DROP INDEX ${AGE_INDEX}`);
+
+const configure = async (agentId: string, config: object) =>
+  bodyOf(await workspace.perform("config.update", { agentId, config: config as never }));
+
+const write = (agentId: string, key: string) =>
+  workspace.job("data.write", { agentId, key, value: `of ${key}`, metadata: {} });
+
+const checkpoint = async (agentId: string) =>
+  bodyOf(await workspace.perform("checkpoint.create", { agentId, label: null, metadata: {} }));
+
+async function listed(agentId: string): Promise<string[]> {
+  const agent = await readAgent(workspace.connection, agentId);
+  const range = { prefix: "", after: null, offset: 0, limit: 2 * MANY };
+  return (await listEntries(workspace.connection, agent as never, range, nowMs)).map(({ key }) => key);
+}
+
+const integrity = () => workspace.connection.get("PRAGMA integrity_check");
+
+const verdict = async (path = workspace.path) =>
+  (await verifyDatabaseFile({ path, immutable: false }, { path })).verdict;
+
+describe("is made with the configuration that has a retention", () => {
+  test("and not before: neither data nor other policies need it", async () => {
+    await workspace.writer.perform([write("a", "k")]);
+    await configure("a", { policies: { block_pii: true }, retention_days: 1 });
+    expect(isThere()).toBe(false);
+    await configure("a", RETENTION);
+    expect(isThere()).toBe(true);
+    expect(await verdict()).toBe("verified");
+  });
+
+  test("and stays when the retention goes", async () => {
+    await configure("a", RETENTION);
+    await configure("a", {});
+    expect(isThere()).toBe(true);
+    expect(await verdict()).toBe("verified");
+  });
+
+  test("also by a rollback", async () => {
+    await configure("a", RETENTION);
+    await configure("a", {});
+    lose();
+    await workspace.perform("config.rollback", { agentId: "a", version: "v1" });
+    expect(isThere()).toBe(true);
+  });
+
+  test("also by a restore, if that restores the configuration", async () => {
+    await configure("a", RETENTION);
+    const { id: checkpointId } = await checkpoint("a");
+    await configure("a", {});
+    lose();
+    const restore = (restoreConfig: boolean) =>
+      workspace.perform("checkpoint.restore", { checkpointId, restoreConfig, restoreData: true });
+    await restore(false);
+    expect(isThere()).toBe(false);
+    await restore(true);
+    expect(isThere()).toBe(true);
+    expect(await verdict()).toBe("verified");
+  });
+
+  test("in the same transaction: with one that fails it is gone", async () => {
+    const { connection } = workspace;
+    connection.exec("BEGIN IMMEDIATE");
+    await insertConfig(connection, {
+      ...{ agent: 1, version: 1, createdSeq: 1, rolledBackFrom: null },
+      config: JSON.stringify(RETENTION),
+    });
+    expect(isThere()).toBe(true);
+    connection.exec("ROLLBACK");
+    expect(isThere()).toBe(false);
+  });
+
+  test("while another process has the file open, and goes on writing", async () => {
+    using other = new OpenWorkspace(workspace.path, clock);
+    await workspace.writer.perform([write("a", "k"), write("a", "l")]);
+    await other.perform("config.update", { agentId: "a", config: RETENTION });
+    await workspace.writer.perform([write("a", "k"), write("a", "m")]);
+    expect(integrity()).toEqual(["ok"]);
+    nowMs += 3 * DAY_MS;
+    await workspace.writer.perform([write("a", "k")]);
+    await sweepWorkspace(other.connection, other.writer);
+    expect(workspace.connection.all("SELECT key FROM entries")).toEqual([["k"]]);
+    expect([integrity(), await verdict()]).toEqual([["ok"], "verified"]);
+  });
+});
+
+test("a copy of the file has it, or does not have it, as the file", async () => {
+  const copied = (name: string): boolean => {
+    copyDatabase(workspace.path, directory.join(name));
+    const connection = openConnection(directory.join(name), { readOnly: true });
+    try {
+      return isThere(connection);
+    } finally {
+      connection.close();
+    }
+  };
+  expect(copied("without.db")).toBe(false);
+  await configure("a", RETENTION);
+  expect(copied("with.db")).toBe(true);
+  expect([await verdict(directory.join("without.db")), await verdict(directory.join("with.db"))]).toEqual([
+    "verified",
+    "verified",
+  ]);
+});
+
+describe("retention that comes late to an agent with many entries", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, number) => `k${number}`);
+
+  beforeEach(async () => {
+    await workspace.writer.perform(names(MANY).map((key) => write("a", key)));
+    await workspace.writer.perform(names(10).map((key) => write("other", key)));
+    await checkpoint("a");
+    nowMs += 3 * DAY_MS;
+    await workspace.writer.perform(["k0", "k1", "new"].map((key) => write("a", key)));
+    await configure("a", RETENTION);
+  });
+
+  test.each([
+    ["with the index", () => {}],
+    ["without it", lose],
+  ])("hides at once, and is swept: %s", async (_, change) => {
+    change();
+    expect(await listed("a")).toEqual(["k0", "k1", "new"]);
+    expect((await checkpoint("a")).entry_count).toBe(3);
+    expect(await verdict()).toBe("verified");
+    await sweepWorkspace(workspace.connection, workspace.writer);
+    const kept = workspace.connection.all(
+      "SELECT agent_id, count(*) FROM entries JOIN agents ON agent = first_seq GROUP BY 1",
+    );
+    expect(kept).toEqual([
+      ["a", 3],
+      ["other", 10],
+    ]);
+    expect(await listed("other")).toHaveLength(10);
+    expect([integrity(), await verdict()]).toEqual([["ok"], "verified"]);
+  });
+});
+
+describe("a file of schema version", () => {
+  /** Makes the workspace's file one of an earlier version: they differ in indexes alone. */
+  function setBack(version: number): void {
+    const { connection } = workspace;
+    connection.exec(AGE_INDEX_SCHEMA);
+    if (version < 2) connection.exec("DROP INDEX events_of_suspension; DROP INDEX events_refused");
+    connection.exec(`PRAGMA user_version = ${version}`);
+    expect(hasSchemaOf(connection, WORKSPACE_MIGRATIONS.slice(0, version))).toBe(true);
+  }
+
+  function migrated<T>(look: (connection: Connection) => T): T {
+    const connection = openWorkspaceFile(workspace.path);
+    try {
+      expect(schemaVersion(connection)).toBe(WORKSPACE_MIGRATIONS.length);
+      return look(connection);
+    } finally {
+      connection.close();
+    }
+  }
+
+  beforeEach(async () => {
+    await configure("a", { policies: { block_pii: true } });
+    await workspace.writer.perform([write("a", "k"), write("b", "k"), write("a", "l")]);
+    nowMs += DAY_MS;
+  });
+
+  test.each([1, 2])("%d is verified as it is, and loses the index", async (version) => {
+    setBack(version);
+    expect(await verdict()).toBe("verified");
+    expect(migrated(isThere)).toBe(false);
+    expect(await verdict()).toBe("verified");
+    const [copy] = copiesBeforeMigration(workspace.path) as [string];
+    expect(await verdict(copy)).toBe("verified");
+  });
+
+  test.each([1, 2])("%d with a retention in force keeps it, and goes on", async (version) => {
+    await configure("b", RETENTION);
+    setBack(version);
+    expect(await verdict()).toBe("verified");
+    expect(migrated(isThere)).toBe(true);
+    expect(await verdict()).toBe("verified");
+    nowMs += 3 * DAY_MS;
+    await sweepWorkspace(workspace.connection, workspace.writer);
+    expect([await listed("a"), await listed("b")]).toEqual([["k", "l"], []]);
+    expect(await verdict()).toBe("verified");
+  });
+
+  test("2 that once had a retention keeps it", async () => {
+    await configure("b", RETENTION);
+    await configure("b", {});
+    setBack(2);
+    expect(migrated(isThere)).toBe(true);
+  });
+
+  test("2 whose index somebody took away is brought up to date, too", async () => {
+    await configure("b", RETENTION);
+    setBack(2);
+    lose();
+    expect(await verdict()).toBe("tampered");
+    expect(migrated(isThere)).toBe(true);
+    expect(await verdict()).toBe("verified");
+  });
+});
+
+describe("the schema check", () => {
+  const accepts = () => hasSchemaOf(workspace.connection, WORKSPACE_MIGRATIONS);
+
+  test("accepts both, whatever the configurations say", async () => {
+    expect(accepts()).toBe(true);
+    await configure("a", RETENTION);
+    expect(accepts()).toBe(true);
+    lose();
+    expect(accepts()).toBe(true);
+  });
+
+  test.each([
+    `CREATE INDEX ${AGE_INDEX} ON entries (updated_at, agent)`,
+    `CREATE INDEX ${AGE_INDEX} ON entries (agent, updated_at) WHERE live_to IS NULL`,
+    `CREATE UNIQUE INDEX ${AGE_INDEX} ON entries (agent, updated_at)`,
+    `CREATE INDEX ${AGE_INDEX} ON events (seq)`,
+    `CREATE INDEX ${AGE_INDEX}_too ON entries (agent, updated_at)`,
+    `CREATE TABLE ${AGE_INDEX} (agent, updated_at)`,
+    `CREATE VIEW ${AGE_INDEX} AS SELECT agent, updated_at FROM entries`,
+    `CREATE TRIGGER ${AGE_INDEX} AFTER DELETE ON entries BEGIN SELECT 1; END`,
+  ])("refuses %s", (sql) => {
+    workspace.connection.exec(sql);
+    expect(accepts()).toBe(false);
+  });
+});
