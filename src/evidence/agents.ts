@@ -1,6 +1,7 @@
 /** Every agent's row and all that is stored under it, against the log. */
 import type { LogVerifier } from "../log/verify.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import type { Census } from "./census.ts";
 import { checkCheckpoints } from "./checkpoints.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
@@ -62,7 +63,7 @@ export async function checkAllAgents(check: StoredCheck, present: EntryChunks): 
       checks.set(row[0], entries);
     }
     if (page.length < AGENTS_AT_ONCE) break;
-    last = (page.at(-1) as Row)[0];
+    last = goOn(last, (page.at(-1) as Row)[0]);
   }
   await checkEntries(check, present, checks);
   for (const { rows } of checks.values()) total.entries += rows;

@@ -2,6 +2,7 @@
 import { CanonicalJsonError, canonicalJson } from "../log/jcs.ts";
 import { retentionCutoff } from "../state/configs.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import { type EventColumns, eventColumns, type NamedEvent, readNamedEvent } from "./events-named.ts";
 import type { AgentName, Report } from "./findings.ts";
@@ -79,7 +80,7 @@ export async function checkCheckpoints(
     }
     const last = page.at(-1);
     if (page.length < ROWS_AT_ONCE || last === undefined || last[3] === null) return facts;
-    after = [last[3], last[0]];
+    after = goOn(after, [last[3], last[0]]);
   }
 }
 

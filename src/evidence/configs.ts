@@ -3,6 +3,7 @@ import type { JsonObject } from "../json.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { policiesOf } from "../state/configs.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import { type EventColumns, eventColumns, type NamedEvent, readNamedEvent } from "./events-named.ts";
 import type { AgentName, Report } from "./findings.ts";
@@ -66,7 +67,7 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
     }
     const end = page.at(-1)?.[0];
     if (page.length < ROWS_AT_ONCE || end === null || end === undefined) return { rows, retention };
-    last = end;
+    last = goOn(last, end);
   }
 }
 

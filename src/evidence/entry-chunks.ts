@@ -1,5 +1,6 @@
 /** The present entries in chunks, which threads have read where there are many. */
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import type { DatabaseThreads } from "./database-threads.ts";
 import { ALL_ENTRIES, type EntryRange, type PackedEntries, ROWS_AT_ONCE } from "./entry-part.ts";
 
@@ -41,8 +42,9 @@ async function* ranges(reader: Reader): AsyncGenerator<EntryRange> {
   for (let { after, upTo } = ALL_ENTRIES; ; ) {
     const [first] = (await reader.get<[number | null]>(sql, [after, upTo])) ?? [null];
     if (first === null) return;
-    after = Math.min(first - 1 + IDS_AT_ONCE, upTo);
-    yield { after: first - 1, upTo: after };
+    const last = Math.min(goOn(after, first) - 1 + IDS_AT_ONCE, upTo);
+    yield { after: first - 1, upTo: last };
+    after = last;
   }
 }
 

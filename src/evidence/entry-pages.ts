@@ -1,6 +1,7 @@
 /** Stored entries in pages of bounded size, with the events that they name. */
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
+import { goOn } from "../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "./columns.ts";
 import type { StoredRow, StoredVersion } from "./entry.ts";
 import { boundOf, type EntryRange, presentWalk, type Walk } from "./entry-part.ts";
@@ -76,12 +77,13 @@ export async function presentPage(
 
 /** The ended versions of an agent, in the order in which they ended. */
 export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerator<EntryOfFile[]> {
-  for (let after: [number, number] | null = [Number.MIN_SAFE_INTEGER, 0]; after !== null; ) {
+  for (let after: [number, number] = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
     const rows: Row[] = await readRows(reader, ENDED, [agent, ...after], ROWS_AT_ONCE);
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows.map((row) => toEntry(row, false));
-    after = last[19] === null ? null : [last[19], last[20]];
+    if (last[19] === null) return;
+    after = goOn(after, [last[19], last[20]]);
   }
 }
 

@@ -151,6 +151,7 @@ class EntryPacker {
     if (at < 0) return -1;
     const [agent, written, created, from, createdAt, updatedAt, id, key, metadata, value] = this
       .#head as unknown as [number, number, number, number, number, number, number, number, number, number];
+    if (id <= this.last) return -1;
     const end = at + AROUND + key + metadata + value;
     const keyAt = at + KEY_LEAD.length;
     if (end > text.u8.length || from !== written || !isPlain(text.u8, keyAt, keyAt + key)) return -1;

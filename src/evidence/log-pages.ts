@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { StoredEvent } from "../log/rows.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 
 /** Events read at once. */
 const EVENTS_AT_ONCE = 1_000;
@@ -42,7 +43,7 @@ export async function* pagesOfLog(
     const rows = await reader.all<Row>(sql, [after, lastSeq]);
     if (rows.length > 0) yield rows.map(toEvent);
     if (rows.length < EVENTS_AT_ONCE) return;
-    after = (rows.at(-1) as Row)[0];
+    after = goOn(after, (rows.at(-1) as Row)[0]);
   }
 }
 
@@ -61,7 +62,7 @@ export async function* pagesOfChain(
     if (rows.length > 0) yield rows.map((row) => toEvent(row.slice(0, 6) as unknown as Row));
     if (rows.length < EVENTS_AT_ONCE) return;
     const last = rows.at(-1) as [...Row, number];
-    after = [last[6], last[0]];
+    after = goOn(after, [last[6], last[0]]);
   }
 }
 

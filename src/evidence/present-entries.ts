@@ -2,6 +2,7 @@
 import { SHA256 } from "bun";
 import { Bytes } from "../log/fast/bytes.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import type { EntryCheck } from "./entries.ts";
 import type { StoredLife } from "./entry.ts";
 import type { EntryChunks } from "./entry-chunks.ts";
@@ -46,7 +47,7 @@ async function takeInTurn(reader: Reader, range: EntryRange, sink: PresentSink):
     const page = await presentPage(reader, rest, overflowed ? MANY_ROWS : ROWS_AT_ONCE);
     for (const entry of page.entries) checkOf(entry, sink)?.other(entry);
     if (page.last === null) return;
-    after = page.last;
+    after = goOn(after, page.last);
   }
 }
 

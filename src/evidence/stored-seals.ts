@@ -11,6 +11,7 @@ import { ROTATE_SEAL_KEY } from "../log/seal-audit.ts";
 import type { LogVerifier } from "../log/verify.ts";
 import type { FiledSeal } from "../seals/seal-file.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
 
 const SEALS_AT_ONCE = 500;
@@ -60,7 +61,7 @@ export class SealFeed {
         if (seal !== null) yield seal;
       }
       if (rows.length < SEALS_AT_ONCE) return;
-      after = (rows.at(-1) as SealRow)[0];
+      after = goOn(after, (rows.at(-1) as SealRow)[0]);
     }
   }
 

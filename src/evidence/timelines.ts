@@ -2,6 +2,7 @@
 import type { JsonObject } from "../json.ts";
 import { policiesOf } from "../state/configs.ts";
 import type { Reader, Row } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import { decodeText, integer, textBytes } from "./columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 import { changedNothing, type Retention, restoreCutoff } from "./retention.ts";
@@ -107,7 +108,7 @@ async function* rowsOf<R extends Row>(
     const rows = await reader.all<R>(`${sql} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`, [after, ...bound]);
     yield* rows;
     if (rows.length < ROWS_AT_ONCE) return;
-    after = (rows.at(-1) as R)[0] as number;
+    after = goOn(after, (rows.at(-1) as R)[0] as number);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { AgentIndex } from "../search/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
 import { isWhole } from "./full-text.ts";
@@ -225,7 +226,7 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
       addRow(loaded, row);
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
-    after = (rows.at(-1) as DocumentRow)[1];
+    after = goOn(after, (rows.at(-1) as DocumentRow)[1]);
     await giveWay();
   }
   for (const key of stale) {
