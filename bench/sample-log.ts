@@ -7,8 +7,8 @@ import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
 import { SealKeyring } from "../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../src/seals/sealer.ts";
-import { operationOf } from "../src/threads/registry.ts";
-import type { OperationInputs, OperationName, Principal } from "../src/workspace/contract.ts";
+import { jobOf } from "../src/threads/registry.ts";
+import type { Principal } from "../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
 import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
 
@@ -65,17 +65,12 @@ export async function makeSampleLog(
     scope: "full",
     agents: null,
   };
-  const job = <N extends OperationName>(name: N, input: OperationInputs[N]): Job => {
-    const operation = operationOf(name, undefined);
-    return { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
-  };
   for (let number = 0; writer.headSeq < events - 1; ) {
     const jobs: Job[] = [];
     for (const last = Math.min(GROUP, events - 1 - writer.headSeq); jobs.length < last; number++) {
       const agentId = `bench-${number % AGENTS}`;
-      jobs.push(
-        job("data.write", { agentId, key: `note/${number % KEYS}`, value: VALUE, metadata: METADATA }),
-      );
+      const input = { agentId, key: `note/${number % KEYS}`, value: VALUE, metadata: METADATA };
+      jobs.push(jobOf({ name: "data.write", input, principal }));
     }
     await writer.perform(jobs);
     if (writer.headSeq % SEAL_EVERY < GROUP) await writer.seal();
@@ -83,7 +78,9 @@ export async function makeSampleLog(
   await writer.seal();
   for (const format of ["json", "ndjson"] as const) {
     const scope = { scope: "workspace" } as const;
-    const [settled] = await writer.perform([job("audit.export", { scope, format, window: {} })]);
+    const [settled] = await writer.perform([
+      jobOf({ name: "audit.export", input: { scope, format, window: {} }, principal }),
+    ]);
     const answer = settled?.answer;
     if (answer?.kind !== "stream" || answer.plan.kind !== "export") throw new Error("no export was made");
     const file = openSync(sample[format], "w");

@@ -12,7 +12,7 @@ import { verifierKey } from "../src/log/note.ts";
 import { SealKeyring } from "../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../src/seals/sealer.ts";
 import { storeTiles } from "../src/state/tree.ts";
-import { operationOf } from "../src/threads/registry.ts";
+import { jobOf } from "../src/threads/registry.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
 import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
 import { median, option, whole } from "./figures.ts";
@@ -46,13 +46,12 @@ type Workspace = Awaited<ReturnType<typeof workspace>>;
 
 /** Milliseconds for one round of writes. */
 async function write(to: Workspace): Promise<number> {
-  const operation = operationOf("data.write", undefined);
   const principal = { actor: "cli", workspaceId: to.id, scope: "full", agents: null } as const;
   const began = performance.now();
   for (let done = 0; done < WRITES; done += group) {
     const jobs = Array.from({ length: group }, (): Job => {
       const input = { agentId: "bench", key: `note/${to.written++ % KEYS}`, value: VALUE, metadata: {} };
-      return { operation: "data.write", principal, run: (tx, context) => operation(tx, context, input) };
+      return jobOf({ name: "data.write", input, principal });
     });
     await to.writer.perform(jobs);
     if (to.written % SEAL_EVERY < group) await to.writer.seal();

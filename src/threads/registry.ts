@@ -103,10 +103,10 @@ export function inspect(
  * An operation with the types of its input worn off: the name was checked when it was called. `quota` is
  * null where workspaces may hold what they like.
  */
-export function operationOf(
+function operationOf(
   name: OperationName,
   found: JsonValue | undefined,
-  quota: Quota | null = null,
+  quota: Quota | null,
 ): Operation<OperationName> {
   const plain = plainOperationOf(name, found);
   const operation = quota !== null && isFilling(name) ? refusingOverQuota(plain, quota) : plain;

@@ -8,7 +8,7 @@ import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";
 import { newestSeal } from "../../src/state/seals.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { operationOf } from "../../src/threads/registry.ts";
+import { jobOf } from "../../src/threads/registry.ts";
 import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
@@ -68,10 +68,7 @@ class Life {
   }
 
   async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
-    const operation = operationOf(name, undefined);
-    const [settled] = await this.writer.perform([
-      { operation: name, principal: this.#principal, run: (tx, context) => operation(tx, context, input) },
-    ]);
+    const [settled] = await this.writer.perform([jobOf({ name, input, principal: this.#principal })]);
     return settled as Settled;
   }
 

@@ -15,7 +15,7 @@ import { PRUNE, prune } from "../../src/state/pruning.ts";
 import { type Connection, type OpenOptions, openConnection } from "../../src/store/connection.ts";
 import { EncryptionKey } from "../../src/store/encryption.ts";
 import { rekeyFile } from "../../src/store/rekey.ts";
-import { operationOf } from "../../src/threads/registry.ts";
+import { jobOf } from "../../src/threads/registry.ts";
 import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { openSealed, PRINCIPAL, type SealedWorkspace, sealedWorkspace } from "../seals/support.ts";
@@ -34,11 +34,7 @@ type Wanted = { [N in OperationName]: readonly [N, OperationInputs[N]] }[Operati
 
 async function perform(...wanted: Wanted[]): Promise<Record<string, unknown>[]> {
   const settled = await made.writer.perform(
-    wanted.map(([name, input]) => ({
-      operation: name,
-      principal: PRINCIPAL,
-      run: (tx, context) => operationOf(name, undefined)(tx, context, input as never),
-    })),
+    wanted.map(([name, input]) => jobOf({ name, input, principal: PRINCIPAL })),
   );
   return settled.map(({ answer }) => (answer.kind === "json" ? JSON.parse(answer.body) : {}));
 }
@@ -314,11 +310,8 @@ test("while somebody writes, the report is of one moment", async () => {
   let stopped = false;
   const write = async () => {
     for (let round = 0; !stopped; round++) {
-      const run = (tx: never, context: never) =>
-        operationOf("data.write", undefined)(tx, context, {
-          ...{ agentId: "beta", key: `key/${round % 40}`, value: `${round}`, metadata: {} },
-        });
-      await busy.writer.perform([{ operation: "data.write", principal: PRINCIPAL, run: run as never }]);
+      const input = { agentId: "beta", key: `key/${round % 40}`, value: `${round}`, metadata: {} };
+      await busy.writer.perform([jobOf({ name: "data.write", input, principal: PRINCIPAL })]);
       await Bun.sleep(1);
     }
   };

@@ -17,7 +17,7 @@ import { verifierKey } from "../../src/log/note.ts";
 import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
-import { operationOf } from "../../src/threads/registry.ts";
+import { jobOf } from "../../src/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
 import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
@@ -58,10 +58,7 @@ async function fill(): Promise<void> {
   const writer = new WorkspaceWriter(connection, { clock, random, sealer });
   const principal = { actor: keyId, workspaceId, scope: "full" as const, agents: null };
   const perform = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
-    const operation = operationOf(name, undefined);
-    const [settled] = await writer.perform([
-      { operation: name, principal, run: (tx, context) => operation(tx, context, input) },
-    ]);
+    const [settled] = await writer.perform([jobOf({ name, input, principal })]);
     if (settled?.answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(settled)}`);
     return JSON.parse(settled.answer.body) as { id?: string };
   };

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { verifyWorkspace } from "../../src/evidence/workspace.ts";
-import { operationOf } from "../../src/threads/registry.ts";
+import { jobOf } from "../../src/threads/registry.ts";
 import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { PRINCIPAL, type SealedWorkspace, sealedWorkspace } from "./support.ts";
@@ -16,14 +16,7 @@ async function perform<N extends OperationName>(
   name: N,
   ...inputs: OperationInputs[N][]
 ) {
-  const operation = operationOf(name, undefined);
-  const settled = await writer.perform(
-    inputs.map((input) => ({
-      operation: name,
-      principal: PRINCIPAL,
-      run: (tx, context) => operation(tx, context, input),
-    })),
-  );
+  const settled = await writer.perform(inputs.map((input) => jobOf({ name, input, principal: PRINCIPAL })));
   return settled.map(({ answer }) =>
     answer.kind === "json"
       ? JSON.parse(answer.body)
