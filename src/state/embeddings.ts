@@ -6,6 +6,7 @@ import schema from "../../sql/workspace/derived/embeddings.sql" with { type: "te
 import { embeddingTexts } from "../search/document.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 
 /** The tables, made when a model is first set. */
 export const EMBEDDINGS_SCHEMA = schema;
@@ -82,7 +83,7 @@ async function passOn(
      ORDER BY e.id LIMIT ?`,
     [after, model, ENTRIES_AT_ONCE],
   );
-  const last = rows.length < ENTRIES_AT_ONCE ? null : (rows.at(-1) as EntryRow)[0];
+  const last = rows.length < ENTRIES_AT_ONCE ? null : goOn(after, (rows.at(-1) as EntryRow)[0]);
   return { entries: rows.map(toEmbed), after: last, throughSeq };
 }
 
@@ -108,7 +109,7 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
      WHERE v.seq > ? AND v.seq <= ? AND v.operation = 'data.write' ORDER BY v.seq LIMIT ?`,
     [throughSeq, upTo, ENTRIES_AT_ONCE],
   );
-  const last = rows.length < ENTRIES_AT_ONCE ? upTo : (rows.at(-1) as EntryRow)[2];
+  const last = rows.length < ENTRIES_AT_ONCE ? upTo : goOn(throughSeq, (rows.at(-1) as EntryRow)[2]);
   return { entries: rows.map(toEmbed), after: null, throughSeq: last };
 }
 

@@ -8,6 +8,7 @@ import type { SearchDocument } from "../search/document.ts";
 import { documentStems } from "../search/full-text.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 
 /** The tables, made when they are first needed. */
@@ -117,17 +118,20 @@ async function add(tx: Transaction, state: FullTextState): Promise<void> {
   let characters = 0;
   for (const [id, key, writtenSeq, length] of rows) {
     characters += length;
-    if (characters > CHARACTERS_AT_ONCE && after !== state.after) return setPhase(tx, state, "adding", after);
+    if (characters > CHARACTERS_AT_ONCE && after !== state.after)
+      return setPhase(tx, state, "adding", goOn(state.after, after));
     await put(tx, state.agent, { id, key, writtenSeq });
     after = key;
   }
   if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "clearing");
-  else await setPhase(tx, state, "adding", after);
+  else await setPhase(tx, state, "adding", goOn(state.after, after));
 }
+
+type ClearRow = [entry: number, key: string, live: number];
 
 /** Takes out the next entries that are not live any more. */
 async function clear(tx: Transaction, state: FullTextState): Promise<void> {
-  const rows = await tx.all<[entry: number, key: string, live: number]>(
+  const rows = await tx.all<ClearRow>(
     `SELECT s.entry, s.key, e.id IS NOT NULL FROM search_rows s
      LEFT JOIN entries e ON e.id = s.entry AND e.agent = s.agent AND e.key = s.key
        AND e.live_to IS NULL AND e.written_seq = s.written_seq
@@ -136,7 +140,7 @@ async function clear(tx: Transaction, state: FullTextState): Promise<void> {
   );
   for (const [entry, , live] of rows) if (live === 0) await takeOut(tx, entry);
   if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "merging");
-  else await setPhase(tx, state, "clearing", rows.at(-1)?.[1]);
+  else await setPhase(tx, state, "clearing", goOn(state.after, (rows.at(-1) as ClearRow)[1]));
 }
 
 /**
@@ -208,7 +212,8 @@ async function follow(tx: Transaction, state: FullTextState, agentId: string, he
   }
   const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
   const changes = await changesAfter(tx, agentId, range);
-  let through = changes.length < EVENTS_AT_ONCE ? headSeq : (changes.at(-1)?.[0] ?? headSeq);
+  let through =
+    changes.length < EVENTS_AT_ONCE ? headSeq : goOn(state.throughAgentSeq, (changes.at(-1) as Change)[0]);
   const keys = new Set<string>();
   for (const [agentSeq, operation, key] of changes) {
     if (key === null) {

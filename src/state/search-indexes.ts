@@ -150,7 +150,7 @@ async function takeUpVectors(reader: Reader, agent: AgentState, loaded: Loaded, 
       // Written after this index was brought up to date.
       if (key === undefined || rows.get(key)?.writtenSeq !== writtenSeq) return;
       index.setVectors(entry, model, vectors);
-      loaded.vectors.throughMade = made;
+      loaded.vectors.throughMade = goOn(loaded.vectors.throughMade, made);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Full text of large agents: it follows the trail, finds what an index finds, and proves nothing. */
 import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { verifyDatabase } from "../../src/evidence/database.ts";
 import { readAgent } from "../../src/state/agents.ts";
@@ -7,6 +8,7 @@ import { nextBatch, prepareEmbeddings, storeVectors } from "../../src/state/embe
 import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
 import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
+import { OutOfOrder } from "../../src/store/walk.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -285,4 +287,22 @@ test("a misspelt word is looked for among the agent's words, wherever the slip i
   await start(workspace, "two");
   await finish(workspace);
   expect(await search(workspace, indexes, "two", "elevtaor")).toMatchObject({ hits: [] });
+});
+
+test("a pass over entries that damage brought out of order ends, and says what it met", async () => {
+  using directory = temporaryDirectory();
+  const made = await OpenWorkspace.make(directory.path);
+  const jobs = Array.from({ length: 400 }, (_, i) =>
+    made.job("data.write", { agentId: "one", key: `note/${1000 + i}`, value: "tea", metadata: {} }),
+  );
+  await made.writer.perform(jobs);
+  await start(made, "one");
+  made.writer.close();
+  // The last row of the second page would send the third one back to the beginning, for ever.
+  const file = readFileSync(made.path, "latin1");
+  const damaged = file.replaceAll("note/1199", "note/1000");
+  expect(damaged).not.toBe(file);
+  writeFileSync(made.path, damaged, "latin1");
+  using workspace = new OpenWorkspace(made.path);
+  await expect(finish(workspace)).rejects.toThrow(OutOfOrder);
 });
