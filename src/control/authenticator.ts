@@ -41,7 +41,7 @@ export class Authenticator implements Disposable {
   authenticate(apiKey: string): Principal | null {
     if (apiKey.length !== KEY_LENGTH) return null;
     const digest = apiKeyDigest(apiKey);
-    const name = Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString("latin1");
+    const name = digest.toHex();
     const known =
       this.#cache.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
     const now = this.#clock();
