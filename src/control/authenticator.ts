@@ -8,6 +8,7 @@ import { apiKeyDigest, isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
 import { findKeyByDigest, type KeyRecord, markUsed } from "./keys.ts";
 import { RecordCache } from "./record-cache.ts";
+import { digestName } from "./secret.ts";
 
 /** Keys that are held in memory; past it the map starts anew. */
 const MAX_KNOWN_KEYS = 100_000;
@@ -41,7 +42,7 @@ export class Authenticator implements Disposable {
   authenticate(apiKey: string): Principal | null {
     if (apiKey.length !== KEY_LENGTH) return null;
     const digest = apiKeyDigest(apiKey);
-    const name = digest.toHex();
+    const name = digestName(digest);
     const known =
       this.#cache.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
     const now = this.#clock();

@@ -25,7 +25,7 @@ export function digestOf(text: string): Uint8Array {
 
 /** A digest as a key of a map. */
 export function digestName(digest: Uint8Array): string {
-  return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString("latin1");
+  return digest.toHex();
 }
 
 export function makeSecret(random: RandomPool): Secret {
