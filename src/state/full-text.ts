@@ -105,6 +105,11 @@ async function setPhase(tx: Transaction, { agent }: FullTextState, phase: FullTe
   await tx.run("UPDATE search_agents SET phase = ?, after = ? WHERE agent = ?", [phase, after, agent]);
 }
 
+/** The phase goes on behind a key. @throws {OutOfOrder} */
+function continueBehind(tx: Transaction, state: FullTextState, key: string): Promise<void> {
+  return setPhase(tx, state, state.phase, goOn(state.after, key));
+}
+
 type LiveRow = [id: number, key: string, writtenSeq: number, length: number];
 
 /** Adds the next live entries in key order. */
@@ -118,13 +123,12 @@ async function add(tx: Transaction, state: FullTextState): Promise<void> {
   let characters = 0;
   for (const [id, key, writtenSeq, length] of rows) {
     characters += length;
-    if (characters > CHARACTERS_AT_ONCE && after !== state.after)
-      return setPhase(tx, state, "adding", goOn(state.after, after));
+    if (characters > CHARACTERS_AT_ONCE && after !== state.after) return continueBehind(tx, state, after);
     await put(tx, state.agent, { id, key, writtenSeq });
     after = key;
   }
   if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "clearing");
-  else await setPhase(tx, state, "adding", goOn(state.after, after));
+  else await continueBehind(tx, state, after);
 }
 
 type ClearRow = [entry: number, key: string, live: number];
@@ -140,7 +144,7 @@ async function clear(tx: Transaction, state: FullTextState): Promise<void> {
   );
   for (const [entry, , live] of rows) if (live === 0) await takeOut(tx, entry);
   if (rows.length < ROWS_AT_ONCE) await setPhase(tx, state, "merging");
-  else await setPhase(tx, state, "clearing", goOn(state.after, (rows.at(-1) as ClearRow)[1]));
+  else await continueBehind(tx, state, (rows.at(-1) as ClearRow)[1]);
 }
 
 /**
