@@ -4,11 +4,11 @@
  * metadata string each; queries are a few of their words, every third with a typing error.
  */
 
-import { AgentIndex } from "../src/search/agent-index.ts";
-import type { SearchDocument } from "../src/search/document.ts";
+import { AgentIndex } from "../src/search/index/agent-index.ts";
+import type { SearchDocument } from "../src/search/index/document.ts";
 import { loadModel } from "../src/search/model.ts";
-import { tokenize } from "../src/search/tokenize.ts";
-import { addRows } from "../src/search/windows.ts";
+import { addRows } from "../src/search/vectors/windows.ts";
+import { tokenize } from "../src/search/words/tokenize.ts";
 
 const DEFAULT_SIZES = [1_000, 10_000, 100_000];
 const WORDS_PER_ENTRY = 25;

@@ -1,4 +1,4 @@
-import { tokenize } from "../../src/search/tokenize.ts";
+import { tokenize } from "../../src/search/words/tokenize.ts";
 import type { Matrix } from "./whitening.ts";
 
 const DIMENSIONS = 100;

@@ -1,4 +1,4 @@
-import { encodeWordVectors } from "../../src/search/word-vectors.ts";
+import { encodeWordVectors } from "../../src/search/words/word-vectors.ts";
 import { readGlove, usableRanks } from "./glove.ts";
 import { quantise, zipf } from "./quantise.ts";
 import { encodeWords } from "./sentence-encoder.ts";

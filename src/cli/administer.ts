@@ -1,6 +1,7 @@
 /** What the commands about workspaces and keys have in common: the data directory, opened and closed again. */
 import { Administration } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
+import { workspaceRecorder } from "../daemon/recorder.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { existingDataDirectory, prepareDataDirectory } from "../datadir/prepare.ts";
@@ -9,7 +10,6 @@ import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import { loadSettings } from "../settings/load.ts";
 import type { Settings } from "../settings/schema.ts";
 import { settingFlags } from "./options.ts";
-import { workspaceRecorder } from "./recorder.ts";
 
 /** Who the audit log says it was. */
 export const ACTOR = "cli";

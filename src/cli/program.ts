@@ -3,13 +3,8 @@ import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
 import { addCommands } from "./commands.ts";
-import { printFailure, processTerminal, type Terminal } from "./terminal.ts";
-
-/** What every command gets: where to write, and where to leave an exit code other than 0. */
-export interface Session {
-  terminal: Terminal;
-  exitCode: number;
-}
+import type { Session } from "./session.ts";
+import { printFailure, processTerminal } from "./terminal.ts";
 
 /** Runs one command. Answers its exit code: 0 done, 1 the answer is no, 2 usage or environment. */
 export async function run(words: readonly string[], terminal = processTerminal()): Promise<number> {

@@ -6,22 +6,23 @@
  * strip unknown members, convert types and repeat the input in their answers.
  */
 import { Elysia } from "elysia";
-import type { Action } from "../account/action.ts";
-import { handleAction } from "../account/handle.ts";
-import { accountActions } from "../account/routes.ts";
 import { agentRoutes } from "../features/agents/routes.ts";
 import { auditRoutes, exportTrail } from "../features/audit/routes.ts";
 import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
-import { DOWNLOAD_PATH } from "./download.ts";
-import type { Exchange } from "./exchange.ts";
-import { type PublicPage, publicPages } from "./pages.ts";
-import { type AppDeps, Pipeline, type Routed } from "./pipeline.ts";
+import type { Action } from "./account/action.ts";
+import { handleAction } from "./account/handle.ts";
+import { accountActions } from "./account/routes.ts";
+import { publicPages } from "./documents/pages.ts";
+import type { PublicPage } from "./documents/public-page.ts";
+import { DOWNLOAD_PATH } from "./pipeline/download.ts";
+import type { Exchange } from "./pipeline/exchange.ts";
+import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
 import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";
 
-export type { AppDeps } from "./pipeline.ts";
+export type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Every operation's route. */
 export const routes: readonly Route[] = [

@@ -2,8 +2,8 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
 import type { OperationInputs, OperationName, Principal } from "../workspace/contract.ts";
+import { type Explain, Validator } from "./pipeline/validate.ts";
 import type { ProblemCode } from "./problem.ts";
-import { type Explain, Validator } from "./validate.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
 

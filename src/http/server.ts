@@ -2,7 +2,7 @@
 import { createApp } from "./app.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "./connection-limit.ts";
 import { withRoutableHost } from "./host.ts";
-import type { AppDeps } from "./pipeline.ts";
+import type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000;

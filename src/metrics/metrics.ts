@@ -1,7 +1,7 @@
 /** All families of one daemon. Names of workspaces appear only where few can; of agents and keys, never. */
 import { Registry } from "prom-client";
 import type { AnchorLag } from "../anchors/queue.ts";
-import type { RequestMeter } from "../http/request-meter.ts";
+import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { anchorFamilies } from "./anchors.ts";
 import { Families } from "./family.ts";
 import { LoopLag, processFamilies } from "./process.ts";

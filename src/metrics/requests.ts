@@ -1,5 +1,5 @@
 /** What was asked and what was decided. */
-import type { RequestMeter } from "../http/request-meter.ts";
+import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import type { Families } from "./family.ts";
 
 export function requestFamilies(families: Families, meter: RequestMeter): void {

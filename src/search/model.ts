@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { VectorArena } from "./vector-arena.ts";
-import { WordTable } from "./word-table.ts";
+import { VectorArena } from "./vectors/vector-arena.ts";
+import { WordTable } from "./words/word-table.ts";
 
 /** What every index of a thread shares. */
 export interface SearchModel {

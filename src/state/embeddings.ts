@@ -3,7 +3,7 @@
  * where they are kept. They follow the audit log in small steps beside the operations.
  */
 import schema from "../../sql/workspace/derived/embeddings.sql" with { type: "text" };
-import { embeddingTexts } from "../search/document.ts";
+import { embeddingTexts } from "../search/index/document.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";

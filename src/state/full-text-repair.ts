@@ -1,5 +1,5 @@
 /** Misspelt words of a query, looked for among the stems of an agent's full text. */
-import { isMisspellable, misspeltStems } from "../search/repair.ts";
+import { isMisspellable, misspeltStems } from "../search/index/repair.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { termOf } from "./full-text.ts";

@@ -1,9 +1,9 @@
 /** Searching an agent by its full text: candidates, and their ranking as an index of all would have it. */
-import { CANDIDATES, type Candidate, rankCandidates } from "../search/candidates.ts";
-import { queryStems } from "../search/full-text.ts";
-import type { QueryVector } from "../search/query-embedder.ts";
-import type { CorpusStatistics, SearchHit } from "../search/search-options.ts";
-import { stemOf } from "../search/vocabulary.ts";
+import { CANDIDATES, type Candidate, rankCandidates } from "../search/index/candidates.ts";
+import { queryStems } from "../search/index/full-text.ts";
+import type { CorpusStatistics, SearchHit } from "../search/index/search-options.ts";
+import type { QueryVector } from "../search/vectors/query-embedder.ts";
+import { stemOf } from "../search/words/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";

@@ -4,8 +4,8 @@
  * so writing costs nothing for it and a crash loses nothing. Agents without it cost nothing at all.
  */
 import schema from "../../sql/workspace/derived/full-text.sql" with { type: "text" };
-import type { SearchDocument } from "../search/document.ts";
-import { documentStems } from "../search/full-text.ts";
+import type { SearchDocument } from "../search/index/document.ts";
+import { documentStems } from "../search/index/full-text.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";

@@ -3,7 +3,7 @@
  * the live entries on an agent's first search, follows the agent's audit trail from then on, and is
  * dropped when memory is short. Writing costs nothing for it.
  */
-import { AgentIndex } from "../search/agent-index.ts";
+import { AgentIndex } from "../search/index/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";

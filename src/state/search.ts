@@ -1,14 +1,14 @@
 /** An agent's search: by its index in memory, or by full text when it is too large for one. */
-import type { AgentIndex } from "../search/agent-index.ts";
-import type { QueryVector } from "../search/query-embedder.ts";
-import type { SearchHit } from "../search/search-options.ts";
+import type { AgentIndex } from "../search/index/agent-index.ts";
+import type { SearchHit } from "../search/index/search-options.ts";
+import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { readFullText } from "./full-text.ts";
 import { type FullTextOptions, searchFullText } from "./full-text-search.ts";
 import type { SearchIndexes } from "./search-indexes.ts";
 
-export type { QueryEmbedder } from "../search/query-embedder.ts";
+export type { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 
 export interface AgentSearch {
   workspaceId: string;

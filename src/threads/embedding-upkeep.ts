@@ -2,8 +2,8 @@
  * Vectors by a model outside, made in the background: one workspace of the thread after another, a
  * batch at a time. The model is asked between the operations; only the storing takes a turn among them.
  */
-import { type Embedder, EmbeddingError } from "../search/embedder.ts";
-import { Outage, type Pauses } from "../search/outage.ts";
+import { type Embedder, EmbeddingError } from "../search/vectors/embedder.ts";
+import { Outage, type Pauses } from "../search/vectors/outage.ts";
 import { type EmbeddingBatch, nextBatch, prepareEmbeddings, storeVectors } from "../state/embeddings.ts";
 import type { Connection } from "../store/connection.ts";
 

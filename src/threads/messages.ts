@@ -7,8 +7,8 @@ import type { Quota } from "../features/data/quota.ts";
 import type { JsonValue } from "../json.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
-import { EmbeddingError } from "../search/embedder.ts";
-import type { EmbeddingOptions } from "../search/embedding-options.ts";
+import { EmbeddingError } from "../search/vectors/embedder.ts";
+import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
@@ -23,7 +23,7 @@ import type { Answer } from "../workspace/operation.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 
-export type { EmbeddingOptions } from "../search/embedding-options.ts";
+export type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 
 /** How a thread is set up; passed as its worker data. */
 export interface ThreadOptions {

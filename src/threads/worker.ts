@@ -9,7 +9,7 @@ import { SealKeyring } from "../seals/keyring.ts";
 import { sealFilePath } from "../seals/options.ts";
 import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
-import { embedderOf } from "../search/embedding-options.ts";
+import { embedderOf } from "../search/vectors/embedding-options.ts";
 import type { Connection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";

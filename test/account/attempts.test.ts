@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Attempts } from "../../src/control/attempts.ts";
+import { Attempts } from "../../src/control/accounts/attempts.ts";
 import { Refused } from "../../src/control/refused.ts";
 import { networkOf } from "../../src/network.ts";
 import { TestDaemon } from "../support/daemon.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backupName } from "../../src/backup/destination.ts";
 import { type BackupOutcome, BackupSchedule } from "../../src/backup/schedule.ts";
-import { runBackup } from "../../src/cli/scheduled-backups.ts";
+import { runBackup } from "../../src/daemon/scheduled-backups.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
 import { startGovernd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEvidenceFile } from "../../src/cli/evidence-file.ts";
+import { openEvidenceFile } from "../../src/cli/verify/evidence-file.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import "reflect-metadata";
 import { readFileSync, writeFileSync } from "node:fs";
 import { X509CertificateGenerator } from "@peculiar/x509";
-import { askHealth } from "../../src/cli/health-probe.ts";
+import { askHealth } from "../../src/daemon/health-probe.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";

@@ -1,6 +1,6 @@
 /** Whether the daemon can take requests, asked more often than the disk answers. */
 import { expect, test } from "bun:test";
-import { ReadinessProbe } from "../../src/cli/readiness.ts";
+import { ReadinessProbe } from "../../src/daemon/readiness.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const ROUNDS = 50;

@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { insertAccount } from "../../src/control/accounts.ts";
+import { insertAccount } from "../../src/control/accounts/accounts.ts";
 import { apiKeyDigest } from "../../src/control/api-key.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import { insertKey } from "../../src/control/keys.ts";

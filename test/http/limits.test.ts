@@ -1,6 +1,6 @@
 /** How many requests are let through: for each key, and from an address with keys that are not valid. */
 import { describe, expect, test } from "bun:test";
-import { TrustedProxies } from "../../src/http/trusted-proxy.ts";
+import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
 import { serveTls, TestServer } from "./support/serve.ts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { matchesNone, parseIfMatch } from "../../src/http/entity-tag.ts";
+import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
+import { parseQuery } from "../../src/http/pipeline/query.ts";
+import { RequestIds } from "../../src/http/pipeline/request-id.ts";
+import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
 import { Problem } from "../../src/http/problem.ts";
-import { parseQuery } from "../../src/http/query.ts";
-import { RequestIds } from "../../src/http/request-id.ts";
 import { parseTimestamp } from "../../src/http/timestamp.ts";
-import { TrustedProxies } from "../../src/http/trusted-proxy.ts";
 
 describe("timestamps", () => {
   const good: Record<string, string> = {

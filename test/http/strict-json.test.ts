@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/http/strict-json.ts";
+import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/http/pipeline/strict-json.ts";
 import type { JsonObject } from "../../src/json.ts";
 
 const parse = (text: string | Uint8Array): JsonObject =>

@@ -1,7 +1,7 @@
 /** Connections, bodies of unknown length, and what becomes of an operation's reply. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createApp } from "../../src/http/app.ts";
-import { TrustedProxies } from "../../src/http/trusted-proxy.ts";
+import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
 import { eventually } from "../eventually.ts";
 import { AUDIT_ID } from "./support/memory-workspace.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";

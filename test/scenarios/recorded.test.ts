@@ -7,7 +7,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
 import { actions, routes } from "../../src/http/app.ts";
-import { DOWNLOAD_PATH } from "../../src/http/download.ts";
+import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
 import {
   Browser,
   freshEmail,

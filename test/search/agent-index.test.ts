@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { AgentIndex } from "../../src/search/agent-index.ts";
+import { AgentIndex } from "../../src/search/index/agent-index.ts";
 
 const open: AgentIndex[] = [];
 

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AgentIndex } from "../../src/search/agent-index.ts";
-import { embeddingTexts } from "../../src/search/document.ts";
-import { EmbeddingError } from "../../src/search/embedder.ts";
-import { Model2VecEmbedder } from "../../src/search/model2vec.ts";
-import { OpenAiEmbedder } from "../../src/search/openai-embedder.ts";
-import { readSafetensors } from "../../src/search/safetensors.ts";
+import { AgentIndex } from "../../src/search/index/agent-index.ts";
+import { embeddingTexts } from "../../src/search/index/document.ts";
+import { EmbeddingError } from "../../src/search/vectors/embedder.ts";
+import { Model2VecEmbedder } from "../../src/search/vectors/model2vec.ts";
+import { OpenAiEmbedder } from "../../src/search/vectors/openai-embedder.ts";
+import { readSafetensors } from "../../src/search/vectors/safetensors.ts";
 import { safetensors, tokenizerOf } from "../support/model2vec.ts";
 
 const DIMENSIONS = 32;

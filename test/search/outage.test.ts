@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { EmbeddingError } from "../../src/search/embedder.ts";
-import { Outage } from "../../src/search/outage.ts";
-import { QueryEmbedder } from "../../src/search/query-embedder.ts";
+import { EmbeddingError } from "../../src/search/vectors/embedder.ts";
+import { Outage } from "../../src/search/vectors/outage.ts";
+import { QueryEmbedder } from "../../src/search/vectors/query-embedder.ts";
 
 const PAUSES = { firstMs: 5, longestMs: 60 };
 

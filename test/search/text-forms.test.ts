@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { FormList } from "../../src/search/form-list.ts";
-import { appendForms } from "../../src/search/text-forms.ts";
-import { tokenize } from "../../src/search/tokenize.ts";
-import { NONE, Vocabulary } from "../../src/search/vocabulary.ts";
+import { FormList } from "../../src/search/index/form-list.ts";
+import { appendForms } from "../../src/search/words/text-forms.ts";
+import { tokenize } from "../../src/search/words/tokenize.ts";
+import { NONE, Vocabulary } from "../../src/search/words/vocabulary.ts";
 
 /** The tokens that `appendForms` finds, as they are spelt in the vocabulary. */
 function spellings(text: string, vocabulary: Vocabulary): string[] {

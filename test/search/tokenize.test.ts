@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { MAX_TOKEN_LENGTH, tokenize } from "../../src/search/tokenize.ts";
+import { MAX_TOKEN_LENGTH, tokenize } from "../../src/search/words/tokenize.ts";
 
 describe("tokenize", () => {
   const cases: [text: string, tokens: string[]][] = [

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { editDistance } from "../../src/search/edit-distance.ts";
 import { loadModel } from "../../src/search/model.ts";
-import { tokenize } from "../../src/search/tokenize.ts";
-import { VectorRows } from "../../src/search/vector-rows.ts";
-import { encodeWordVectors, WordVectors } from "../../src/search/word-vectors.ts";
+import { VectorRows } from "../../src/search/vectors/vector-rows.ts";
+import { editDistance } from "../../src/search/words/edit-distance.ts";
+import { tokenize } from "../../src/search/words/tokenize.ts";
+import { encodeWordVectors, WordVectors } from "../../src/search/words/word-vectors.ts";
 
 describe("vector rows", () => {
   /** A fixed sequence of numbers between -1 and 1. */

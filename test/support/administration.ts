@@ -1,9 +1,10 @@
 /** Making workspaces and keys as the command line does, in this process. */
-import { workspaceRecorder } from "../../src/cli/recorder.ts";
+
+import { makeLink } from "../../src/control/accounts/operator-links.ts";
 import { Administration, type NewKey } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import type { KeyScope } from "../../src/control/keys.ts";
-import { makeLink } from "../../src/control/operator-links.ts";
+import { workspaceRecorder } from "../../src/daemon/recorder.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";

@@ -2,8 +2,8 @@
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Daemon, startDaemon } from "../../src/cli/daemon.ts";
-import { Logger } from "../../src/cli/logger.ts";
+import { type Daemon, startDaemon } from "../../src/daemon/daemon.ts";
+import { Logger } from "../../src/daemon/logger.ts";
 import { systemClock } from "../../src/ids.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
 import type { SettingName, Settings } from "../../src/settings/schema.ts";

@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { AUDIT_OPERATIONS } from "../../src/features/audit/schema.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
 import type { CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
-import { draftOf, toConfig } from "../../src/web/pages/config-draft.ts";
-import { steps, treeRows } from "../../src/web/pages/data-tree.ts";
-import { KNOWN_OPERATIONS } from "../../src/web/pages/operation-groups.ts";
-import { parseSeal } from "../../src/web/pages/seal-text.ts";
-import { compare } from "../../src/web/pages/state-diff.ts";
+import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
+import { steps, treeRows } from "../../src/web/pages/agent/data-tree.ts";
+import { KNOWN_OPERATIONS } from "../../src/web/pages/agent/operation-groups.ts";
+import { compare } from "../../src/web/pages/agent/state-diff.ts";
+import { parseSeal } from "../../src/web/pages/workspace/seal-text.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
 import { size } from "../../src/web/ui/numbers.ts";
 

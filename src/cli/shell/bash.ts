@@ -1,5 +1,5 @@
 /** Completion for bash, 3.2 and newer, with nothing but the shell itself. */
-import { type CommandNode, type CommandOption, everyCommand } from "../command-tree.ts";
+import { type CommandNode, type CommandOption, everyCommand } from "./command-tree.ts";
 
 /** The script that `governd completions bash` prints. */
 export function bashCompletion(root: CommandNode): string {

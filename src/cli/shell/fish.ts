@@ -1,5 +1,5 @@
 /** Completion for fish. */
-import { type CommandNode, type CommandOption, everyCommand } from "../command-tree.ts";
+import { type CommandNode, type CommandOption, everyCommand } from "./command-tree.ts";
 
 /** The script that `governd completions fish` prints. */
 export function fishCompletion(root: CommandNode): string {

@@ -1,6 +1,6 @@
 /** The manual page, in the man macros that every `man` reads. */
 import { CONFIG_VARIABLE, DEFINITIONS, flagOf, variableOf } from "../../settings/definitions.ts";
-import { type CommandNode, type CommandOption, everyCommand } from "../command-tree.ts";
+import { type CommandNode, type CommandOption, everyCommand } from "./command-tree.ts";
 
 const FILES: readonly (readonly [string, string])[] = [
   [

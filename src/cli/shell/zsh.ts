@@ -1,5 +1,5 @@
 /** Completion for zsh. */
-import { type CommandNode, type CommandOption, everyCommand, type Value } from "../command-tree.ts";
+import { type CommandNode, type CommandOption, everyCommand, type Value } from "./command-tree.ts";
 
 /** The script that `governd completions zsh` prints: to be sourced, or put into `fpath` as `_governd`. */
 export function zshCompletion(root: CommandNode): string {

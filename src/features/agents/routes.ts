@@ -1,7 +1,7 @@
 /** The HTTP face of agents as such. */
 import { pageOf } from "../../http/page.ts";
+import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
-import { checkWorkspaceWide } from "../../http/scopes.ts";
 import { AgentList, AgentShape, AgentsQuery, SwitchBody } from "./schema.ts";
 
 const list = route({

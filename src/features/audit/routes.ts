@@ -2,9 +2,9 @@
 import { Type as t } from "@sinclair/typebox";
 import { decodeExportCursor, type ExportFilters } from "../../export-cursor.ts";
 import { pageOf } from "../../http/page.ts";
+import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
-import { checkWorkspaceWide } from "../../http/scopes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import type { AuditScope, ExportResumption, Principal, TimeWindow } from "../../workspace/contract.ts";
 import {

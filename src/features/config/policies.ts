@@ -1,8 +1,8 @@
 /** What is wrong with the policies of a config that was sent, said so that a typing error is found. */
 import { Value } from "@sinclair/typebox/value";
+import { quoteName, shortName } from "../../http/pipeline/query.ts";
+import { expectation } from "../../http/pipeline/validate.ts";
 import { invalid, Problem } from "../../http/problem.ts";
-import { quoteName, shortName } from "../../http/query.ts";
-import { expectation } from "../../http/validate.ts";
 import type { JsonObject } from "../../json.ts";
 import { POLICIES } from "./schema.ts";
 

@@ -1,7 +1,8 @@
 /** The HTTP face of configs. */
-import { parseIfMatch } from "../../http/entity-tag.ts";
+
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES } from "../../http/fields.ts";
 import { pageOf } from "../../http/page.ts";
+import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import type { JsonObject } from "../../json.ts";

@@ -1,8 +1,8 @@
 /** Searching an agent's data by words and meaning, best first. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
+import type { SearchHit } from "../../search/index/search-options.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
-import type { SearchHit } from "../../search/search-options.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { retentionCutoff } from "../../state/configs.ts";
 import { countExpired } from "../../state/entries.ts";

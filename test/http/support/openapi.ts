@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { actions, routes } from "../../../src/http/app.ts";
-import { openApiJson } from "../../../src/http/docs/openapi.ts";
+import { openApiJson } from "../../../src/http/documents/api/openapi.ts";
 
 interface Document {
   paths: Record<string, Record<string, OperationDoc>>;

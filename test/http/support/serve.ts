@@ -1,6 +1,6 @@
 /** Starts the real server over TLS on a free port, with a workspace in memory behind it. */
-import type { RequestLogEntry } from "../../../src/http/exchange.ts";
-import type { AppDeps } from "../../../src/http/pipeline.ts";
+import type { RequestLogEntry } from "../../../src/http/pipeline/exchange.ts";
+import type { AppDeps } from "../../../src/http/pipeline/pipeline.ts";
 import { type ListenOptions, type RunningServer, startServer } from "../../../src/http/server.ts";
 import { makeCertificate } from "./certificate.ts";
 import { KEYS, MemoryWorkspace } from "./memory-workspace.ts";

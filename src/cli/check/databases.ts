@@ -1,0 +1,176 @@
+/** `governd check`: every database file, read as evidence is, so that not a byte changes. */
+import { existsSync } from "node:fs";
+import { CONTROL_MIGRATIONS } from "../../control/database.ts";
+import { listWorkspaces } from "../../control/workspaces.ts";
+import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
+import { Failure } from "../../failure.ts";
+import { parseVerifierKey } from "../../log/note.ts";
+import { sealingKey } from "../../state/seals.ts";
+import { type Connection, openConnection } from "../../store/connection.ts";
+import { isDamage } from "../../store/damage.ts";
+import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
+import { schemaVersion } from "../../store/migrate.ts";
+import { integrityProblem } from "../../store/snapshot.ts";
+import { WORKSPACE_MIGRATIONS } from "../../workspace/file.ts";
+import { readHead } from "../../workspace/head.ts";
+import { type EvidenceFile, openEvidenceFile } from "../verify/evidence-file.ts";
+import { count, type Finding, mebibytes } from "./findings.ts";
+
+/** How often a file that is written to while it is read is read again. */
+const MAX_ATTEMPTS = 5;
+
+/** What all databases come to. */
+export interface DatabasesChecked {
+  findings: Finding[];
+  /** What the copies before migrations will need, bytes. */
+  bytesForCopies: number;
+  /** The public keys that workspaces name to seal them, by workspace. */
+  sealingKeys: Map<string, Uint8Array>;
+}
+
+type OnProgress = (done: number, total: number) => Promise<void>;
+
+/** Checks the control database and every workspace. */
+export async function checkDatabases(
+  directory: DataDirectory,
+  onProgress: OnProgress,
+): Promise<DatabasesChecked> {
+  const checked: DatabasesChecked = { findings: [], bytesForCopies: 0, sealingKeys: new Map() };
+  const pending: string[] = [];
+  let known: string[] = [];
+  const control = await look(directory.control, directory, (connection) => {
+    known = listWorkspaces(connection).map(({ id }) => id);
+  });
+  note(checked, control, CONTROL_MIGRATIONS.length, pending);
+  const present = existsSync(directory.workspaces) ? presentWorkspaces(directory) : [];
+  const named = new Set(known);
+  const all = [...new Set([...known, ...present])].sort();
+  let behind = 0;
+  for (const [index, id] of all.entries()) {
+    await onProgress(index, all.length);
+    const path = workspaceFile(directory, id);
+    if (!existsSync(path)) {
+      problem(
+        checked,
+        path,
+        "the control database names this workspace, and its file is gone: restore it from a backup",
+      );
+      continue;
+    }
+    const found = await look(path, directory, (connection) => lookIntoWorkspace(connection, id, checked));
+    if (note(checked, found, WORKSPACE_MIGRATIONS.length)) behind += 1;
+    if (control.trouble === null && !named.has(id)) {
+      const message = "the control database does not name this workspace, so nobody can use it";
+      checked.findings.push({ check: "database", severity: "warning", message, path });
+    }
+  }
+  if (behind > 0) {
+    pending.push(
+      `${count(behind, "workspace")} to schema ${WORKSPACE_MIGRATIONS.length}, each when it is first used`,
+    );
+  }
+  summarize(checked, all.length, pending);
+  return checked;
+}
+
+interface Looked {
+  path: string;
+  /** What is wrong; null when nothing is. */
+  trouble: string | null;
+  schema: number;
+  bytes: number;
+}
+
+/** Checks a file's structure, and has a look into it. */
+async function look(
+  path: string,
+  { encryptionKey }: DataDirectory,
+  into: (connection: Connection) => void | Promise<void>,
+): Promise<Looked> {
+  const failed = (trouble: string): Looked => ({ path, trouble, schema: 0, bytes: 0 });
+  try {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      using file = await openEvidenceFile(path);
+      const looked = await lookOnce(file, encryptionKey, into);
+      if (typeof looked === "string") return failed(looked);
+      if (file.unchanged()) return { path, trouble: null, ...looked };
+    }
+    return failed("it is written to so much that it was never read in one state: try again");
+  } catch (error) {
+    if (error instanceof EncryptionMismatch) return failed(error.advice);
+    if (error instanceof Failure) return failed(error.message);
+    if (isDamage(error))
+      return failed("the database is damaged, or no database: it cannot be read to its end");
+    const { code } = error as { code?: unknown };
+    if (typeof code === "string" && code.startsWith("SQLITE_")) return failed(`it cannot be read (${code})`);
+    throw error;
+  }
+}
+
+/** What a file's structure comes to, or what is wrong with it. */
+async function lookOnce(
+  file: EvidenceFile,
+  encryptionKey: EncryptionKey | null,
+  into: (connection: Connection) => void | Promise<void>,
+): Promise<Pick<Looked, "schema" | "bytes"> | string> {
+  using connection = openConnection(file.path, {
+    ...(file.immutable ? { immutable: true } : { readOnly: true }),
+    encryptionKey,
+  });
+  const damage = integrityProblem(connection);
+  if (damage !== null) return `the database is damaged: ${damage}`;
+  await into(connection);
+  const pages = connection.get<[number]>("PRAGMA page_count")?.[0] ?? 0;
+  const size = connection.get<[number]>("PRAGMA page_size")?.[0] ?? 0;
+  return { schema: schemaVersion(connection), bytes: pages * size };
+}
+
+async function lookIntoWorkspace(
+  connection: Connection,
+  id: string,
+  checked: DatabasesChecked,
+): Promise<void> {
+  if (readHead(connection).workspaceId !== id) {
+    throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
+  }
+  const key = await sealingKey(connection);
+  if (key !== null) checked.sealingKeys.set(id, parseVerifierKey(key).publicKey);
+}
+
+/** Takes down what a file came to; true when an upgrade would change it. */
+function note(checked: DatabasesChecked, looked: Looked, known: number, pending?: string[]): boolean {
+  const { path, trouble, schema, bytes } = looked;
+  if (trouble !== null) {
+    problem(checked, path, trouble);
+    return false;
+  }
+  if (schema > known) {
+    problem(
+      checked,
+      path,
+      `a newer governd wrote it (schema ${schema}, this one knows ${known}): use that one`,
+    );
+    return false;
+  }
+  if (schema === known) return false;
+  checked.bytesForCopies += bytes;
+  pending?.push(`the control database from schema ${schema} to ${known}`);
+  return true;
+}
+
+function problem(checked: DatabasesChecked, path: string, message: string): void {
+  checked.findings.push({ check: "database", severity: "problem", message, path });
+}
+
+function summarize(checked: DatabasesChecked, workspaces: number, pending: readonly string[]): void {
+  const { findings, bytesForCopies } = checked;
+  if (findings.every(({ severity }) => severity !== "problem")) {
+    const message = `control database and ${count(workspaces, "workspace")}: integrity_check finds nothing`;
+    findings.push({ check: "database", severity: "ok", message });
+  }
+  const message =
+    pending.length === 0
+      ? "this governd would change no schema"
+      : `this governd would bring ${pending.join(", and ")}; copies before that take ${mebibytes(bytesForCopies)}`;
+  findings.push({ check: "upgrade", severity: "ok", message });
+}

@@ -1,0 +1,45 @@
+/** A progress bar on standard error, for a person who waits. */
+import type { Terminal } from "../terminal.ts";
+
+const REDRAW_INTERVAL_MS = 100;
+const BAR_CHARACTERS = 30;
+const CLEAR_LINE = "\r\u001b[K";
+
+/**
+ * Draws how far the work is. Also lets the process's other work run now and then, so that it can be
+ * interrupted; without a terminal that is all it does.
+ */
+export class Progress {
+  readonly #terminal: Terminal;
+  readonly #shown: boolean;
+  #nextMs = performance.now() + REDRAW_INTERVAL_MS;
+  #drawn = false;
+
+  constructor(terminal: Terminal, shown: boolean) {
+    this.#terminal = terminal;
+    this.#shown = shown && terminal.interactive;
+  }
+
+  /** @param unit what is counted, for example "events" */
+  async step(done: number, total: number, unit: string): Promise<void> {
+    const now = performance.now();
+    if (now < this.#nextMs) return;
+    this.#nextMs = now + REDRAW_INTERVAL_MS;
+    if (this.#shown) await this.#draw(done, total, unit);
+    else await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  /** Takes the bar away again. */
+  async clear(): Promise<void> {
+    if (this.#drawn) await this.#terminal.err(CLEAR_LINE);
+    this.#drawn = false;
+  }
+
+  async #draw(done: number, total: number, unit: string): Promise<void> {
+    const part = total > 0 ? Math.min(1, done / total) : 0;
+    const bar = "#".repeat(Math.round(part * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, ".");
+    const percent = String(Math.floor(part * 100)).padStart(3);
+    this.#drawn = true;
+    await this.#terminal.err(`${CLEAR_LINE}[${bar}] ${percent} %  ${done.toLocaleString("en")} ${unit}`);
+  }
+}

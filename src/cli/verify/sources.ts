@@ -1,0 +1,174 @@
+/** From the paths on the command line to pieces of evidence, each verified. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
+import { decodeText, textBytes } from "../../evidence/columns.ts";
+import { type DatabaseWish, verifyDatabaseFile } from "../../evidence/database.ts";
+import { verifyExportFile } from "../../evidence/export.ts";
+import { verifyReceipt } from "../../evidence/receipt.ts";
+import { obstacle, type SourceResult } from "../../evidence/report.ts";
+import type { Trust } from "../../evidence/trust.ts";
+import { Failure, systemCode, systemReason } from "../../failure.ts";
+import { RECEIPT_HEAD } from "../../log/receipt.ts";
+import { openConnection } from "../../store/connection.ts";
+import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
+import { openEvidenceFile } from "./evidence-file.ts";
+import type { Progress } from "./progress.ts";
+
+/** How often a file that is written to while it is read is read again. */
+const MAX_ATTEMPTS = 5;
+
+/** What is asked of every piece of evidence. */
+export interface Asked {
+  agentId: string | undefined;
+  trust: Trust;
+  encryptionKey: KeySource;
+  /** How many threads may work. */
+  threads: number;
+}
+
+/** The key of encrypted databases, read when it is first needed; null without one. */
+export type KeySource = () => EncryptionKey | null;
+
+/** One piece of evidence. */
+export interface Source {
+  path: string;
+  /** The workspace that its place says it is. */
+  workspaceId?: string;
+  /** The workspace's file of seals, when it is there. */
+  sealFile?: string;
+}
+
+/** What is to be verified: a data directory is all its workspaces. */
+export async function expand(path: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
+  try {
+    if (!statSync(path).isDirectory()) return [{ path }];
+    return await workspacesOf(path, encryptionKey);
+  } catch (error) {
+    return unreadable(path, error);
+  }
+}
+
+async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
+  const directory = dataDirectory(root);
+  const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
+  if (!existsSync(directory.workspaces)) return none("this directory is no data directory of governd");
+  const ids = new Set(
+    readdirSync(directory.workspaces)
+      .filter((name) => name.endsWith(".db"))
+      .map((name) => name.slice(0, -".db".length)),
+  );
+  // A workspace whose file is gone is still known here.
+  for (const id of await knownWorkspaces(directory.control, encryptionKey)) ids.add(id);
+  if (ids.size === 0) return none("this data directory holds no workspaces");
+  return [...ids].sort().map((workspaceId) => {
+    const seals = sealFile(directory, workspaceId);
+    const path = workspaceFile(directory, workspaceId);
+    return { path, workspaceId, ...(existsSync(seals) && { sealFile: seals }) };
+  });
+}
+
+async function knownWorkspaces(control: string, encryptionKey: KeySource): Promise<string[]> {
+  const kind = databaseKind(control);
+  if (kind === "absent") return [];
+  using file = await openEvidenceFile(control);
+  using connection = openConnection(file.path, {
+    ...(file.immutable ? { immutable: true } : { readOnly: true }),
+    encryptionKey: kind === "encrypted" ? encryptionKey() : null,
+  });
+  return connection
+    .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
+    .map(([bytes]) => decodeText(bytes))
+    .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
+}
+
+/**
+ * The driver lets go of a closed file only when its statements are collected; with thousands of
+ * workspaces that must not wait.
+ */
+const SOURCES_BETWEEN_COLLECTIONS = 100;
+
+/** Verifies pieces of evidence one after another. */
+export async function verifySources(
+  sources: readonly Source[],
+  asked: Asked,
+  progress: Progress,
+): Promise<SourceResult[]> {
+  const results: SourceResult[] = [];
+  for (const source of sources) {
+    results.push(await verifySource(source, asked, progress));
+    if (results.length % SOURCES_BETWEEN_COLLECTIONS === 0) Bun.gc(true);
+  }
+  return results;
+}
+
+/** Verifies one piece of evidence; whatever is wrong with it is in the result. */
+async function verifySource(
+  source: Source,
+  { agentId, trust, threads, encryptionKey }: Asked,
+  progress: Progress,
+): Promise<SourceResult> {
+  const { path, workspaceId, sealFile } = source;
+  const wanted = agentId === undefined ? {} : { agentId };
+  try {
+    if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
+    const kind = databaseKind(path);
+    if (kind === "plain" || kind === "encrypted") {
+      const key = kind === "encrypted" ? encryptionKey() : null;
+      const wish = {
+        path,
+        ...wanted,
+        publicKey: trust.publicKey,
+        anchors: trust.seals,
+        encryptionKey: key,
+        threads: { count: threads },
+      };
+      return await verifyWorkspaceFile({ ...wish, ...(workspaceId && { workspaceId }) }, sealFile, progress);
+    }
+    const { size } = statSync(path);
+    if (size === 0) return obstacle(path, "unknown", "not_evidence", "the file is empty");
+    if (await isReceipt(path)) return verifyReceipt(await Bun.file(path).text(), path, trust);
+    const onProgress = (bytes: number) => progress.step(bytes, size, "bytes");
+    return await verifyExportFile(threads, { path, ...wanted, trust, onProgress });
+  } catch (error) {
+    return unreadable(path, error);
+  }
+}
+
+async function verifyWorkspaceFile(
+  wish: DatabaseWish,
+  sealFile: string | undefined,
+  progress: Progress,
+): Promise<SourceResult> {
+  const onProgress = (checked: number, total: number) => progress.step(checked, total, "events");
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    // As long as it is before the database is read: a seal that a daemon adds later is of a later log.
+    const length = sealFile === undefined ? 0 : statSync(sealFile).size;
+    using file = await openEvidenceFile(wish.path);
+    // Anew for each attempt, since it is read as a stream.
+    const seals = sealFile === undefined ? null : () => Bun.file(sealFile).slice(0, length).stream();
+    const result = await verifyDatabaseFile(file, { ...wish, onProgress, sealFile: seals });
+    if (file.unchanged()) return result;
+  }
+  const message = "the file is written to so much that it was never read in one state: try again";
+  return obstacle(wish.path, "unknown", "evidence_unreadable", message);
+}
+
+async function isReceipt(path: string): Promise<boolean> {
+  return (await Bun.file(path).slice(0, RECEIPT_HEAD.length).text()) === RECEIPT_HEAD;
+}
+
+function missingWorkspace(path: string, workspaceId: string): SourceResult {
+  const message = "the data directory knows this workspace, and its file is gone";
+  const result = obstacle(path, "workspace", "evidence_unreadable", message);
+  result.report.workspace_id = workspaceId;
+  result.report.problems = [{ code: "content_missing", seq: null, id: null, message }];
+  return { ...result, verdict: "tampered" };
+}
+
+function unreadable(path: string, error: unknown): SourceResult {
+  if (error instanceof EncryptionMismatch)
+    return obstacle(path, "unknown", "evidence_unreadable", error.advice);
+  if (error instanceof Failure) return obstacle(path, "unknown", "evidence_unreadable", error.message);
+  if (systemCode(error) === undefined) throw error;
+  return obstacle(path, "unknown", "evidence_unreadable", `it cannot be read: ${systemReason(error)}`);
+}

@@ -1,0 +1,116 @@
+/** What `governd verify` says to a person. */
+import {
+  OBSTACLE_MEANINGS,
+  type ObstacleCode,
+  type ReportedProblem,
+  type ReportedRestore,
+  type SourceAgent,
+  type SourceResult,
+  type Verdict,
+} from "../../evidence/report.ts";
+import { PROBLEM_MEANINGS } from "../../log/problems.ts";
+import { count } from "../check/findings.ts";
+
+/** Problems of one file that are written out; `--json` has more. */
+const MAX_SHOWN = 20;
+
+const UNSEALED =
+  "unsealed: the links and hashes hold, but whoever could write this file could have made all of it anew";
+
+/** The report on one piece of evidence. */
+export function sourceLines(result: SourceResult, agentId: string | undefined): string[] {
+  const { report, range, erasedDetails } = result;
+  const lines = [report.path];
+  if (report.workspace_id !== null) {
+    lines.push(
+      `  ${report.workspace_id}: ${count(report.events, "event")}${rangeText(range)}, ${state(result.verdict)}`,
+    );
+  }
+  const agents =
+    agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
+  for (const agent of agents) lines.push(...agentLines(agent));
+  if (erasedDetails > 0)
+    lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events stand`);
+  if (report.pruned_before !== undefined) {
+    const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
+    lines.push(`  pruned: ${text}`);
+  }
+  for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
+  if (range !== null) lines.push(...sealLines(report, range));
+  lines.push(...problemLines(result));
+  return lines;
+}
+
+/** A restore explains a gap against seals kept elsewhere, so it is always said. */
+function restoreLine({ epoch, seq, restored_at, backup_created_at }: ReportedRestore): string {
+  const from = backup_created_at === null ? "a backup" : `a backup of ${backup_created_at}`;
+  return `  epoch ${epoch} from event ${seq} on: restored ${restored_at} from ${from}; what was recorded between the two is not in this log`;
+}
+
+/** Which events are sealed, which are not, and which are under a seal that the auditor brought. */
+function sealLines(
+  { sealed_through: sealed, anchored_through: anchored }: SourceResult["report"],
+  range: { first: number; last: number },
+): string[] {
+  const through = (seq: number | null) => (seq === null ? "none" : span(range.first, seq));
+  const from = sealed === null ? range.first : sealed + 1;
+  const rest = from > range.last ? "none" : span(from, range.last);
+  const line = `  sealed: ${through(sealed)}; unsealed: ${rest}; anchored: ${through(anchored)}`;
+  return sealed === null ? [line, `  ${UNSEALED}`] : [line];
+}
+
+function span(first: number, last: number): string {
+  return first === last ? `${first}` : `${first} to ${last}`;
+}
+
+/** The last line. */
+export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
+  switch (verdict) {
+    case "verified":
+      return results.every(({ report }) => report.sealed_through !== null)
+        ? "Verified: every hash, link, seal and stored row agrees with the log."
+        : "Verified, but unsealed: every hash, link and stored row agrees with the log.";
+    case "tampered": {
+      const bad = results.filter((result) => result.verdict === "tampered").length;
+      return `TAMPERED: ${bad} of ${count(results.length, "piece")} of evidence ${bad === 1 ? "is" : "are"} not what was written.`;
+    }
+    case "undetermined":
+      return "Undetermined: what was asked cannot be established; nothing here shows that it was tampered with.";
+  }
+}
+
+function state(verdict: Verdict): string {
+  return { verified: "intact", tampered: "TAMPERED", undetermined: "not established" }[verdict];
+}
+
+function agentLines({ agent_id, events, valid, first_invalid }: SourceAgent): string[] {
+  const name = agent_id ?? "(the workspace itself)";
+  const line = `  ${name}: ${count(events, "event")}, ${valid ? "intact" : "TAMPERED"}`;
+  if (first_invalid === null) return [line];
+  return [line, `    first bad event: ${eventName(first_invalid)}: ${first_invalid.reason}`];
+}
+
+function problemLines({ report, problemCount }: SourceResult): string[] {
+  const lines: string[] = [];
+  for (const problem of report.problems.slice(0, MAX_SHOWN)) {
+    const place = problem.seq === null ? "" : ` at ${eventName(problem)}`;
+    lines.push(`  ${problem.code}${place}: ${problem.message}`, `    means: ${meaning(problem)}`);
+  }
+  const more = problemCount - Math.min(report.problems.length, MAX_SHOWN);
+  if (more > 0) lines.push(`  and ${count(more, "problem")} more (--json names up to 1,000)`);
+  return lines;
+}
+
+function meaning({ code }: ReportedProblem): string {
+  return code in OBSTACLE_MEANINGS
+    ? OBSTACLE_MEANINGS[code as ObstacleCode]
+    : PROBLEM_MEANINGS[code as keyof typeof PROBLEM_MEANINGS];
+}
+
+function eventName({ seq, id }: { seq: number | null; id: string | null }): string {
+  return id === null ? `event ${seq}` : `event ${seq} (${id})`;
+}
+
+function rangeText(range: SourceResult["range"]): string {
+  return range === null ? "" : ` (${range.first} to ${range.last})`;
+}

@@ -1,0 +1,228 @@
+/** Members of a workspace and invitations to it. Each act is an event of the workspace, then an effect. */
+
+import type { NewKey } from "../administration.ts";
+import { Refused } from "../refused.ts";
+import { digestOf, makeLinkToken } from "../secret.ts";
+import type { WorkspaceRecord } from "../workspaces.ts";
+import {
+  findUsableLink,
+  INVITATION_MAX_DAYS,
+  insertLink,
+  type LinkRecord,
+  listInvitations,
+  revokeInvitation,
+  takeLink,
+} from "./links.ts";
+import {
+  countOwned,
+  deleteMember,
+  findMember,
+  hasOtherOwner,
+  insertMember,
+  listMemberships,
+  type MemberRecord,
+  type Membership,
+  type Role,
+  setRole,
+} from "./members.ts";
+import { type AccountParts, administrationOf } from "./parts.ts";
+import { linkNotFound } from "./sign-up.ts";
+
+const DAY_MS = 86_400_000;
+/** Workspaces that one account may own. */
+export const OWNED_WORKSPACES_MAX = 100;
+/** Invitations of one workspace that can be open at once. */
+export const OPEN_INVITATIONS_MAX = 1_000;
+
+/** The workspace as this account sees it. @throws {Refused} `workspace_not_found` */
+export function requireMembership(
+  { control }: AccountParts,
+  accountId: string,
+  workspaceId: string,
+): Membership {
+  const found = listMemberships(control.connection, accountId).find(({ id }) => id === workspaceId);
+  if (found === undefined) {
+    throw new Refused(
+      "workspace_not_found",
+      "You have no such workspace. GET /account/workspaces lists yours.",
+    );
+  }
+  return found;
+}
+
+/** The same, for what only owners may do. @throws {Refused} `workspace_not_found`, `forbidden` */
+export function requireOwner(parts: AccountParts, accountId: string, workspaceId: string): Membership {
+  const membership = requireMembership(parts, accountId, workspaceId);
+  if (membership.role === "owner") return membership;
+  throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask one of them.");
+}
+
+/** Makes a workspace of one's own, with its first key. @throws {Refused} `forbidden` */
+export async function foundWorkspace(
+  parts: AccountParts,
+  accountId: string,
+  name: string,
+): Promise<NewKey & { workspace: WorkspaceRecord }> {
+  const owned = countOwned(parts.control.connection, accountId);
+  if (owned === 0 && parts.signup !== "open") {
+    throw new Refused(
+      "forbidden",
+      "Workspaces are made by who owns one already. Ask the operator for a link.",
+    );
+  }
+  if (owned >= OWNED_WORKSPACES_MAX) {
+    throw new Refused("forbidden", `An account owns at most ${OWNED_WORKSPACES_MAX} workspaces.`);
+  }
+  return administrationOf(parts, accountId).createWorkspace(name, (connection, { id, createdAt }) => {
+    insertMember(connection, { workspaceId: id, accountId, role: "owner", joinedAt: createdAt });
+  });
+}
+
+const memberNotFound = () =>
+  new Refused("member_not_found", "The workspace has no such member. GET …/members lists them.");
+
+const lastOwner = () =>
+  new Refused("last_owner", "A workspace keeps at least one owner. Make another member an owner first.");
+
+/** Changes what a member is. @throws {Refused} `member_not_found`, `last_owner` */
+export async function changeRole(
+  parts: AccountParts,
+  actor: string,
+  wish: { workspaceId: string; accountId: string; role: Role },
+): Promise<{ member: MemberRecord; auditId: string | null }> {
+  const { control, recorder } = parts;
+  const { workspaceId, accountId, role } = wish;
+  const member = findMember(control.connection, workspaceId, accountId);
+  if (member === undefined) throw memberNotFound();
+  if (member.role === role) return { member, auditId: null };
+  const check = () => {
+    const present = findMember(control.connection, workspaceId, accountId);
+    if (present === undefined) throw memberNotFound();
+    if (present.role === "owner" && !hasOtherOwner(control.connection, workspaceId, accountId))
+      throw lastOwner();
+  };
+  check();
+  const auditId = await recorder.record(workspaceId, {
+    operation: "member.change",
+    actor,
+    details: { account_id: accountId, role, role_before: member.role },
+  });
+  control.change((connection) => {
+    check();
+    setRole(connection, workspaceId, accountId, role);
+  });
+  return { member: { ...member, role }, auditId };
+}
+
+/** Ends a membership. @throws {Refused} `member_not_found`, `last_owner` */
+export async function removeMember(
+  { control, recorder }: AccountParts,
+  actor: string,
+  { workspaceId, accountId }: { workspaceId: string; accountId: string },
+): Promise<string> {
+  const check = () => {
+    const member = findMember(control.connection, workspaceId, accountId);
+    if (member === undefined) throw memberNotFound();
+    if (member.role === "owner" && !hasOtherOwner(control.connection, workspaceId, accountId))
+      throw lastOwner();
+    return member;
+  };
+  const { role } = check();
+  const auditId = await recorder.record(workspaceId, {
+    operation: "member.remove",
+    actor,
+    details: { account_id: accountId, role },
+  });
+  control.change((connection) => {
+    check();
+    deleteMember(connection, workspaceId, accountId);
+  });
+  return auditId;
+}
+
+/** Makes an invitation. Its token is seen this once. */
+export async function invite(
+  parts: AccountParts,
+  actor: string,
+  wish: { workspaceId: string; role: Role; label: string | null; expiresInDays: number },
+): Promise<{ link: LinkRecord; token: string; auditId: string }> {
+  const { control, recorder, clock, ids, random } = parts;
+  const now = clock();
+  if (listInvitations(control.connection, wish.workspaceId, now).length >= OPEN_INVITATIONS_MAX) {
+    throw new Refused(
+      "forbidden",
+      `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Take some back first.`,
+    );
+  }
+  const { text: token, digest } = makeLinkToken(random);
+  const link: LinkRecord = {
+    id: ids.next("inv"),
+    kind: "invitation",
+    workspaceId: wish.workspaceId,
+    role: wish.role,
+    accountId: null,
+    dropsTotp: false,
+    label: wish.label,
+    createdAt: now,
+    createdBy: actor,
+    expiresAt: now + Math.min(wish.expiresInDays, INVITATION_MAX_DAYS) * DAY_MS,
+  };
+  const auditId = await recorder.record(wish.workspaceId, {
+    operation: "member.invite",
+    actor,
+    details: {
+      invitation_id: link.id,
+      role: wish.role,
+      label: wish.label,
+      expires_at: new Date(link.expiresAt).toISOString(),
+    },
+  });
+  control.change((connection) => insertLink(connection, link, digest));
+  return { link, token, auditId };
+}
+
+/** Takes an invitation back. @throws {Refused} `invitation_not_found` */
+export async function uninvite(
+  { control, recorder, clock }: AccountParts,
+  actor: string,
+  { workspaceId, invitationId }: { workspaceId: string; invitationId: string },
+): Promise<string> {
+  const notFound = () =>
+    new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
+  const open = listInvitations(control.connection, workspaceId, clock());
+  if (!open.some(({ id }) => id === invitationId)) throw notFound();
+  const auditId = await recorder.record(workspaceId, {
+    operation: "member.uninvite",
+    actor,
+    details: { invitation_id: invitationId },
+  });
+  control.change((connection) => {
+    if (!revokeInvitation(connection, workspaceId, invitationId, clock())) throw notFound();
+  });
+  return auditId;
+}
+
+/** Joins a workspace by an invitation. @throws {Refused} `link_not_found`, `already_member` */
+export async function acceptInvitation(
+  parts: AccountParts,
+  accountId: string,
+  token: string,
+): Promise<{ workspace: Membership; auditId: string }> {
+  const { control, recorder, clock } = parts;
+  const link = findUsableLink(control.connection, digestOf(token), clock());
+  const { workspaceId, role } = link ?? {};
+  if (link === undefined || !workspaceId || !role) throw linkNotFound();
+  const already = () =>
+    new Refused("already_member", "You are a member of this workspace already; the invitation stays open.");
+  if (findMember(control.connection, workspaceId, accountId) !== undefined) throw already();
+  const auditId = await recorder.record(workspaceId, {
+    operation: "member.join",
+    actor: accountId,
+    details: { account_id: accountId, invitation_id: link.id, role },
+  });
+  control.change((connection) => {
+    if (!takeLink(connection, link.id, accountId, clock())) throw linkNotFound();
+    if (!insertMember(connection, { workspaceId, accountId, role, joinedAt: clock() })) throw already();
+  });
+  return { workspace: requireMembership(parts, accountId, workspaceId), auditId };
+}

@@ -1,0 +1,46 @@
+/** The model outside that the settings name, if any. */
+import { readFileSync } from "node:fs";
+import { Failure, systemReason } from "../failure.ts";
+import { EmbeddingError } from "../search/vectors/embedder.ts";
+import { Model2VecEmbedder } from "../search/vectors/model2vec.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { EmbeddingOptions } from "../threads/messages.ts";
+
+type EmbeddingSettings = Pick<
+  Settings,
+  "embeddings_url" | "embeddings_model" | "embeddings_api_key_file" | "embeddings_path"
+>;
+
+/** @throws {Failure} `invalid_settings` when the file of the API key, or those of the model, are unusable */
+export async function embeddingOptions(settings: EmbeddingSettings): Promise<EmbeddingOptions | null> {
+  const { embeddings_url: url, embeddings_model: model, embeddings_path: path } = settings;
+  if (path !== null) {
+    await checkModel(path);
+    return { kind: "directory", path };
+  }
+  if (url === null || model === null) return null;
+  const file = settings.embeddings_api_key_file;
+  return { kind: "server", url, model, apiKey: file === null ? null : readKey(file) };
+}
+
+/** Each thread loads the model when it first needs it; whether it can is better known at the start. */
+async function checkModel(path: string): Promise<void> {
+  try {
+    await Model2VecEmbedder.load(path);
+  } catch (error) {
+    if (!(error instanceof EmbeddingError)) throw error;
+    throw new Failure("invalid_settings", `embeddings_path: ${error.message}.`);
+  }
+}
+
+function readKey(file: string): string {
+  let key: string;
+  try {
+    key = readFileSync(file, "utf8").trim();
+  } catch (error) {
+    const reason = systemReason(error);
+    throw new Failure("invalid_settings", `Cannot read embeddings_api_key_file ${file}: ${reason}.`);
+  }
+  if (key === "") throw new Failure("invalid_settings", `embeddings_api_key_file ${file} is empty.`);
+  return key;
+}

@@ -1,0 +1,123 @@
+/** What a route of `/account` is: its method, path, schemas and words, and what it does. */
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
+import type { SignedIn } from "../../control/accounts/session-keeper.ts";
+import type { WorkspaceEvent } from "../../control/recorder.ts";
+import type { JsonObject } from "../../json.ts";
+import { Validator } from "../pipeline/validate.ts";
+import type { ProblemCode } from "../problem.ts";
+import type { Method, ParamsOf } from "../route.ts";
+
+/** What the routes of `/account` need of the rest of the program. */
+export interface AccountDeps {
+  sessions: { find(token: string, how?: { use: boolean }): SignedIn | null };
+  parts: AccountParts;
+  /** Bytes that a workspace occupies on disk. */
+  storageBytes(workspaceId: string): Promise<number>;
+  /** What one workspace may hold; null for as much as it likes. */
+  quota?: { bytes: number | null; entries: number | null };
+}
+
+/** A request after validation. */
+export interface ActionRequest<P extends string, B, S> {
+  params: Record<P, string>;
+  body: B;
+  origin: Origin;
+  /** `https://` and the host that the request was sent to. */
+  base: string;
+  signedIn: S;
+}
+
+/** What an action answers. */
+export interface ActionReply {
+  /** 200 unless named, 204 without a body. */
+  status?: number;
+  body?: JsonObject;
+  cookies?: readonly string[];
+  /** The event that recorded it in a workspace's chain. */
+  auditId?: string | null;
+}
+
+export interface ActionDocs {
+  tag: "Account" | "Workspaces" | "Keys";
+  summary: string;
+  description: string;
+  /** Absent for an answer without a body. */
+  response?: { description: string; schema: TSchema };
+  status?: number;
+  problems?: readonly ProblemCode[];
+  requestExample?: JsonObject;
+  /** What it is in the chain of a workspace; absent where it stands in none. */
+  recordedAs?: readonly WorkspaceEvent["operation"][];
+}
+
+interface ActionDefinition<P extends string, B extends TObject | undefined, S> {
+  /** Names the operation in the documentation. */
+  name: string;
+  method: Method;
+  path: P;
+  body?: B;
+  /** The body may be left out; it is `{}` then. */
+  bodyOptional?: boolean;
+  docs: ActionDocs;
+  run(
+    request: ActionRequest<ParamsOf<P>, B extends TObject ? Static<B> : Record<never, never>, S>,
+    deps: AccountDeps,
+  ): Promise<ActionReply> | ActionReply;
+}
+
+/** A route of `/account` with its validator compiled. */
+export interface Action {
+  name: string;
+  method: Method;
+  path: string;
+  /** Works without a session. */
+  isPublic: boolean;
+  query: null;
+  body: Validator<TObject> | null;
+  bodySchema: TObject | null;
+  bodyOptional: boolean;
+  explain: undefined;
+  unfindable: ProblemCode;
+  docs: ActionDocs;
+  run(
+    request: ActionRequest<string, unknown, SignedIn | null>,
+    deps: AccountDeps,
+  ): Promise<ActionReply> | ActionReply;
+}
+
+function compile(
+  definition: ActionDefinition<string, TObject | undefined, never>,
+  isPublic: boolean,
+): Action {
+  const { name, method, path, body, docs, run } = definition;
+  return {
+    name,
+    method,
+    path,
+    isPublic,
+    query: null,
+    body: body === undefined ? null : new Validator(body, "member"),
+    bodySchema: body ?? null,
+    bodyOptional: definition.bodyOptional ?? false,
+    explain: undefined,
+    unfindable: "not_found",
+    docs,
+    // Handed exactly what the validator and the session's check made.
+    run: run as unknown as Action["run"],
+  };
+}
+
+/** A route that anybody may use. */
+export function publicAction<P extends string, B extends TObject | undefined = undefined>(
+  definition: ActionDefinition<P, B, null>,
+): Action {
+  return compile(definition as unknown as ActionDefinition<string, TObject | undefined, never>, true);
+}
+
+/** A route that needs a session. */
+export function action<P extends string, B extends TObject | undefined = undefined>(
+  definition: ActionDefinition<P, B, SignedIn>,
+): Action {
+  return compile(definition as unknown as ActionDefinition<string, TObject | undefined, never>, false);
+}

@@ -1,0 +1,87 @@
+/** From a routed request under `/account` to its answer: session, origin, body, action. */
+
+import type { SignedIn } from "../../control/accounts/session-keeper.ts";
+import { Refused } from "../../control/refused.ts";
+import { Failure } from "../../failure.ts";
+import type { Exchange } from "../pipeline/exchange.ts";
+import { checkParams, readQuery, takeBody } from "../pipeline/handle.ts";
+import type { AppDeps } from "../pipeline/pipeline.ts";
+import { requireSameOrigin } from "../pipeline/same-origin.ts";
+import { deviceToken, sessionToken } from "../pipeline/session-cookie.ts";
+import { clientAddress } from "../pipeline/trusted-proxy.ts";
+import { invalid, Problem } from "../problem.ts";
+import type { AccountDeps, Action, ActionReply } from "./action.ts";
+
+/** What the router found out about a request. */
+export interface RoutedAction {
+  request: Request;
+  /** What follows the `?`, or an empty string. */
+  queryText: string;
+  params: Record<string, string | null>;
+  exchange: Exchange;
+}
+
+/** Runs an action and answers. @throws {Problem} for a request that comes to nothing. */
+export async function handleAction(action: Action, routed: RoutedAction, deps: AppDeps): Promise<Response> {
+  const { request, exchange } = routed;
+  const { headers } = request;
+  const accounts = deps.accounts as AccountDeps;
+  const signedIn = action.isPublic ? null : requireSession(headers, accounts);
+  exchange.accountId = signedIn?.accountId ?? null;
+  exchange.operation = `account.${action.name}`;
+  requireSameOrigin(request.method, headers);
+  const params = checkParams(action, routed.params);
+  const body = action.body === null ? {} : await takeBody(action, request, deps);
+  readQuery(action, routed.queryText);
+  const origin = {
+    address: clientAddress(deps.trustedProxies, deps.peerOf?.(request) ?? null, headers),
+    userAgent: headers.get("user-agent") ?? "",
+    device: deviceToken(headers),
+  };
+  const base = `https://${headers.get("host") ?? "localhost"}`;
+  try {
+    return respond(await action.run({ params, body, origin, base, signedIn }, accounts), exchange);
+  } catch (error) {
+    throw problemOf(error);
+  }
+}
+
+function requireSession(headers: Headers, { sessions }: AccountDeps): SignedIn {
+  const token = sessionToken(headers);
+  const signedIn = token === null ? null : sessions.find(token);
+  if (signedIn !== null) return signedIn;
+  throw new Problem("unauthenticated", "Sign in first: POST /account/sign-in.", { headers: CHALLENGE });
+}
+
+/** RFC 9110 section 11.6.1 asks for a challenge with every 401; this scheme's name is ours. */
+const CHALLENGE = { "www-authenticate": 'Session realm="governd"' };
+
+const UNAUTHENTICATED: ReadonlySet<string> = new Set(["sign_in_failed", "second_factor_required"]);
+
+function problemOf(error: unknown): unknown {
+  if (error instanceof Refused) {
+    const { code, detail, extra } = error;
+    const retry = extra.retryAfterSeconds;
+    const headers = {
+      ...(retry === undefined ? {} : { "retry-after": String(retry) }),
+      ...(UNAUTHENTICATED.has(code) ? CHALLENGE : {}),
+    };
+    return new Problem(code, detail, {
+      headers,
+      ...(extra.param === undefined ? {} : { param: extra.param }),
+    });
+  }
+  if (error instanceof Failure && error.code === "usage") return invalid(error.message);
+  if (error instanceof Failure && error.code === "busy") return new Problem("unavailable", error.message);
+  return error;
+}
+
+function respond(reply: ActionReply, exchange: Exchange): Response {
+  exchange.auditId = reply.auditId ?? null;
+  const { body, cookies = [] } = reply;
+  const headers = new Headers(exchange.headers("application/json"));
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  if (body !== undefined) return new Response(JSON.stringify(body), { status: reply.status ?? 200, headers });
+  headers.delete("content-type");
+  return new Response(null, { status: 204, headers });
+}

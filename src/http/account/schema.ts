@@ -1,0 +1,322 @@
+/** The shapes of `/account`, in the words of the API. */
+import { type TUnsafe, Type as t } from "@sinclair/typebox";
+import { isEmail } from "../../control/accounts/accounts.ts";
+import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS } from "../../control/accounts/links.ts";
+import { ROLES, type Role } from "../../control/accounts/members.ts";
+import {
+  isPassword,
+  PASSWORD_MAX_CHARACTERS,
+  PASSWORD_MIN_CHARACTERS,
+} from "../../control/accounts/passwords.ts";
+import { KEY_AGENTS_MAX } from "../../control/administration.ts";
+import { SCOPES } from "../../control/keys.ts";
+import { nameProblem } from "../../control/workspaces.ts";
+import { AgentId, field, MAX_NAME_LENGTH } from "../fields.ts";
+import { Count, closed, component, nullable, Time } from "../shapes.ts";
+
+/** Longest life of a key that is made with an expiry, days. */
+export const KEY_MAX_DAYS = 3_650;
+/** How long a rotated key still works: at most, and unless asked otherwise. */
+export const OVERLAP_MAX_HOURS = 720;
+export const OVERLAP_HOURS = 24;
+/** Longest text that is looked at as a code or a token. */
+const MAX_SECRET_LENGTH = 128;
+
+const Email: TUnsafe<string> = field(
+  "Email",
+  {
+    type: "string",
+    minLength: 3,
+    maxLength: 254,
+    description: "A mail address, to sign in with: one @, no spaces. Case does not count.",
+    examples: ["ada@example.com"],
+  },
+  (value) => typeof value === "string" && isEmail(value),
+);
+
+const NewPassword: TUnsafe<string> = field(
+  "NewPassword",
+  {
+    type: "string",
+    minLength: PASSWORD_MIN_CHARACTERS,
+    maxLength: PASSWORD_MAX_CHARACTERS,
+    description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters. Nothing else is asked of it.`,
+  },
+  (value) => typeof value === "string" && isPassword(value),
+);
+
+/** A password to compare: one that cannot be anybody's is wrong, not malformed. */
+const Password = t.String({
+  maxLength: 4 * PASSWORD_MAX_CHARACTERS,
+  description: "The password: a string.",
+});
+
+const Name: TUnsafe<string> = field(
+  "Name",
+  {
+    type: "string",
+    minLength: 1,
+    maxLength: MAX_NAME_LENGTH,
+    description: `A name for people: 1 to ${MAX_NAME_LENGTH} characters, none of them a control character, not only spaces.`,
+    examples: ["Ada Lovelace"],
+  },
+  (value) => typeof value === "string" && nameProblem(value) === null,
+);
+
+const Code = t.String({
+  minLength: 1,
+  maxLength: MAX_SECRET_LENGTH,
+  description: "Six digits of the authenticator, or a recovery code: a string.",
+});
+
+const Token = t.String({
+  minLength: 1,
+  maxLength: MAX_SECRET_LENGTH,
+  description: "What stands behind #token= in a link: a string.",
+});
+
+const RoleName = t.Unsafe<Role>(
+  t.Union(
+    ROLES.map((role) => t.Literal(role)),
+    { description: `A role: ${ROLES.join(", ")}.` },
+  ),
+);
+
+const ScopeName = t.Unsafe<(typeof SCOPES)[number]>(
+  t.Union(
+    SCOPES.map((scope) => t.Literal(scope)),
+    { default: "full", description: `A scope: ${SCOPES.join(", ")}.` },
+  ),
+);
+
+export const TokenBody = t.Object({ token: Token }, closed);
+export const SignUpBody = t.Object(
+  {
+    email: Email,
+    password: NewPassword,
+    name: t.Optional(Name),
+    workspace_name: t.Optional(Name),
+    token: t.Optional(Token),
+  },
+  closed,
+);
+export const SignInBody = t.Object(
+  {
+    email: t.String({ maxLength: 1_024, description: "The mail address of the account: a string." }),
+    password: Password,
+    code: t.Optional(Code),
+  },
+  closed,
+);
+export const ResetBody = t.Object({ token: Token, new_password: NewPassword }, closed);
+export const NameBody = t.Object({ name: Name }, closed);
+export const PasswordBody = t.Object({ current_password: Password, new_password: NewPassword }, closed);
+export const PasswordAgainBody = t.Object({ password: Password }, closed);
+export const CodeBody = t.Object({ code: Code }, closed);
+export const PasswordAndCodeBody = t.Object({ password: Password, code: Code }, closed);
+export const RoleBody = t.Object({ role: RoleName }, closed);
+export const InvitationBody = t.Object(
+  {
+    role: RoleName,
+    label: t.Optional(Name),
+    expires_in_days: t.Optional(
+      t.Integer({
+        minimum: 1,
+        maximum: INVITATION_MAX_DAYS,
+        default: LINK_LIFETIME_DAYS,
+        description: `Days until it can no longer be used: an integer from 1 to ${INVITATION_MAX_DAYS}.`,
+      }),
+    ),
+  },
+  closed,
+);
+export const KeyBody = t.Object(
+  {
+    label: t.Optional(Name),
+    scope: t.Optional(ScopeName),
+    agents: t.Optional(
+      t.Array(AgentId, {
+        minItems: 1,
+        maxItems: KEY_AGENTS_MAX,
+        description: `The agents that the key is limited to: 1 to ${KEY_AGENTS_MAX} agent ids.`,
+      }),
+    ),
+    expires_in_days: t.Optional(
+      t.Integer({
+        minimum: 1,
+        maximum: KEY_MAX_DAYS,
+        description: `Days until the key ends: an integer from 1 to ${KEY_MAX_DAYS}.`,
+      }),
+    ),
+  },
+  closed,
+);
+export const RotateBody = t.Object(
+  {
+    overlap_hours: t.Optional(
+      t.Integer({
+        minimum: 0,
+        maximum: OVERLAP_MAX_HOURS,
+        default: OVERLAP_HOURS,
+        description: `Hours that the old key still works: an integer from 0 to ${OVERLAP_MAX_HOURS}.`,
+      }),
+    ),
+  },
+  closed,
+);
+
+const Id = t.String();
+
+export const Status = t.Object(
+  {
+    signup: t.String({ enum: ["invite", "open", "closed"] }),
+    first_account: t.Boolean({ description: "True while there is no account." }),
+  },
+  closed,
+);
+
+export const LinkShape = t.Object(
+  {
+    kind: t.String({ enum: ["setup", "invitation", "reset"] }),
+    workspace: nullable(t.Object({ id: Id, name: t.String() }, closed)),
+    role: nullable(RoleName),
+    expires_at: Time,
+  },
+  closed,
+);
+
+export const AccountShape = component(
+  "Account",
+  t.Object(
+    {
+      id: t.String({ pattern: "^usr_" }),
+      email: t.String(),
+      name: t.String(),
+      totp: t.Boolean({ description: "A second factor is asked for." }),
+      recovery_codes_left: Count,
+      created_at: Time,
+    },
+    closed,
+  ),
+);
+
+export const SessionShape = component(
+  "Session",
+  t.Object(
+    {
+      id: t.String({ pattern: "^ses_" }),
+      created_at: Time,
+      last_seen_at: Time,
+      expires_at: Time,
+      address: t.String(),
+      user_agent: t.String(),
+      current: t.Boolean({ description: "The session of this very request." }),
+    },
+    closed,
+  ),
+);
+
+const workspaceMembers = {
+  id: t.String({ pattern: "^ws_" }),
+  name: t.String(),
+  role: RoleName,
+  created_at: Time,
+};
+
+export const WorkspaceShape = component("Workspace", t.Object(workspaceMembers, closed));
+
+/** Null for none. */
+const quotas = { quota_bytes: nullable(Count), quota_entries: nullable(Count) };
+
+export const WorkspaceDetails = t.Object(
+  { ...workspaceMembers, ...quotas, storage_bytes: Count, members: Count, keys: Count },
+  closed,
+);
+
+export const WhoAmI = component(
+  "SignedIn",
+  t.Object({ account: AccountShape, session: SessionShape, workspaces: t.Array(WorkspaceShape) }, closed),
+);
+
+const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown this once." });
+
+export const SignedUpShape = t.Object(
+  {
+    account: AccountShape,
+    workspace: WorkspaceShape,
+    workspace_id: Id,
+    api_key: nullable(ApiKey),
+    key_id: nullable(Id),
+  },
+  closed,
+);
+
+export const NewWorkspace = t.Object(
+  { workspace: WorkspaceShape, workspace_id: Id, api_key: ApiKey, key_id: Id },
+  closed,
+);
+
+export const MemberShape = component(
+  "Member",
+  t.Object(
+    {
+      account_id: t.String({ pattern: "^usr_" }),
+      email: t.String(),
+      name: t.String(),
+      role: RoleName,
+      joined_at: Time,
+      you: t.Boolean(),
+    },
+    closed,
+  ),
+);
+
+const invitationMembers = {
+  id: t.String({ pattern: "^inv_" }),
+  role: RoleName,
+  label: nullable(t.String()),
+  created_at: Time,
+  created_by: t.String(),
+  expires_at: Time,
+};
+
+export const InvitationShape = component("Invitation", t.Object(invitationMembers, closed));
+
+export const NewInvitation = t.Object(
+  {
+    ...invitationMembers,
+    token: t.String({ pattern: "^gvl_", description: "Shown this once." }),
+    url: t.String({ description: "The link to hand over, with the token in it." }),
+  },
+  closed,
+);
+
+const keyMembers = {
+  id: t.String({ pattern: "^key_" }),
+  label: nullable(t.String()),
+  scope: t.String({ enum: [...SCOPES] }),
+  agents: nullable(t.Array(AgentId)),
+  state: t.String({ enum: ["in_force", "expired", "revoked"] }),
+  created_at: Time,
+  created_by: t.String(),
+  expires_at: nullable(Time),
+  last_used_at: nullable(Time),
+  revoked_at: nullable(Time),
+  replaced_by: nullable(Id),
+};
+
+export const KeyShape = component("ApiKey", t.Object(keyMembers, closed));
+export const NewKeyShape = t.Object({ ...keyMembers, api_key: ApiKey }, closed);
+export const RotatedKey = t.Object({ ...keyMembers, api_key: ApiKey, replaces: Id }, closed);
+
+export const TotpBegun = t.Object(
+  {
+    secret: t.String({ description: "Base32." }),
+    uri: t.String({ description: "otpauth://, for a QR code." }),
+  },
+  closed,
+);
+
+export const RecoveryCodes = t.Object({ recovery_codes: t.Array(t.String()) }, closed);
+
+export const Ended = t.Object({ ended: Count }, closed);

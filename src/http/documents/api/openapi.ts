@@ -1,0 +1,251 @@
+/** The OpenAPI document, made from the same schemas that validate requests. */
+import { swagger } from "@elysiajs/swagger";
+import type { TObject } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { exportTrail } from "../../../features/audit/routes.ts";
+import type { JsonObject } from "../../../json.ts";
+import { leavesNoTrace } from "../../../workspace/contract.ts";
+import type { Action } from "../../account/action.ts";
+import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
+import { scopesOf } from "../../pipeline/scopes.ts";
+import { SESSION_COOKIE } from "../../pipeline/session-cookie.ts";
+import type { Route } from "../../route.ts";
+import { componentSchemas } from "../../shapes.ts";
+import { OPENAPI_PATH } from "./page.ts";
+import { actionResponses, problemResponses, responsesOf } from "./responses.ts";
+
+const DOCUMENTATION = {
+  // JSON Schema 2020-12, which is what the schemas are.
+  openapi: "3.1.0",
+  info: {
+    title: "governd",
+    version: "1",
+    summary: "Governance for software agents.",
+    description:
+      "Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise; `X-Audit-Id` names the event. Errors are problem documents (RFC 9457).",
+    license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+  },
+  servers: [{ url: "/" }],
+  tags: [
+    { name: "Agents", description: "All agents at a glance, and the switch that suspends one." },
+    { name: "Config", description: "Versioned configs. Their `policies` are enforced." },
+    { name: "Checkpoints", description: "Snapshots of an agent's state." },
+    { name: "Data", description: "Governed key-value data." },
+    { name: "Audit", description: "The hash-chained trail of every operation." },
+    { name: "Account", description: "Signing up and in, sessions, passwords, second factors. For people." },
+    { name: "Workspaces", description: "One's workspaces, their members, and invitations. For people." },
+    { name: "Keys", description: "API keys of a workspace. For people." },
+    { name: "Service", description: "Probes. They need no key." },
+  ],
+  security: [{ ApiKey: [] }, { Session: [], Workspace: [] }],
+};
+
+const API_KEY = {
+  type: "apiKey",
+  in: "header",
+  name: "X-API-Key",
+  description:
+    "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
+};
+
+const SESSION = {
+  type: "apiKey",
+  in: "cookie",
+  name: SESSION_COOKIE,
+  description:
+    "A person's session. Requests other than GET need an Origin of this very server, which a browser sends by itself.",
+};
+
+const WORKSPACE = {
+  type: "apiKey",
+  in: "header",
+  name: "X-Workspace-Id",
+  description: "With a session: which of one's workspaces is meant. No secret.",
+};
+
+const TAGS: Readonly<Record<string, string>> = {
+  config: "Config",
+  checkpoint: "Checkpoints",
+  data: "Data",
+  audit: "Audit",
+  agent: "Agents",
+};
+
+/** Makes the document's JSON text. Slow: call it once. */
+export async function openApiJson(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
+  // This application never listens: it holds the documented routes for the plugin to read.
+  const documented = new Elysia().use(
+    swagger({
+      specPath: OPENAPI_PATH,
+      documentation: {
+        ...DOCUMENTATION,
+        components: {
+          schemas: componentSchemas(),
+          securitySchemes: { ApiKey: API_KEY, Session: SESSION, Workspace: WORKSPACE },
+        },
+      } as never,
+    }),
+  );
+  for (const route of routes) {
+    documented.route(route.method, route.path, () => "", { detail: describe(route) as never });
+  }
+  for (const action of actions) {
+    documented.route(action.method, action.path, () => "", { detail: describeAction(action) as never });
+  }
+  documented.post(DOWNLOAD_PATH, () => "", { detail: describeDownload() as never });
+  for (const [path, detail] of Object.entries(PROBES))
+    documented.get(path, () => "", { detail: detail as never });
+  const response = await documented.handle(new Request(`http://localhost${OPENAPI_PATH}`));
+  return response.text();
+}
+
+function describe(route: Route): JsonObject {
+  const { summary, description } = route.docs;
+  const variant = route.variant === undefined ? "" : ` or \`${route.variant.operation}\``;
+  const recorded = leavesNoTrace(route.operation)
+    ? "Not recorded: it is about the workspace's seals alone and says nothing of any agent."
+    : `Recorded as \`${route.operation}\`${variant}.`;
+  const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
+  return {
+    operationId: camelCase(route.operation),
+    tags: [TAGS[route.operation.split(".")[0] as string] as string],
+    summary,
+    description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
+    parameters: parametersOf(route),
+    ...requestBodyOf(route),
+    responses: responsesOf(route),
+  };
+}
+
+function describeAction(action: Action): JsonObject {
+  const { tag, summary, description, recordedAs = [] } = action.docs;
+  const recorded = recordedAs.map((name) => `\`${name}\``).join(" or ");
+  return {
+    operationId: camelCase(`account.${action.name}`),
+    tags: [tag],
+    summary,
+    description: recorded === "" ? description : `${description}\n\nRecorded as ${recorded}.`,
+    security: action.isPublic ? [] : [{ Session: [] }],
+    parameters: pathParameters(action.path),
+    ...requestBodyOf(action),
+    responses: actionResponses(action),
+  };
+}
+
+function describeDownload(): JsonObject {
+  const { bodySchema } = exportTrail;
+  return {
+    operationId: "accountExport",
+    tags: ["Workspaces"],
+    summary: "Export the audit trail from a form",
+    description:
+      "What `POST /v1/audit/export` does, for a form of a page of this server: the browser saves the answer as it comes. Empty fields are left out.\n\nRecorded as `audit.export`.",
+    security: [{ Session: [] }],
+    parameters: pathParameters(DOWNLOAD_PATH),
+    requestBody: {
+      required: true,
+      content: { "application/x-www-form-urlencoded": { schema: bodySchema as unknown as JsonObject } },
+    },
+    responses: responsesOf(exportTrail),
+  };
+}
+
+const camelCase = (name: string): string =>
+  name.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase());
+
+const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  agent_id: {
+    description: "The agent's id.",
+    schema: { type: "string", minLength: 1, maxLength: 128 },
+    example: "support-bot",
+  },
+  version: { description: "A config version.", schema: { type: "string" }, example: "v3" },
+  id: { description: "The identifier.", schema: { type: "string" } },
+  workspace_id: { description: "A workspace of yours.", schema: { type: "string" } },
+  account_id: { description: "A member's account.", schema: { type: "string" } },
+  invitation_id: { description: "An invitation.", schema: { type: "string" } },
+  key_id: { description: "A key's id, not the key.", schema: { type: "string" } },
+};
+
+function pathParameters(path: string): JsonObject[] {
+  return [...path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    ...PATH_PARAMETERS[name],
+  }));
+}
+
+function parametersOf(route: Route): JsonObject[] {
+  const inPath = pathParameters(route.path);
+  const inHeader = Object.entries(route.docs.headers ?? {}).map(([name, description]) => ({
+    name,
+    in: "header",
+    description,
+    schema: { type: "string" },
+  }));
+  return [...inPath, ...queryParameters(route.querySchema), ...inHeader] as JsonObject[];
+}
+
+function queryParameters(schema: TObject | null): JsonObject[] {
+  const required = new Set<string>(schema?.required ?? []);
+  return Object.entries(schema?.properties ?? {}).map(([name, { description, ...rest }]) => ({
+    name,
+    in: "query",
+    required: required.has(name),
+    ...(description === undefined ? {} : { description }),
+    schema: rest as unknown as JsonObject,
+  }));
+}
+
+function requestBodyOf(route: Pick<Route, "bodySchema" | "bodyOptional" | "docs"> | Action): JsonObject {
+  if (route.bodySchema === null) return {};
+  const example = route.docs.requestExample;
+  return {
+    requestBody: {
+      required: !route.bodyOptional,
+      content: {
+        "application/json": {
+          schema: route.bodySchema as unknown as JsonObject,
+          ...(example === undefined ? {} : { example }),
+        },
+      },
+    },
+  };
+}
+
+function probe(operationId: string, summary: string, status: string, more: JsonObject = {}): JsonObject {
+  return {
+    operationId,
+    tags: ["Service"],
+    summary,
+    security: [],
+    responses: {
+      200: {
+        description: "Yes.",
+        content: {
+          "application/json": {
+            schema: {
+              type: "object",
+              properties: { status: { const: status }, ...more },
+              required: ["status"],
+              additionalProperties: false,
+            },
+          },
+        },
+      },
+      ...problemResponses(["https_required", "internal", "unavailable"]),
+    },
+  };
+}
+
+const PROBES: Readonly<Record<string, JsonObject>> = {
+  "/healthz": probe("health", "Is the daemon alive?", "ok"),
+  "/readyz": probe("ready", "Can the daemon take requests?", "ready", {
+    workspaces_down: {
+      type: "integer",
+      minimum: 1,
+      description: "Workspaces whose files cannot be used, if there are any; the others work.",
+    },
+  }),
+};

@@ -1,0 +1,221 @@
+/** How the documentation describes answers: the good one of each route, and every error. */
+
+import { type TSchema, Type as t } from "@sinclair/typebox";
+import type { JsonObject } from "../../../json.ts";
+import { leavesNoTrace } from "../../../workspace/contract.ts";
+import type { Action } from "../../account/action.ts";
+import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../../problem.ts";
+import type { Route } from "../../route.ts";
+import { component } from "../../shapes.ts";
+
+/** What any request with a key can be answered with. */
+const ALWAYS: readonly ProblemCode[] = [
+  "unauthenticated",
+  "forbidden",
+  "workspace_mismatch",
+  "https_required",
+  "rate_limited",
+  "internal",
+  "unavailable",
+];
+
+/** What a request with a body can be answered with besides. */
+const WITH_BODY: readonly ProblemCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
+
+const EXAMPLE_REQUEST_ID = "req_5f2c1d8e9a3b4c7d0000002a";
+
+const codes = Object.keys(PROBLEMS) as ProblemCode[];
+
+export const ProblemSchema = component(
+  "Problem",
+  t.Object(
+    {
+      type: t.String({
+        description: "A URN of the code.",
+        examples: ["urn:governd:problem:invalid_request"],
+      }),
+      title: t.String(),
+      status: t.Integer(),
+      detail: t.String({ description: "What to do next, for a person." }),
+      code: t.String({ enum: codes, description: "Stable; switch on it." }),
+      param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
+      request_id: t.String(),
+      blocked_by: t.Optional(t.String({ description: "With `restore_blocked`: the policy." })),
+      quota: t.Optional(
+        t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: what is used up." }),
+      ),
+      limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
+      used: t.Optional(t.Integer({ description: "With `quota_exceeded`: what the workspace holds." })),
+      findings: t.Optional(t.Array(t.Unsafe({ $ref: "#/components/schemas/Finding" }))),
+    },
+    { additionalProperties: false, description: "RFC 9457. It never repeats a value that was sent." },
+  ),
+);
+
+const HEADERS: Record<string, JsonObject> = {
+  "X-Request-Id": {
+    description: "The request's id: the client's own, or a new one.",
+    schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,128}$" },
+  },
+};
+
+const AUDIT_HEADER = {
+  "X-Audit-Id": { description: "The audit event that recorded the operation.", schema: { type: "string" } },
+};
+
+const AUDIT_HEADER_OF_PROBLEM = {
+  "X-Audit-Id": {
+    description: "The audit event of an operation that came to nothing; absent when none was begun.",
+    schema: { type: "string" },
+  },
+};
+
+/** With these an operation that was recorded can come to nothing; with others a request is refused before. */
+const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "agent_suspended",
+  "agent_not_found",
+  "config_not_found",
+  "version_not_found",
+  "checkpoint_not_found",
+  "entry_not_found",
+  "audit_event_not_found",
+  "seal_not_found",
+  "restore_blocked",
+  "version_conflict",
+  "quota_exceeded",
+  // A stream that was recorded and found no room.
+  "unavailable",
+]);
+
+const ETAG_HEADER = {
+  ETag: { description: 'The config version in quotes ("v3").', schema: { type: "string" } },
+};
+
+const RETRY_HEADER = {
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" }, required: true },
+};
+
+/** Only with a limit for each key: draft-ietf-httpapi-ratelimit-headers-10. */
+const RATE_LIMIT_HEADERS = {
+  "RateLimit-Policy": {
+    description: "With a rate limit: the quota `q` of requests in a window of `w` seconds.",
+    schema: { type: "string", examples: ['"key";q=100;w=1'] },
+  },
+  RateLimit: {
+    description:
+      "With a rate limit: requests that remain (`r`), and seconds until all are there again (`t`).",
+    schema: { type: "string", examples: ['"key";r=99;t=1'] },
+  },
+};
+
+const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { type: "string" } } };
+
+/** The `responses` of a route's documentation. */
+export function responsesOf(route: Route): JsonObject {
+  const { response, status = 200, headers } = route.docs;
+  const isRecorded = !leavesNoTrace(route.operation);
+  const auditHeader = isRecorded ? AUDIT_HEADER : {};
+  const content: JsonObject = {
+    [response.mediaType ?? "application/json"]: mediaType(response.schema, response.example),
+  };
+  for (const type of response.otherTypes ?? []) content[type] = { schema: { type: "string" } };
+  const good: JsonObject = {
+    description: response.description,
+    headers: {
+      ...HEADERS,
+      ...RATE_LIMIT_HEADERS,
+      ...auditHeader,
+      ...(response.etag === true ? ETAG_HEADER : {}),
+    },
+    content,
+  };
+  const notModified: JsonObject =
+    headers?.["If-None-Match"] === undefined
+      ? {}
+      : {
+          304: {
+            description: "The entity tag still holds.",
+            headers: { ...HEADERS, ...auditHeader, ...ETAG_HEADER },
+          },
+        };
+  return { [status]: good, ...notModified, ...problemResponses(problemsOf(route), isRecorded) };
+}
+
+/** What any request under `/account` can be answered with. */
+const ALWAYS_OF_ACTIONS: readonly ProblemCode[] = [
+  "invalid_request",
+  "forbidden",
+  "https_required",
+  "rate_limited",
+  "internal",
+  "unavailable",
+];
+
+/** The `responses` of the documentation of a route of `/account`. */
+export function actionResponses({ docs, body, isPublic }: Action): JsonObject {
+  const problems: ProblemCode[] = [
+    ...(docs.problems ?? []),
+    ...ALWAYS_OF_ACTIONS,
+    ...(isPublic ? [] : (["unauthenticated"] as const)),
+    ...(body === null ? [] : WITH_BODY),
+  ];
+  const { response } = docs;
+  const headers = docs.recordedAs === undefined ? HEADERS : { ...HEADERS, ...AUDIT_HEADER };
+  const good: JsonObject =
+    response === undefined
+      ? { 204: { description: "Done.", headers } }
+      : {
+          [docs.status ?? 200]: {
+            description: response.description,
+            headers,
+            content: { "application/json": mediaType(response.schema, undefined) },
+          },
+        };
+  return { ...good, ...problemResponses(problems) };
+}
+
+function problemsOf(route: Route): ProblemCode[] {
+  const own = route.docs.problems ?? [];
+  const body = route.body === null ? [] : WITH_BODY;
+  return ["invalid_request", ...own, ...ALWAYS, ...body];
+}
+
+/** One response for every status, with an example for every code. */
+export function problemResponses(wanted: readonly ProblemCode[], isRecorded = false): JsonObject {
+  const responses: JsonObject = {};
+  for (const status of [...new Set(wanted.map((code) => PROBLEMS[code][0]))].sort()) {
+    const ofStatus = wanted.filter((code) => PROBLEMS[code][0] === status);
+    responses[status] = {
+      description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
+      headers: {
+        ...HEADERS,
+        ...(isRecorded && ofStatus.some((code) => RECORDED_PROBLEMS.has(code))
+          ? AUDIT_HEADER_OF_PROBLEM
+          : {}),
+        ...(status === 429 ? RATE_LIMIT_HEADERS : {}),
+        ...(status === 429 || status === 503 ? RETRY_HEADER : {}),
+        ...(status === 405 ? ALLOW_HEADER : {}),
+      },
+      content: {
+        "application/problem+json": {
+          schema: ProblemSchema as unknown as JsonObject,
+          examples: Object.fromEntries(ofStatus.map((code) => [code, { value: exampleOf(code) }])),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+function exampleOf(code: ProblemCode): JsonObject {
+  return JSON.parse(
+    problemBody(new Problem(code, `${PROBLEMS[code][1]}.`), EXAMPLE_REQUEST_ID),
+  ) as JsonObject;
+}
+
+function mediaType(schema: TSchema, example: unknown): JsonObject {
+  return {
+    schema: schema as unknown as JsonObject,
+    ...(example === undefined ? {} : { example: example as JsonObject }),
+  };
+}

@@ -1,0 +1,7 @@
+import type { Exchange } from "../pipeline/exchange.ts";
+
+/** A public path and its answer to GET. */
+export interface PublicPage {
+  path: string;
+  answer(exchange: Exchange, request: Request): Response | Promise<Response>;
+}

@@ -1,0 +1,71 @@
+/** Who asks. Decided before anything else about a request is looked at. */
+import type { Principal } from "../../workspace/contract.ts";
+import { invalid, Problem } from "../problem.ts";
+import { requireSameOrigin } from "./same-origin.ts";
+import { sessionToken } from "./session-cookie.ts";
+
+/** Finds the principal of an API key; null when the key is unknown, malformed, expired or revoked. */
+export type Authenticate = (apiKey: string) => Principal | null;
+
+/** Finds who is signed in with a session, and as whom they may act in which workspace. */
+export interface Sessions {
+  find(token: string): { accountId: string; principals: ReadonlyMap<string, Principal> } | null;
+}
+
+const WORKSPACE_HEADER = "X-Workspace-Id";
+
+/**
+ * The principal of a request: of its API key, or without one of its session.
+ * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names a workspace
+ *   that they have no part in, or a session's request was begun by another site; 400 for a session
+ *   without `X-Workspace-Id`.
+ */
+export function authenticateRequest(
+  request: { method: string; headers: Headers },
+  authenticate: Authenticate,
+  sessions: Sessions | undefined,
+): Principal {
+  const { method, headers } = request;
+  const apiKey = headers.get("x-api-key");
+  if (apiKey === null && sessions !== undefined) {
+    const token = sessionToken(headers);
+    if (token !== null) return principalOfSession(method, headers, sessions, token);
+  }
+  const principal = apiKey === null ? null : authenticate(apiKey);
+  if (principal === null) throw unauthenticated();
+  const workspaceId = headers.get(WORKSPACE_HEADER);
+  if (workspaceId !== null && workspaceId !== principal.workspaceId) {
+    throw new Problem(
+      "workspace_mismatch",
+      "The API key belongs to another workspace than X-Workspace-Id names. Leave the header out, or use a key of that workspace.",
+      { param: WORKSPACE_HEADER },
+    );
+  }
+  return principal;
+}
+
+function unauthenticated(): Problem {
+  return new Problem("unauthenticated", "Send a valid API key in the X-API-Key header.", {
+    // RFC 9110 section 11.6.1 asks for a challenge with every 401; this scheme's name is ours.
+    headers: { "www-authenticate": 'ApiKey realm="governd"' },
+  });
+}
+
+function principalOfSession(method: string, headers: Headers, sessions: Sessions, token: string): Principal {
+  const signedIn = sessions.find(token);
+  if (signedIn === null) throw unauthenticated();
+  requireSameOrigin(method, headers);
+  const workspaceId = headers.get(WORKSPACE_HEADER);
+  if (workspaceId === null) {
+    throw invalid("With a session, send X-Workspace-Id: one of your workspaces.", WORKSPACE_HEADER);
+  }
+  const principal = signedIn.principals.get(workspaceId);
+  if (principal === undefined) {
+    throw new Problem(
+      "workspace_mismatch",
+      "X-Workspace-Id names no workspace of yours. GET /account/workspaces lists them.",
+      { param: WORKSPACE_HEADER },
+    );
+  }
+  return principal;
+}

@@ -1,0 +1,139 @@
+/** Reading a request's body: its media type, its size, its JSON. */
+import type { JsonObject } from "../../json.ts";
+import { invalid, Problem } from "../problem.ts";
+import { JsonProblem, parseStrictJson } from "./strict-json.ts";
+
+/** Largest body by default, in bytes. */
+export const DEFAULT_MAX_BODY_BYTES = 2 * 1024 * 1024;
+
+/** Time by default that a large body may take to come, ms. */
+export const DEFAULT_BODY_TIMEOUT_MS = 120_000;
+
+/**
+ * A declared body up to this size is not timed: the runtime itself closes a connection that does not
+ * bring it forward, and a timer for every request costs time.
+ */
+const UNTIMED_BYTES = 64 * 1024;
+
+/** What a body may be at most. */
+export interface BodyLimits {
+  maxBodyBytes: number;
+  /** Time for a large body, ms. */
+  bodyTimeoutMs?: number;
+}
+
+/** `application/json`, optionally with the only charset that JSON has (RFC 8259 section 8.1). */
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
+
+/**
+ * Reads the body of a request that must have one. What can be refused by its headers is refused at
+ * once; the promise is the runtime's own, since every further one costs each request time.
+ * @throws {Problem} 415 for another media type than JSON, 413 for one too large, 408 for one too slow.
+ */
+export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  checkMediaType(request.headers.get("content-type"));
+  return readBytes(request, limits);
+}
+
+/** Like {@link readBody}, for a body that may be left out: no bytes then, and no media type needed. */
+export async function readOptionalBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  const bytes = await readBytes(request, limits);
+  if (bytes.length > 0) checkMediaType(request.headers.get("content-type"));
+  return bytes;
+}
+
+/** The fields of a form (`application/x-www-form-urlencoded`). @throws {Problem} 415, 413 */
+export async function readForm(request: Request, limits: BodyLimits): Promise<URLSearchParams> {
+  const mediaType = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  if (mediaType !== "application/x-www-form-urlencoded") {
+    throw new Problem(
+      "unsupported_media_type",
+      "Send a form with Content-Type: application/x-www-form-urlencoded.",
+      { param: "Content-Type" },
+    );
+  }
+  return new URLSearchParams(new TextDecoder().decode(await readBytes(request, limits)));
+}
+
+/**
+ * The JSON object that a body is.
+ * @throws {Problem} 400 for what is not I-JSON or not an object, 415 when it is compressed.
+ */
+export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
+  try {
+    return parseStrictJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    if (headers.has("content-encoding")) {
+      throw new Problem("unsupported_media_type", "Send the body without a Content-Encoding.", {
+        param: "Content-Encoding",
+        headers: { "accept-encoding": "identity" },
+      });
+    }
+    throw invalid(error.message);
+  }
+}
+
+function checkMediaType(mediaType: string | null): void {
+  if (mediaType === "application/json") return;
+  if (mediaType === null || !JSON_MEDIA_TYPE.test(mediaType)) {
+    throw new Problem(
+      "unsupported_media_type",
+      "Send the body as JSON with Content-Type: application/json.",
+      {
+        param: "Content-Type",
+      },
+    );
+  }
+}
+
+function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  const declared = request.headers.get("content-length");
+  const { maxBodyBytes, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = limits;
+  if (declared === null) {
+    return request.body === null ? EMPTY_BODY : inTime(readStream(request.body, maxBodyBytes), bodyTimeoutMs);
+  }
+  // With a declared length the server reads exactly that much, so one comparison bounds it.
+  const length = Number(declared);
+  if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  return length <= UNTIMED_BYTES ? request.bytes() : inTime(request.bytes(), bodyTimeoutMs);
+}
+
+const EMPTY_BODY = Promise.resolve(new Uint8Array());
+
+/** A body of unknown length (chunked): read until its end or until it is too long. */
+async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function inTime(reading: Promise<Uint8Array>, timeoutMs: number): Promise<Uint8Array> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(tooSlow(timeoutMs)), timeoutMs);
+  try {
+    return await Promise.race([reading, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem("payload_too_large", `Send a body of at most ${maxBytes} bytes.`, NO_MORE);
+}
+
+function tooSlow(timeoutMs: number): Problem {
+  return new Problem(
+    "request_timeout",
+    `The body did not come within ${timeoutMs / 1_000} seconds. Send it again, in one go.`,
+    NO_MORE,
+  );
+}
+
+/** What is left of the body is not worth reading. */
+const NO_MORE = { headers: { connection: "close" } };

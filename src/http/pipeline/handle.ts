@@ -1,0 +1,190 @@
+/** From a routed request to its answer: scope, body, validation, operation. */
+import type { JsonObject } from "../../json.ts";
+import {
+  isInquiry,
+  type OperationInputs,
+  type OperationName,
+  type OperationReply,
+  type OperationRequest,
+  type Principal,
+  type WorkspaceClient,
+} from "../../workspace/contract.ts";
+import { hasControlCharacter } from "../fields.ts";
+import { invalid, Problem, problemResponse } from "../problem.ts";
+import type { Route } from "../route.ts";
+import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
+import { matchesNone } from "./entity-tag.ts";
+import type { Exchange } from "./exchange.ts";
+import { watched } from "./live.ts";
+import { parseQuery, shortName } from "./query.ts";
+import { checkAgent, checkScope } from "./scopes.ts";
+
+const JSON_TYPE = "application/json";
+
+/** Longest path parameter that is looked for; every identifier is shorter. */
+const MAX_PARAM_LENGTH = 256;
+
+/** A body or a query that is not there. */
+const EMPTY: JsonObject = {};
+
+/** What handling a request needs of the rest of the program. */
+export interface HandleDeps extends BodyLimits {
+  workspaces: WorkspaceClient;
+  setPatience?(request: Request, patient: boolean): void;
+  monotonicMs(): number;
+}
+
+/** What the router found out about a request. */
+export interface RoutedRequest {
+  request: Request;
+  /** Path parameters, decoded; null where the percent-encoding is broken. */
+  params: Record<string, string | null>;
+  /** What follows the `?`, or an empty string. */
+  queryText: string;
+  exchange: Exchange;
+  principal: Principal;
+  /** Whether the credentials of this request still give this principal. */
+  isStillAllowed(): boolean;
+}
+
+/**
+ * Runs a route's operation and answers.
+ * @throws {Problem} for a request that is refused before it becomes an operation.
+ */
+export async function handle(route: Route, routed: RoutedRequest, deps: HandleDeps): Promise<Response> {
+  const { request, exchange, principal } = routed;
+  exchange.operation = route.operation;
+  checkScope(principal, route.operation);
+  const params = checkParams(route, routed.params);
+  const pathAgent = params.agent_id;
+  exchange.agentId = pathAgent ?? null;
+  if (pathAgent !== undefined) checkAgent(principal, pathAgent);
+  const body = route.body === null ? EMPTY : await takeBody(route, request, deps);
+  const query = readQuery(route, routed.queryText);
+  const asked = { params, query, body, headers: request.headers, principal };
+  const other = route.variant?.input(asked) ?? null;
+  const name = other === null ? route.operation : (route.variant as { operation: OperationName }).operation;
+  if (other !== null) {
+    exchange.operation = name;
+    checkScope(principal, name);
+  }
+  const input = other ?? route.input(asked);
+  exchange.agentId ??= agentOf(input);
+  if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
+  const reply = isInquiry(name)
+    ? await inquire(deps, request, { name, input, principal })
+    : await deps.workspaces.perform({ name, input, principal });
+  if (reply.kind === "stream" && reply.live === true) {
+    const { isStillAllowed } = routed;
+    const body = watched(reply.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
+    return respond({ ...reply, body }, request, exchange);
+  }
+  return respond(reply, request, exchange);
+}
+
+/** What is looked for may take longer than a connection may be idle. */
+async function inquire(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<OperationReply> {
+  deps.setPatience?.(request, true);
+  try {
+    return await deps.workspaces.perform(asked);
+  } finally {
+    deps.setPatience?.(request, false);
+  }
+}
+
+/** What of a route says how a request for it is to look. */
+export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
+
+/** The body of a request, checked. @throws {Problem} */
+export async function takeBody(form: RequestForm, request: Request, limits: BodyLimits): Promise<unknown> {
+  const read = form.bodyOptional ? readOptionalBody : readBody;
+  try {
+    return checkBody(form, request, await read(request, limits));
+  } catch (error) {
+    throw error instanceof Problem ? error : unread(error);
+  }
+}
+
+/** A body that cannot be read to its end is the client's doing: it hung up. Other errors are ours. */
+function unread(error: unknown): unknown {
+  const hungUp = error instanceof Error && error.name === "AbortError";
+  return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
+}
+
+function checkBody(route: RequestForm, request: Request, bytes: Uint8Array): unknown {
+  const validator = route.body as NonNullable<RequestForm["body"]>;
+  if (bytes.length === 0 && route.bodyOptional) return validator.parse(EMPTY);
+  return validator.parse(parseBody(bytes, request.headers), route.explain);
+}
+
+export function readQuery(route: RequestForm, text: string): unknown {
+  if (route.query !== null) return route.query.parseQuery(parseQuery(text));
+  if (text === "") return EMPTY;
+  const [name] = parseQuery(text).keys();
+  if (name === undefined) return EMPTY;
+  throw invalid("This path takes no query parameters. Leave them out.", shortName(name));
+}
+
+/**
+ * Path parameters that an operation may look for. What no identifier can look like is not found here,
+ * so that it does not end up in the audit trail.
+ */
+export function checkParams(
+  route: RequestForm,
+  params: Record<string, string | null>,
+): Record<string, string> {
+  for (const name in params) {
+    const value = params[name];
+    if (value == null || value.length > MAX_PARAM_LENGTH || hasControlCharacter(value)) {
+      throw new Problem(route.unfindable, "Nothing has such an identifier.");
+    }
+  }
+  return params as Record<string, string>;
+}
+
+/** Checkpoints and events are checked where they are found. */
+function checkInputAgent(principal: Principal, input: OperationInputs[OperationName]): void {
+  const agentId = agentOf(input);
+  if (agentId !== null) checkAgent(principal, agentId);
+}
+
+/** Which agent a body or a query names. */
+function agentOf(input: OperationInputs[OperationName]): string | null {
+  if ("agentId" in input) return input.agentId;
+  return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;
+}
+
+function respond(reply: OperationReply, request: Request, exchange: Exchange): Response {
+  exchange.auditId = reply.auditId ?? null;
+  exchange.decision = reply.result ?? null;
+  exchange.blockedBy = reply.blockedBy ?? null;
+  if (reply.kind === "json") {
+    const headers = exchange.headers(JSON_TYPE);
+    if (reply.etag !== undefined) {
+      headers.etag = `"${reply.etag}"`;
+      const noneMatch = request.method === "GET" ? request.headers.get("if-none-match") : null;
+      if (noneMatch !== null && matchesNone(noneMatch, reply.etag)) {
+        return new Response(null, { status: 304, headers });
+      }
+    }
+    return new Response(reply.body, { status: reply.status, headers });
+  }
+  if (reply.kind === "stream" || reply.kind === "text") {
+    const headers = exchange.headers(reply.contentType);
+    if (reply.filename !== undefined) {
+      headers["content-disposition"] = `attachment; filename="${reply.filename}"`;
+    }
+    if (reply.kind === "stream" && reply.cursor !== undefined) headers["x-export-cursor"] = reply.cursor;
+    return new Response(reply.body, { status: reply.kind === "text" ? 200 : reply.status, headers });
+  }
+  const retry = reply.retryAfterSeconds;
+  exchange.problem = reply.code;
+  return problemResponse(
+    new Problem(reply.code, reply.detail, {
+      ...(reply.extra === undefined ? {} : { extra: reply.extra }),
+      ...(retry === undefined ? {} : { headers: { "retry-after": String(Math.ceil(retry)) } }),
+    }),
+    exchange.requestId,
+    exchange.headers(JSON_TYPE),
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * Counts requests for the metrics. It is asked for every request, so it keeps plain numbers, found by
+ * looking twice into small maps; text is made of them when somebody asks. Nothing that a client chose
+ * becomes a name here.
+ */
+import { DURATION_BOUNDS, Histogram } from "../../histogram.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Methods that are counted by their names. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const OTHER_METHOD = "other";
+/** Stands for the route of a request that was refused before it had one. */
+const NO_ROUTE = "none";
+
+/** Why credentials were refused. */
+const FAILED_AUTHENTICATION: ReadonlySet<string> = new Set([
+  "unauthenticated",
+  "sign_in_failed",
+  "second_factor_failed",
+  "password_wrong",
+]);
+
+/** The requests of one method for one route. */
+export interface MeteredRoute {
+  readonly method: string;
+  /** The route's pattern, or `none`. */
+  readonly route: string;
+  /** From the request's arrival to the begin of its answer, seconds. */
+  readonly durations: Histogram;
+  readonly byStatus: ReadonlyMap<number, number>;
+}
+
+interface Counted extends MeteredRoute {
+  readonly byStatus: Map<number, number>;
+}
+
+/** What was decided about an operation, and how often. */
+export interface MeteredDecision {
+  operation: string;
+  /** `ok`, `allowed`, `blocked`, … */
+  result: string;
+  /** The policy that refused it (`block_pii`), or the code of the problem when it was denied; null when it was not refused. */
+  refusedBy: string | null;
+  count: number;
+}
+
+export class RequestMeter {
+  readonly #routes = new Map<string, Map<string, Counted>>();
+  readonly #decisions = new Map<string, Map<string, MeteredDecision>>();
+  readonly #problems = new Map<string, number>();
+
+  /** A request was answered. */
+  count(exchange: Exchange, status: number, durationMs: number): void {
+    const counted = this.#route(exchange.route ?? NO_ROUTE, exchange.method);
+    counted.byStatus.set(status, (counted.byStatus.get(status) ?? 0) + 1);
+    counted.durations.observe(durationMs / 1_000);
+    const { decision, operation, problem } = exchange;
+    if (decision !== null && operation !== null) this.#decide(operation, decision, refusalOf(exchange));
+    if (problem !== null) this.#problems.set(problem, (this.#problems.get(problem) ?? 0) + 1);
+  }
+
+  /** Every route that was asked for. */
+  *routes(): Iterable<MeteredRoute> {
+    for (const byMethod of this.#routes.values()) yield* byMethod.values();
+  }
+
+  /** Everything that was decided. */
+  *decisions(): Iterable<MeteredDecision> {
+    for (const byResult of this.#decisions.values()) yield* byResult.values();
+  }
+
+  /** How many answers were problems, by their code. */
+  problems(): Iterable<[code: string, count: number]> {
+    return this.#problems;
+  }
+
+  /** How many requests came with credentials that were refused, or without any, by the problem's code. */
+  failedAuthentications(): [code: string, count: number][] {
+    return [...FAILED_AUTHENTICATION].map((code) => [code, this.#problems.get(code) ?? 0]);
+  }
+
+  #route(route: string, method: string): Counted {
+    let byMethod = this.#routes.get(route);
+    if (byMethod === undefined) {
+      byMethod = new Map();
+      this.#routes.set(route, byMethod);
+    }
+    const known = byMethod.get(method);
+    if (known !== undefined) return known;
+    const name = METHODS.has(method) ? method : OTHER_METHOD;
+    const other = byMethod.get(name);
+    if (other !== undefined) return other;
+    const counted = { method: name, route, durations: new Histogram(DURATION_BOUNDS), byStatus: new Map() };
+    byMethod.set(name, counted);
+    return counted;
+  }
+
+  #decide(operation: string, result: string, refusedBy: string | null): void {
+    let byResult = this.#decisions.get(operation);
+    if (byResult === undefined) {
+      byResult = new Map();
+      this.#decisions.set(operation, byResult);
+    }
+    const name = refusedBy ?? result;
+    const known = byResult.get(name);
+    if (known !== undefined) known.count++;
+    else byResult.set(name, { operation, result, refusedBy, count: 1 });
+  }
+}
+
+/** What refused an operation; `policy:block_pii` is `block_pii`. */
+function refusalOf({ blockedBy, decision, problem }: Exchange): string | null {
+  if (blockedBy !== null) return blockedBy.slice(blockedBy.indexOf(":") + 1);
+  return decision === "denied" ? problem : null;
+}

@@ -1,0 +1,166 @@
+/**
+ * Strict parsing of request bodies: JSON (RFC 8259) in the I-JSON profile (RFC 7493).
+ *
+ * `JSON.parse` does the work; what it lets pass is found afterwards, mostly from the parsed value:
+ * - invalid UTF-8 and a byte order mark: by the decoder and by `JSON.parse` itself;
+ * - duplicate members: each member of the text has one colon outside strings, so more colons than
+ *   parsed members means that a member was lost;
+ * - lone surrogates: the decoded text has none, so only a `\u` escape can make one;
+ * - numbers that a double does not hold, and nesting: in one walk over the value.
+ */
+import type { JsonObject, JsonValue } from "../../json.ts";
+
+/** Deepest nesting of a body; the body itself is level 1. */
+export const MAX_DEPTH = 64;
+
+/** Integers at and beyond this magnitude print with an exponent, so they come back as written. */
+const EXPONENT_FORM = 1e21;
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** What is wrong with a body, as a sentence for the caller; it never repeats what was sent. */
+export class JsonProblem extends Error {
+  override readonly name = "JsonProblem";
+}
+
+/** A fatal decoder that keeps a byte order mark, so that the parser refuses it. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Parses the bytes of a body that must be one JSON object.
+ * @throws {JsonProblem} when it is not one, or not I-JSON.
+ */
+export function parseStrictJson(bytes: Uint8Array): JsonObject {
+  const text = decode(bytes);
+  const value = parse(text);
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new JsonProblem("The body must be a JSON object.");
+  }
+  const walk = new Walk(text.includes("\\u"));
+  walk.object(value, 1);
+  if (walk.hugeNumbers && hasHugeInteger(text)) throw new JsonProblem(INTEGER_PROBLEM);
+  if (countColons(text) !== walk.members) {
+    throw new JsonProblem("The body has an object with the same member twice. Send each member once.");
+  }
+  return value;
+}
+
+const INTEGER_PROBLEM =
+  "The body has an integer beyond 9007199254740991 in magnitude, which would lose digits. Send it as a string.";
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new JsonProblem("The body is not valid UTF-8.");
+  }
+}
+
+function parse(text: string): JsonValue {
+  if (text.charCodeAt(0) === 0xfeff)
+    throw new JsonProblem("The body begins with a byte order mark. Leave it out.");
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // The parser's own message quotes the text, so it stays here.
+    throw new JsonProblem("The body is not valid JSON.");
+  }
+}
+
+/** One pass over a parsed value: counts members and refuses what I-JSON does not allow. */
+class Walk {
+  members = 0;
+  /** A number was seen whose spelling in the text decides whether it was an integer. */
+  hugeNumbers = false;
+  readonly #checkStrings: boolean;
+
+  constructor(checkStrings: boolean) {
+    this.#checkStrings = checkStrings;
+  }
+
+  object(value: JsonObject, depth: number): void {
+    if (depth > MAX_DEPTH) throw new JsonProblem(`The body is nested more than ${MAX_DEPTH} levels deep.`);
+    // `for … in` sees exactly the own members of what JSON.parse made, and allocates no array.
+    for (const name in value) {
+      this.members++;
+      if (this.#checkStrings) checkWellFormed(name);
+      this.value(value[name] as JsonValue, depth);
+    }
+  }
+
+  value(value: JsonValue, depth: number): void {
+    if (typeof value === "string") {
+      if (this.#checkStrings) checkWellFormed(value);
+    } else if (typeof value === "number") {
+      this.number(value);
+    } else if (Array.isArray(value)) {
+      if (depth >= MAX_DEPTH) throw new JsonProblem(`The body is nested more than ${MAX_DEPTH} levels deep.`);
+      for (const item of value) this.value(item, depth + 1);
+    } else if (value !== null && typeof value === "object") {
+      this.object(value, depth + 1);
+    }
+  }
+
+  number(value: number): void {
+    if (!Number.isFinite(value)) {
+      throw new JsonProblem("The body has a number that is too large for a double. Send it as a string.");
+    }
+    const magnitude = Math.abs(value);
+    if (magnitude <= Number.MAX_SAFE_INTEGER) return;
+    // Below 1e21 the value would be answered as an integer literal, however it was written.
+    if (magnitude < EXPONENT_FORM) throw new JsonProblem(INTEGER_PROBLEM);
+    this.hugeNumbers = true;
+  }
+}
+
+function checkWellFormed(text: string): void {
+  if (!text.isWellFormed()) {
+    throw new JsonProblem("The body has an escaped half of a surrogate pair, which is no character.");
+  }
+}
+
+/** Colons outside strings in a text that is known to be JSON. */
+function countColons(text: string): number {
+  let colons = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COLON) colons++;
+    else if (code === QUOTE) at = endOfString(text, at);
+  }
+  return colons;
+}
+
+/** Whether the JSON text holds an integer literal that is too long to be exact. */
+function hasHugeInteger(text: string): boolean {
+  const literal = /-?\d[\d.eE+-]*/y;
+  for (let at = 0; at < text.length; at++) {
+    if (text.charCodeAt(at) === QUOTE) {
+      at = endOfString(text, at);
+      continue;
+    }
+    literal.lastIndex = at;
+    const [number] = literal.exec(text) ?? [""];
+    if (number === "") continue;
+    if (/^-?\d+$/.test(number) && !Number.isSafeInteger(Number(number))) return true;
+    at += number.length - 1;
+  }
+  return false;
+}
+
+/** The index of the quote that closes the string opened at `start`. */
+function endOfString(text: string, start: number): number {
+  let end = start;
+  do {
+    end = text.indexOf('"', end + 1);
+  } while (isEscaped(text, end));
+  return end;
+}
+
+/** Whether an odd number of backslashes stands before `at`. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (at - first) % 2 === 1;
+}

@@ -1,0 +1,71 @@
+/** With TLS off, only a configured proxy may speak to the daemon, and only for HTTPS clients. */
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { Problem } from "../problem.ts";
+
+const IPV4_BITS = 32;
+const IPV6_BITS = 128;
+
+/** IPv4 addresses as a dual-stack socket shows them. */
+const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** A set of addresses: single ones and CIDR ranges, IPv4 and IPv6. */
+export class TrustedProxies {
+  readonly #addresses = new BlockList();
+
+  /** @throws {TypeError} naming the first entry that is neither an address nor a CIDR range. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) this.#add(entry);
+  }
+
+  #add(entry: string): void {
+    const [address = "", bits, ...rest] = entry.split("/");
+    const family = familyOf(address);
+    const most = family === "ipv4" ? IPV4_BITS : IPV6_BITS;
+    const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (family === null || rest.length > 0 || !(prefix <= most)) {
+      throw new TypeError(`not an IP address or a CIDR range: ${entry}`);
+    }
+    this.#addresses.addSubnet(address, prefix, family);
+  }
+
+  /** Whether a peer's address is one of these. */
+  includes(peer: string): boolean {
+    const address = MAPPED_IPV4.exec(peer)?.[1] ?? peer;
+    const family = familyOf(address);
+    return family !== null && this.#addresses.check(address, family);
+  }
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" | null {
+  if (isIPv4(address)) return "ipv4";
+  return isIPv6(address) ? "ipv6" : null;
+}
+
+/**
+ * @throws {Problem} `https_required` unless the request came from a trusted proxy, on behalf of an
+ * HTTPS client.
+ */
+export function requireHttps(proxies: TrustedProxies, peer: string | null, headers: Headers): void {
+  // A chain of proxies would make this a list; the one that ends TLS must say it alone.
+  if (peer !== null && proxies.includes(peer) && headers.get("x-forwarded-proto") === "https") return;
+  throw new Problem(
+    "https_required",
+    "Send the request over HTTPS. This daemon is reached through a TLS proxy, which must be among its trusted_proxies and send X-Forwarded-Proto: https.",
+  );
+}
+
+/**
+ * Where a request comes from: its peer, or behind trusted proxies the last address of
+ * `X-Forwarded-For` that is none of theirs, which is the one that a client cannot make up.
+ */
+export function clientAddress(
+  proxies: TrustedProxies | undefined,
+  peer: string | null,
+  headers: Headers,
+): string {
+  const direct = peer ?? "unknown";
+  if (proxies === undefined) return direct;
+  const named = (headers.get("x-forwarded-for") ?? "").split(",").map((address) => address.trim());
+  const last = named.findLast((address) => familyOf(address) !== null && !proxies.includes(address));
+  return last ?? direct;
+}

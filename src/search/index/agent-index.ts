@@ -1,0 +1,272 @@
+import type { SearchModel } from "../model.ts";
+import { loadModel } from "../model.ts";
+import { ModelVectors } from "../vectors/model-vectors.ts";
+import { VectorRows } from "../vectors/vector-rows.ts";
+import { addRows, embedWindows } from "../vectors/windows.ts";
+import { RelatedWords } from "../words/related-words.ts";
+import { NONE, Vocabulary } from "../words/vocabulary.ts";
+import { Bm25 } from "./bm25.ts";
+import type { SearchDocument } from "./document.ts";
+import { DocumentReader, headerRows } from "./document-forms.ts";
+import { EntrySlots } from "./entry-slots.ts";
+import { HeaderVectors } from "./headers.ts";
+import { Passages } from "./passages.ts";
+import type { QueryTerm } from "./query.ts";
+import { queryTerms, queryTokens } from "./query.ts";
+import { rank } from "./ranking.ts";
+import { SpellingRepair } from "./repair.ts";
+import type { SearchHit, SearchOptions } from "./search-options.ts";
+
+/** Removed passages and rows are cleared away when there are this many and they outnumber the others. */
+const COMPACT_FROM = 2048;
+
+/**
+ * The searchable entries of one agent, in memory: built-in vectors, words, spelling. The database is
+ * their truth; the index can be dropped and built anew at any time, and then answers the same.
+ */
+export class AgentIndex {
+  readonly #model: SearchModel;
+  #vocabulary: Vocabulary;
+  #related: RelatedWords;
+  #repair: SpellingRepair;
+  #passages: Passages;
+  #bm25: Bm25;
+  #vectors: VectorRows;
+  #headers: HeaderVectors;
+  #modelVectors: ModelVectors | undefined;
+  #slots = new EntrySlots();
+  readonly #reader = new DocumentReader();
+  /** Passages and vector rows of removed entries. */
+  #waste = 0;
+  /** Scores by slot, kept between queries. */
+  #lexicalScores = new Float32Array(0);
+  #cosines = new Float32Array(0);
+  #headerCosines: Float32Array = new Float32Array(0);
+
+  constructor(model: SearchModel = loadModel()) {
+    this.#model = model;
+    this.#vocabulary = new Vocabulary((word) => model.words.vectors.find(word));
+    this.#related = new RelatedWords(this.#vocabulary, model.words);
+    this.#repair = new SpellingRepair(this.#vocabulary);
+    this.#passages = new Passages(this.#vocabulary);
+    this.#bm25 = new Bm25(this.#passages);
+    this.#vectors = new VectorRows(model.arena, model.words.vectors.dimensions);
+    this.#headers = new HeaderVectors(model.arena, model.words.vectors);
+  }
+
+  /** Entries in the index. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** What the index occupies, in bytes: exact for its arrays, estimated for its strings and maps. */
+  get memoryBytes(): number {
+    const parts = [
+      this.#vocabulary,
+      this.#related,
+      this.#repair,
+      this.#passages,
+      this.#bm25,
+      this.#vectors,
+      this.#headers,
+      this.#slots,
+      ...(this.#modelVectors === undefined ? [] : [this.#modelVectors]),
+    ];
+    const scores = this.#lexicalScores.byteLength + this.#cosines.byteLength;
+    return parts.reduce((sum, { memoryBytes }) => sum + memoryBytes, scores);
+  }
+
+  /** The key of the entry with this id. */
+  keyOf(id: number): string | undefined {
+    const slot = this.#slots.find(id);
+    return slot === undefined ? undefined : (this.#slots.key(slot) ?? undefined);
+  }
+
+  /** Adds an entry, or replaces the one with this id (a safe integer). */
+  add(id: number, document: SearchDocument): void {
+    this.remove(id);
+    const slot = this.#slots.count;
+    const { vectors } = this.#model.words;
+    const vocabulary = this.#vocabulary;
+    const forms = this.#reader.read(document, vocabulary);
+    const passages = this.#passages.add(slot, forms);
+    const first = this.#vectors.count;
+    embedWindows(vocabulary.rowsOf(forms.value), vectors, (vector) => this.#vectors.add(vector, slot));
+    const rows = { first, count: this.#vectors.count - first };
+    const header = this.#headers.intern(headerRows(forms, vocabulary));
+    this.#slots.add({ id, key: document.key, passages, rows, header });
+  }
+
+  /** Takes an entry out. Returns whether it was there. */
+  remove(id: number): boolean {
+    const slot = this.#slots.remove(id);
+    if (slot === undefined) return false;
+    const passages = this.#slots.passages(slot);
+    this.#passages.remove(passages);
+    this.#waste += passages.count + this.#slots.rows(slot).count + (this.#modelVectors?.remove(slot) ?? 0);
+    const all = this.#passages.count + this.#vectors.count;
+    if (this.#waste >= COMPACT_FROM && 2 * this.#waste > all) this.#compact();
+    return true;
+  }
+
+  /**
+   * Gives an entry the vectors that another model made of `embeddingTexts`. Searches with a
+   * `queryVector` then compare by them, and by the built-in ones for entries that have none yet.
+   * Returns false when the entry is gone. Vectors of a new model replace those of all entries.
+   */
+  setVectors(id: number, model: string, vectors: readonly Float32Array[]): boolean {
+    const slot = this.#slots.find(id);
+    const dimensions = vectors[0]?.length;
+    if (slot === undefined || dimensions === undefined) return slot !== undefined;
+    if (vectors.some(({ length }) => length !== dimensions)) throw new RangeError("vectors differ in length");
+    const held = this.#modelVectors;
+    if (held === undefined || held.model !== model || held.dimensions !== dimensions) {
+      this.forgetVectors();
+      this.#modelVectors = new ModelVectors(this.#model.arena, model, dimensions);
+    }
+    this.#waste += this.#modelVectors?.remove(slot) ?? 0;
+    this.#modelVectors?.set(slot, vectors);
+    return true;
+  }
+
+  /** Forgets all vectors that `setVectors` gave. */
+  forgetVectors(): void {
+    this.#modelVectors?.close();
+    this.#modelVectors = undefined;
+  }
+
+  /** Some entries, at most `limit`, that have no vectors of this model. */
+  withoutVectors(model: string, limit: number): number[] {
+    const held = this.#modelVectors?.model === model ? this.#modelVectors : undefined;
+    const ids: number[] = [];
+    for (let slot = 0; slot < this.#slots.count && ids.length < limit; slot++) {
+      if (this.#slots.key(slot) !== null && held?.has(slot) !== true) ids.push(this.#slots.id(slot));
+    }
+    return ids;
+  }
+
+  /** The most similar entries, best first, equals by ascending id. */
+  search(query: string, options: SearchOptions): SearchHit[] {
+    const tokens = queryTokens(query);
+    const terms = queryTerms(tokens, {
+      vocabulary: this.#vocabulary,
+      words: this.#model.words,
+      related: this.#related,
+      repair: this.#repair,
+      passages: options.corpus?.entries ?? this.#passages.liveCount,
+      ...(options.corpus === undefined ? {} : { frequencyOf: options.corpus.frequencyOf }),
+    });
+    const slots = this.#selected(options);
+    this.#score(tokens, terms, slots);
+    const eligible = this.#slots.select(options.prefix ?? "", slots);
+    this.#mergeCosines(eligible, options.queryVector);
+    const scores = { lexical: this.#lexicalScores, cosines: this.#cosines };
+    return rank(terms, eligible, scores, (slot) => this.#slots.id(slot), options);
+  }
+
+  /** Gives the memory of the vectors back. The index must not be used afterwards. */
+  close(): void {
+    this.#vectors.close();
+    this.#headers.close();
+    this.#modelVectors?.close();
+  }
+
+  /** The slots of the candidates; undefined stands for all. */
+  #selected({ candidates }: SearchOptions): number[] | undefined {
+    if (candidates === undefined) return undefined;
+    const slots = new Set<number>();
+    for (const id of candidates) {
+      const slot = this.#slots.find(id);
+      if (slot !== undefined) slots.add(slot);
+    }
+    return [...slots].sort((a, b) => a - b);
+  }
+
+  /** Fills the scores of the selected slots. */
+  #score(tokens: readonly string[], terms: readonly QueryTerm[], slots: readonly number[] | undefined): void {
+    const count = this.#slots.count;
+    if (this.#cosines.length < count) {
+      this.#lexicalScores = new Float32Array(2 * count);
+      this.#cosines = new Float32Array(2 * count);
+    }
+    this.#lexicalScores.fill(0, 0, count);
+    this.#cosines.fill(0, 0, count);
+    const passages = slots?.map((slot) => this.#slots.passages(slot));
+    this.#bm25.score(terms, this.#lexicalScores, passages);
+    const query = this.#queryVector(tokens, terms);
+    this.#headerCosines = this.#headers.cosines(query);
+    if (!this.#vectors.setQuery(query)) return;
+    if (slots === undefined) this.#vectors.scan(this.#cosines);
+    else for (const slot of slots) this.#vectors.scan(this.#cosines, this.#slots.rows(slot));
+  }
+
+  /** Makes the cosine of each eligible entry that of its value or header, whichever is nearer. */
+  #mergeCosines(eligible: Uint32Array, queryVector: Float32Array | undefined): void {
+    const cosines = this.#cosines;
+    const headers = this.#slots.headers;
+    const headerCosines = this.#headerCosines;
+    for (let i = 0; i < eligible.length; i++) {
+      const slot = eligible[i] as number;
+      const header = headers[slot] as number;
+      if (header === NONE) continue;
+      const cosine = headerCosines[header] as number;
+      if (cosine > (cosines[slot] as number)) cosines[slot] = cosine;
+    }
+    if (queryVector !== undefined) this.#modelVectors?.replace(cosines, eligible, queryVector);
+  }
+
+  /** The vector of a query, in which misspelt words count as what they were taken for. */
+  #queryVector(tokens: readonly string[], terms: readonly QueryTerm[]): Float32Array {
+    const { vectors } = this.#model.words;
+    const repaired = new Map<string, number>();
+    for (const { token, repairedTo } of terms) {
+      if (repairedTo !== NONE) repaired.set(token, this.#vocabulary.rowOf(repairedTo));
+    }
+    const sum = new Float32Array(vectors.dimensions);
+    const rows = Int32Array.from(tokens, (token) => repaired.get(token) ?? vectors.find(token));
+    addRows(sum, rows, 0, rows.length, vectors);
+    return sum;
+  }
+
+  /** Copies what is still there into fresh structures. */
+  #compact(): void {
+    const rest = new AgentIndex(this.#model);
+    const forms = new Map<number, number>();
+    const formOf = (form: number) => {
+      let own = forms.get(form);
+      if (own === undefined) {
+        own = rest.#vocabulary.intern(this.#vocabulary.spelling(form));
+        forms.set(form, own);
+      }
+      return own;
+    };
+    const held = this.#modelVectors;
+    if (held !== undefined)
+      rest.#modelVectors = new ModelVectors(this.#model.arena, held.model, held.dimensions);
+    for (let slot = 0; slot < this.#slots.count; slot++) {
+      const key = this.#slots.key(slot);
+      if (key !== null) rest.#copyEntry(this, slot, key, formOf);
+    }
+    this.close();
+    this.#vocabulary = rest.#vocabulary;
+    this.#related = rest.#related;
+    this.#repair = rest.#repair;
+    this.#passages = rest.#passages;
+    this.#bm25 = rest.#bm25;
+    this.#vectors = rest.#vectors;
+    this.#headers = rest.#headers;
+    this.#modelVectors = rest.#modelVectors;
+    this.#slots = rest.#slots;
+    this.#waste = 0;
+  }
+
+  #copyEntry(from: AgentIndex, slot: number, key: string, formOf: (form: number) => number): void {
+    const to = this.#slots.count;
+    const passages = this.#passages.copyFrom(from.#passages, from.#slots.passages(slot), to, formOf);
+    const rows = this.#vectors.copyFrom(from.#vectors, from.#slots.rows(slot), to);
+    if (from.#modelVectors !== undefined) this.#modelVectors?.copyFrom(from.#modelVectors, slot, to);
+    const words = from.#headers.rowsOf(from.#slots.header(slot));
+    const header = this.#headers.intern(words);
+    this.#slots.add({ id: from.#slots.id(slot), key, passages, rows, header });
+  }
+}

@@ -1,0 +1,128 @@
+import type { RelatedWords, Relations } from "../words/related-words.ts";
+import { MIN_RELATEDNESS } from "../words/related-words.ts";
+import { STOP_WORDS } from "../words/stop-words.ts";
+import { tokenize } from "../words/tokenize.ts";
+import type { Vocabulary } from "../words/vocabulary.ts";
+import { NONE, stemOf } from "../words/vocabulary.ts";
+import type { WordTable } from "../words/word-table.ts";
+import { MAX_COMPARED } from "../words/word-table.ts";
+import type { SpellingRepair } from "./repair.ts";
+
+/** Tokens of a query that are read; what follows says nothing that these do not. */
+export const MAX_QUERY_TOKENS = 1024;
+/** Terms of a query that are matched: the rarest, which decide the ranking. */
+export const MAX_QUERY_TERMS = MAX_COMPARED;
+
+/** What a related word counts at most, in place of the word itself. */
+const RELATED_STRENGTH = 0.5;
+/** Words of the model beyond this rank are rare enough to be somebody's typing error. */
+const COMMON_WORDS = 30_000;
+
+/** A form of the entries that a query term matches. */
+export interface FormMatch {
+  form: number;
+  /** 1: the word itself; less: a related word, or one that is spelt alike. */
+  strength: number;
+}
+
+/** A word of the query as BM25 uses it. */
+export interface QueryTerm {
+  token: string;
+  /** Its row in the model, or `NONE`. */
+  row: number;
+  forms: FormMatch[];
+  /** The form that it is taken to be a misspelling of, or `NONE`. */
+  repairedTo: number;
+  /** Inverse document frequency among the passages of this agent. */
+  idf: number;
+}
+
+/** What a query is matched against. */
+export interface QueryContext {
+  vocabulary: Vocabulary;
+  words: WordTable;
+  related: RelatedWords;
+  repair: SpellingRepair;
+  /** Passages of the agent. */
+  passages: number;
+  /** Passages that hold the term a token belongs to, when the index holds only part of the agent. */
+  frequencyOf?: (token: string) => number;
+}
+
+/** Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. */
+export function inverseFrequency(passages: number, frequency: number): number {
+  return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
+}
+
+/** The tokens of a query that count for matching: without stop words, unless there are only those. */
+export function contentTokens(tokens: readonly string[]): readonly string[] {
+  const content = tokens.filter((token) => !STOP_WORDS.has(token));
+  return content.length > 0 ? content : tokens;
+}
+
+export function queryTokens(query: string): string[] {
+  return tokenize(query).slice(0, MAX_QUERY_TOKENS);
+}
+
+/**
+ * The terms of a query, each once, with the forms of the agent's vocabulary that stand for them: the
+ * same word; more weakly, words of related meaning; for a word that neither the agent nor common
+ * language has, words that are spelt alike.
+ */
+export function queryTerms(tokens: readonly string[], context: QueryContext): QueryTerm[] {
+  const terms = exactTerms(tokens, context)
+    .sort((a, b) => b.idf - a.idf)
+    .slice(0, MAX_QUERY_TERMS);
+  const exact = new Set(terms.filter(({ forms }) => forms.length > 0));
+  addRelated(terms, context);
+  for (const term of terms) {
+    if (!exact.has(term) && (term.row === NONE || term.row > COMMON_WORDS || term.forms.length === 0))
+      repairTerm(term, context);
+  }
+  return terms;
+}
+
+function exactTerms(tokens: readonly string[], context: QueryContext): QueryTerm[] {
+  const { vocabulary, words, passages, frequencyOf } = context;
+  const terms = new Map<string, QueryTerm>();
+  for (const token of contentTokens(tokens)) {
+    const stem = stemOf(token);
+    if (terms.has(stem)) continue;
+    const number = vocabulary.findTerm(stem);
+    const forms: FormMatch[] = [];
+    const frequency = number === NONE ? 0 : vocabulary.frequency(number);
+    if (frequency > 0) vocabulary.eachForm(number, (form) => forms.push({ form, strength: 1 }));
+    const idf = inverseFrequency(passages, frequencyOf?.(token) ?? frequency);
+    terms.set(stem, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
+  }
+  return [...terms.values()];
+}
+
+/** Adds the words of the entries that are related to a term. */
+function addRelated(terms: readonly QueryTerm[], { vocabulary, related }: QueryContext): void {
+  const known = terms.filter(({ row }) => row !== NONE);
+  const relations = related.find(known.map(({ row }) => row));
+  known.forEach((term, place) => {
+    const same = new Set(term.forms.map(({ form }) => form));
+    const { forms, cosines } = relations[place] as Relations;
+    forms.forEach((form, i) => {
+      if (!vocabulary.isUsed(form) || same.has(form)) return;
+      const strength =
+        (RELATED_STRENGTH * ((cosines[i] as number) - MIN_RELATEDNESS)) / (1 - MIN_RELATEDNESS);
+      term.forms.push({ form, strength });
+    });
+  });
+}
+
+/** Adds the words that a term may be a misspelling of, and takes the frequency of the nearest. */
+function repairTerm(term: QueryTerm, context: QueryContext): void {
+  const { vocabulary, repair, passages, frequencyOf } = context;
+  const alike = repair.find(term.token);
+  const [nearest] = alike;
+  if (nearest === undefined) return;
+  term.forms.push(...alike);
+  term.repairedTo = nearest.form;
+  const frequency =
+    frequencyOf?.(vocabulary.spelling(nearest.form)) ?? vocabulary.frequency(vocabulary.termOf(nearest.form));
+  term.idf = inverseFrequency(passages, frequency);
+}

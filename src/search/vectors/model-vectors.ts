@@ -1,0 +1,93 @@
+import type { Range } from "../index/entry-slots.ts";
+import type { VectorArena } from "./vector-arena.ts";
+import { VectorRows } from "./vector-rows.ts";
+
+/** With fewer entries their mean and deviation say nothing. */
+const MIN_FOR_SCALING = 8;
+
+/** Vectors that a model outside made of an agent's entries, for the entries that have some already. */
+export class ModelVectors {
+  /** The model's name. */
+  readonly model: string;
+  readonly #rows: VectorRows;
+  readonly #rangeOf = new Map<number, Range>();
+
+  constructor(arena: VectorArena, model: string, dimensions: number) {
+    this.model = model;
+    this.#rows = new VectorRows(arena, dimensions);
+  }
+
+  get dimensions(): number {
+    return this.#rows.dimensions;
+  }
+
+  get memoryBytes(): number {
+    return this.#rows.memoryBytes + this.#rangeOf.size * RANGE_BYTES;
+  }
+
+  has(slot: number): boolean {
+    return this.#rangeOf.has(slot);
+  }
+
+  /** Gives an entry its vectors, all of this model's dimensions. An entry gets them once. */
+  set(slot: number, vectors: readonly Float32Array[]): void {
+    const first = this.#rows.count;
+    for (const vector of vectors) this.#rows.add(vector, slot);
+    this.#rangeOf.set(slot, { first, count: vectors.length });
+  }
+
+  /** Takes an entry's vectors out; returns how many rows stay behind, unread. */
+  remove(slot: number): number {
+    const count = this.#rangeOf.get(slot)?.count ?? 0;
+    this.#rangeOf.delete(slot);
+    return count;
+  }
+
+  /** Takes over an entry's vectors from another table under a new slot. */
+  copyFrom(other: ModelVectors, from: number, slot: number): void {
+    const range = other.#rangeOf.get(from);
+    if (range === undefined) return;
+    this.#rangeOf.set(slot, this.#rows.copyFrom(other.#rows, range, slot));
+  }
+
+  /**
+   * Replaces built-in cosines by this model's, for the slots given that have some. Models differ in
+   * what a cosine of 0.5 means, so this model's are shifted and stretched to the mean and deviation
+   * of the built-in ones of the same entries: entries with and without vectors stay comparable.
+   */
+  replace(cosines: Float32Array, slots: Uint32Array, query: Float32Array): void {
+    if (query.length !== this.dimensions || !this.#rows.setQuery(query)) return;
+    const own = new Float32Array(cosines.length).fill(-1);
+    const having = slots.filter((slot) => this.#rangeOf.has(slot));
+    if (2 * having.length > this.#rangeOf.size) this.#rows.scan(own);
+    else for (const slot of having) this.#rows.scan(own, this.#rangeOf.get(slot));
+    const builtIn = spread(cosines, having);
+    const model = spread(own, having);
+    // Of a query that the built-in model knows no word of, there is nothing to be like.
+    const comparable = model.deviation > 0 && builtIn.deviation > 0;
+    const scaled = having.length >= MIN_FOR_SCALING && comparable;
+    const factor = scaled ? builtIn.deviation / model.deviation : 1;
+    const shift = scaled ? builtIn.mean - factor * model.mean : 0;
+    for (const slot of having)
+      cosines[slot] = Math.min(1, Math.max(0, shift + factor * (own[slot] as number)));
+  }
+
+  close(): void {
+    this.#rows.close();
+  }
+}
+
+/** An entry's share of the map, roughly. */
+const RANGE_BYTES = 96;
+
+function spread(values: Float32Array, slots: Uint32Array): { mean: number; deviation: number } {
+  let sum = 0;
+  let squares = 0;
+  for (const slot of slots) {
+    const x = values[slot] as number;
+    sum += x;
+    squares += x * x;
+  }
+  const mean = sum / (slots.length || 1);
+  return { mean, deviation: Math.sqrt(Math.max(0, squares / (slots.length || 1) - mean * mean)) };
+}

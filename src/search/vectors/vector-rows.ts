@@ -1,0 +1,140 @@
+import type { Range } from "../index/entry-slots.ts";
+import { growF32, growU32 } from "../index/growable.ts";
+import type { VectorArena } from "./vector-arena.ts";
+import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE } from "./vector-arena.ts";
+
+/** Rows are padded to a multiple of what the kernel reads at once. */
+const STEP = 16;
+const I8_RANGE = 127;
+
+/** The vectors of an agent's entries, int8 with one scale each, several to an entry. */
+export class VectorRows {
+  readonly dimensions: number;
+  readonly #arena: VectorArena;
+  readonly #stride: number;
+  readonly #perChunk: number;
+  readonly #query: Int16Array;
+  #chunks: number[] = [];
+  #scale = new Float32Array(0);
+  #slot = new Uint32Array(0);
+  #count = 0;
+  #queryScale = 0;
+
+  /** Throws a RangeError for dimensions outside 1 to `MAX_DIMENSIONS`. */
+  constructor(arena: VectorArena, dimensions: number) {
+    if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MAX_DIMENSIONS) {
+      throw new RangeError(`vectors must have 1 to ${MAX_DIMENSIONS} dimensions`);
+    }
+    this.#arena = arena;
+    this.dimensions = dimensions;
+    this.#stride = Math.ceil(dimensions / STEP) * STEP;
+    this.#perChunk = Math.floor(CHUNK_BYTES / this.#stride);
+    this.#query = new Int16Array(this.#stride);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get memoryBytes(): number {
+    return this.#chunks.length * CHUNK_BYTES + this.#scale.byteLength + this.#slot.byteLength;
+  }
+
+  /**
+   * Appends the direction of a vector for an entry; its length does not count, except that `damping`
+   * (0 to 1) lowers every similarity to it.
+   */
+  add(vector: Float32Array, slot: number, damping = 1): void {
+    const row = this.#append(slot);
+    const { largest, norm } = measure(vector);
+    const bytes = this.#row(row);
+    const step = I8_RANGE / (largest || 1);
+    for (let k = 0; k < vector.length; k++) bytes[k] = Math.round((vector[k] as number) * step);
+    this.#scale[row] = norm === 0 ? 0 : damping / (step * norm);
+  }
+
+  /** Appends rows of another table of the same dimensions under a new slot, as they are; returns where. */
+  copyFrom(other: VectorRows, { first, count }: Range, slot: number): Range {
+    const start = this.#count;
+    for (let from = first; from < first + count; from++) {
+      const row = this.#append(slot);
+      this.#row(row).set(other.#row(from));
+      this.#scale[row] = other.#scale[from] as number;
+    }
+    return { first: start, count };
+  }
+
+  /** Prepares `scan`. Returns false for a zero vector, which resembles nothing. */
+  setQuery(vector: Float32Array): boolean {
+    const { largest, norm } = measure(vector);
+    if (norm === 0) return false;
+    const step = QUERY_RANGE / largest;
+    for (let k = 0; k < vector.length; k++) this.#query[k] = Math.round((vector[k] as number) * step);
+    this.#queryScale = 1 / (step * norm);
+    return true;
+  }
+
+  /** Raises each entry's place in `best` to the cosine of its nearest row, of all or some rows. */
+  scan(best: Float32Array, { first, count }: Range = { first: 0, count: this.#count }): void {
+    this.#arena.setQuery(this.#query);
+    const scale = this.#scale;
+    const slots = this.#slot;
+    const queryScale = this.#queryScale;
+    const last = first + count;
+    for (let row = first; row < last; ) {
+      const within = row % this.#perChunk;
+      const chunk = (row - within) / this.#perChunk;
+      const end = Math.min(last, (chunk + this.#adjacentChunks(chunk)) * this.#perChunk);
+      const products = this.#arena.scan(this.#chunks[chunk] as number, within, end - row, this.#stride);
+      for (let i = 0; row < end; i++, row++) {
+        const cosine = (products[i] as number) * (scale[row] as number) * queryScale;
+        const slot = slots[row] as number;
+        if (cosine > (best[slot] as number)) best[slot] = cosine;
+      }
+    }
+  }
+
+  /** How many chunks from this one on can be scanned as one: neighbours in memory, within what a scan takes. */
+  #adjacentChunks(first: number): number {
+    if (this.#perChunk * this.#stride !== CHUNK_BYTES) return 1;
+    const most = Math.min(this.#chunks.length - first, Math.floor(MAX_SCAN_ROWS / this.#perChunk));
+    let count = 1;
+    while (count < most && this.#chunks[first + count] === (this.#chunks[first] as number) + count) count++;
+    return count;
+  }
+
+  /** Gives the memory back. The rows must not be used afterwards. */
+  close(): void {
+    this.#arena.give(this.#chunks);
+    this.#chunks = [];
+    this.#count = 0;
+  }
+
+  /** Makes room for one more row and returns its number. */
+  #append(slot: number): number {
+    const row = this.#count;
+    if (row === this.#chunks.length * this.#perChunk) this.#chunks.push(this.#arena.take());
+    this.#scale = growF32(this.#scale, row + 1);
+    this.#slot = growU32(this.#slot, row + 1);
+    this.#slot[row] = slot;
+    this.#count = row + 1;
+    return row;
+  }
+
+  #row(row: number): Int8Array {
+    const chunk = this.#chunks[Math.floor(row / this.#perChunk)] as number;
+    return this.#arena.row(chunk, row % this.#perChunk, this.#stride);
+  }
+}
+
+function measure(vector: Float32Array): { largest: number; norm: number } {
+  let largest = 0;
+  let squares = 0;
+  for (let k = 0; k < vector.length; k++) {
+    const x = vector[k] as number;
+    squares += x * x;
+    const size = x < 0 ? -x : x;
+    if (size > largest) largest = size;
+  }
+  return { largest, norm: Math.sqrt(squares) };
+}

@@ -1,0 +1,46 @@
+/** Keys as a tree: what a prefix holds directly, and the groups below it. */
+import type { EntryItem } from "../../api/types.ts";
+
+/** Characters at which people divide keys. */
+const SEPARATOR = /[/:]/;
+
+export type TreeRow =
+  | { kind: "entry"; entry: EntryItem; name: string }
+  | { kind: "group"; prefix: string; name: string; count: number };
+
+/** Rows for the entries under a prefix, groups where the first of their keys would be. */
+export function treeRows(entries: readonly EntryItem[], prefix: string): TreeRow[] {
+  const rows: TreeRow[] = [];
+  const groups = new Map<string, Extract<TreeRow, { kind: "group" }>>();
+  for (const entry of entries) {
+    const rest = entry.key.slice(prefix.length);
+    const at = rest.search(SEPARATOR);
+    // A key that ends with its separator is itself, not a group of one without a name.
+    if (at === -1 || at === rest.length - 1) {
+      rows.push({ kind: "entry", entry, name: rest === "" ? entry.key : rest });
+      continue;
+    }
+    const name = rest.slice(0, at + 1);
+    const known = groups.get(name);
+    if (known !== undefined) {
+      known.count++;
+    } else {
+      const group = { kind: "group" as const, prefix: prefix + name, name, count: 1 };
+      groups.set(name, group);
+      rows.push(group);
+    }
+  }
+  return rows;
+}
+
+/** The prefixes above one: `a/b/` has `a/` and `a/b/`. */
+export function steps(prefix: string): { prefix: string; name: string }[] {
+  const made: { prefix: string; name: string }[] = [];
+  let start = 0;
+  for (let at = 0; at < prefix.length; at++) {
+    if (!SEPARATOR.test(prefix[at] as string) && at !== prefix.length - 1) continue;
+    made.push({ prefix: prefix.slice(0, at + 1), name: prefix.slice(start, at + 1) });
+    start = at + 1;
+  }
+  return made;
+}

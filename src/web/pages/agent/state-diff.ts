@@ -1,0 +1,62 @@
+/** A checkpoint compared with the present: what restoring it would change. */
+import type { WorkspaceApi } from "../../api/client.ts";
+import type { CheckpointWithState, EntryItem, StateEntry } from "../../api/types.ts";
+
+/** The largest page that the API gives. */
+const PAGE_SIZE = 1_000;
+
+export interface EntryChange {
+  key: string;
+  kind: "comes back" | "is removed" | "changes back";
+  /** In the checkpoint. */
+  old: StateEntry | null;
+  now: EntryItem | null;
+}
+
+export interface StateDiff {
+  /** By key. */
+  changes: EntryChange[];
+  unchanged: number;
+}
+
+/** Every live entry of an agent, values included. */
+export async function liveEntries(
+  api: WorkspaceApi,
+  agentId: string,
+  signal?: AbortSignal,
+): Promise<EntryItem[]> {
+  const entries: EntryItem[] = [];
+  const query = { agent_id: agentId, include_values: true, limit: PAGE_SIZE };
+  for await (const page of api.all<EntryItem>("/v1/data/list", query, signal)) entries.push(...page);
+  return entries;
+}
+
+const content = ({ value, metadata }: { value?: string; metadata: object }): string =>
+  JSON.stringify([value, sorted(metadata)]);
+
+/** Objects that differ in the order of their members alone are the same. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return members.map(([name, member]) => [name, sorted(member)]);
+}
+
+/** What restoring the checkpoint's data would do to the entries that are there now. */
+export function compare(checkpoint: CheckpointWithState, now: readonly EntryItem[]): StateDiff {
+  const live = new Map(now.map((entry) => [entry.key, entry]));
+  const changes: EntryChange[] = [];
+  let unchanged = 0;
+  for (const old of checkpoint.state.entries) {
+    const present = live.get(old.key) ?? null;
+    live.delete(old.key);
+    if (present === null) changes.push({ key: old.key, kind: "comes back", old, now: null });
+    else if (content(old) === content(present)) unchanged++;
+    else changes.push({ key: old.key, kind: "changes back", old, now: present });
+  }
+  for (const present of live.values()) {
+    changes.push({ key: present.key, kind: "is removed", old: null, now: present });
+  }
+  changes.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return { changes, unchanged };
+}

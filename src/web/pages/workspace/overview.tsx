@@ -1,0 +1,122 @@
+/** What a workspace has been doing, and what it is made of. */
+import { useState } from "preact/hooks";
+import { ask } from "../../api/client.ts";
+import type { Agent, AuditEvent, WorkspaceInfo } from "../../api/types.ts";
+import { changesSomething, useEvents } from "../../state/events.ts";
+import { useLoad } from "../../state/load.ts";
+import { paths } from "../../state/paths.ts";
+import { place, setQuery } from "../../state/router.ts";
+import type { Room } from "../../state/session.ts";
+import { CopyButton } from "../../ui/copy.tsx";
+import { count, size } from "../../ui/numbers.ts";
+import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
+import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "../agent/activity.tsx";
+import { EventRows } from "../agent/audit.tsx";
+import { NoAgents } from "./agents.tsx";
+
+/** How many events the list of the newest ones keeps. */
+const NEWEST = 12;
+
+const windowHere = (): ActivityWindow => {
+  const asked = place.value.query.get("window") ?? "";
+  return Object.hasOwn(WINDOWS, asked) ? (asked as ActivityWindow) : "24h";
+};
+
+export function OverviewPage({ room }: { room: Room }) {
+  const { workspace } = room;
+  return (
+    <>
+      <Heading title={workspace.name} name={workspace.name}>
+        <code>{workspace.id}</code> <CopyButton text={workspace.id} label="Copy workspace id" />
+      </Heading>
+      <Numbers room={room} />
+      <ActivitySection room={room} />
+      <Newest room={room} />
+    </>
+  );
+}
+
+function Numbers({ room }: { room: Room }) {
+  const { id } = room.workspace;
+  const info = useLoad<WorkspaceInfo>(id, (signal) =>
+    ask<WorkspaceInfo>(`/account/workspaces/${id}`, { signal }),
+  );
+  return (
+    <Show of={info}>
+      {({ storage_bytes, quota_bytes, quota_entries, members, keys }) => (
+        <dl class="numbers">
+          <Fact
+            name="Storage"
+            value={
+              quota_bytes === null ? size(storage_bytes) : `${size(storage_bytes)} of ${size(quota_bytes)}`
+            }
+          />
+          {quota_entries !== null && <Fact name="Entries at most" value={count(quota_entries)} />}
+          <Fact name="Members" value={count(members)} href={paths.members(id)} />
+          <Fact name="API keys in force" value={count(keys)} href={paths.keys(id)} />
+        </dl>
+      )}
+    </Show>
+  );
+}
+
+function Fact({ name, value, href }: { name: string; value: string; href?: string }) {
+  return (
+    <div class="card">
+      <dt class="faint small">{name}</dt>
+      <dd>{href === undefined ? value : <a href={href}>{value}</a>}</dd>
+    </div>
+  );
+}
+
+function ActivitySection({ room }: { room: Room }) {
+  const window = windowHere();
+  const choice = (
+    <WindowChoice
+      window={window}
+      onWindow={(id) => setQuery({ window: id === "24h" ? null : id }, { replace: true })}
+    />
+  );
+  return (
+    <Section title="Activity" actions={choice}>
+      <ActivityCard room={room} agentId={null} window={window} />
+    </Section>
+  );
+}
+
+/** Events as they happen. Reads are left out: this is for seeing what changed or was refused. */
+function Newest({ room }: { room: Room }) {
+  const [events, setEvents] = useState<readonly AuditEvent[]>([]);
+  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
+  const agents = useLoad<Agent[]>(room.workspace.id, async (signal) => {
+    const page = await room.api.page<Agent>("/v1/agents", { limit: 1 }, null, signal);
+    return page.data;
+  });
+  useEvents((event) => {
+    if (!changesSomething(event) && event.result !== "blocked" && event.result !== "denied") return;
+    setFresh((old) => new Set(old).add(event.id));
+    setEvents((old) => [event, ...old].slice(0, NEWEST));
+  });
+  return (
+    <Section title="Happening now">
+      <Show of={agents}>
+        {(items) =>
+          events.length > 0 ? (
+            <EventRows room={room} events={events} fresh={fresh} withAgent />
+          ) : items.length === 0 ? (
+            <NoAgents />
+          ) : (
+            <Empty title="Quiet">
+              <p>Changes and refused writes of all agents appear here as they happen.</p>
+              <p>
+                <a class="button" href={paths.agents(room.workspace.id)}>
+                  See the agents
+                </a>
+              </p>
+            </Empty>
+          )
+        }
+      </Show>
+    </Section>
+  );
+}
