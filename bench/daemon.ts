@@ -12,6 +12,8 @@ export interface Daemon extends AsyncDisposable {
   startMs: number;
   /** Resident memory now, MiB. */
   residentMiB(): number;
+  /** Processor time of the process so far, user and system, seconds. */
+  cpuSeconds(): number;
   call(method: string, path: string, body?: unknown): Promise<Response>;
 }
 
@@ -51,6 +53,7 @@ export async function startDaemon(
     dataDir,
     startMs: second.startMs,
     residentMiB: () => residentMiB(second.process.pid),
+    cpuSeconds: () => cpuSeconds(second.process.pid),
     call: (method, path, body) =>
       fetch(second.url + path, {
         method,
@@ -97,4 +100,14 @@ async function spawnDaemon(binary: string, dataDir: string) {
 function residentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
+function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name of the program, in parentheses, may hold anything; the fields count from behind it.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

@@ -1,0 +1,158 @@
+/**
+ * `bun bench/compare.ts OLD [NEW]`: two builds of the daemon beside each other, in turns, in one run. NEW is
+ * `dist/governd` unless named. `--rounds N` (default 5), `--seconds N` of each load (default 3), `--events N` to
+ * verify (default 1,000,000). Prints the median of each figure and the median ratio NEW/OLD of its rounds.
+ */
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Daemon, startDaemon } from "./daemon.ts";
+import { median, option } from "./figures.ts";
+import { makeSampleLog, type SampleLog } from "./sample-log.ts";
+import { ensureWrk, load } from "./wrk.ts";
+
+const [old, fresh = join(import.meta.dir, "..", "dist", "governd")] = process.argv
+  .slice(2)
+  .filter((word, at, words) => !word.startsWith("--") && !words[at - 1]?.startsWith("--"));
+if (old === undefined) throw new Error("usage: bun bench/compare.ts OLD [NEW] [--rounds N] [--seconds N]");
+const rounds = option("rounds", 5);
+const seconds = option("seconds", 3);
+const events = option("events", 1_000_000);
+
+/** Figures of both builds by name; one value for each round. */
+const figures = new Map<string, { old: number[]; fresh: number[] }>();
+
+function note(which: "old" | "fresh", name: string, value: number): void {
+  const known = figures.get(name) ?? { old: [], fresh: [] };
+  known[which].push(value);
+  figures.set(name, known);
+}
+
+const LOADS = [
+  ["write", "governed writes"],
+  ["read", "reads"],
+  ["search", "searches"],
+] as const;
+
+/** Loads one build in one way; notes requests per second and processor time per request. */
+async function measureLoad(which: "old" | "fresh", daemon: Daemon, script: string, name: string) {
+  const before = daemon.cpuSeconds();
+  const { requestsPerSecond, failed, latencyP99Ms } = await load(script, daemon.url, seconds, daemon.apiKey);
+  if (failed > 0) throw new Error(`${failed} ${name} failed`);
+  note(which, `${name}, /s`, requestsPerSecond);
+  note(which, `${name}, p99 ms`, latencyP99Ms);
+  note(
+    which,
+    `${name}, CPU us each`,
+    ((daemon.cpuSeconds() - before) / (requestsPerSecond * seconds)) * 1_000_000,
+  );
+}
+
+async function prepare(daemon: Daemon): Promise<void> {
+  for (let agent = 0; agent < 8; agent++) {
+    const agent_id = `bench-${agent}`;
+    await daemon.call("PUT", `/v1/config/${agent_id}`, {
+      policies: { block_pii: true, block_secrets: true },
+    });
+    for (let i = 0; i < 100; i++) {
+      const entry = { agent_id, key: `known/${i}`, value: "A note of some length." };
+      const answer = await daemon.call("POST", "/v1/data/write", entry);
+      if (!answer.ok) throw new Error(`a write answered ${answer.status}`);
+      await answer.arrayBuffer();
+    }
+  }
+}
+
+async function compareDaemons(): Promise<void> {
+  await using first = await startDaemon(old as string);
+  await using second = await startDaemon(fresh);
+  const daemons = { old: first, fresh: second } as const;
+  for (const daemon of Object.values(daemons)) await prepare(daemon);
+  for (const [script, name] of LOADS) {
+    for (let round = 0; round < rounds; round++) {
+      for (const which of round % 2 === 0 ? (["old", "fresh"] as const) : (["fresh", "old"] as const)) {
+        await measureLoad(which, daemons[which], script, name);
+      }
+    }
+  }
+  for (const which of ["old", "fresh"] as const) {
+    note(which, "resident at the end of the load, MiB", daemons[which].residentMiB());
+  }
+  await Bun.sleep(3_000);
+  for (const which of ["old", "fresh"] as const) {
+    note(which, "resident after the load, MiB", daemons[which].residentMiB());
+  }
+}
+
+async function compareStarts(): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    for (const [which, binary] of [
+      ["old", old as string],
+      ["fresh", fresh],
+    ] as const) {
+      await using daemon = await startDaemon(binary);
+      note(which, "start to first answer, ms", daemon.startMs);
+      note(which, "resident after start, MiB", daemon.residentMiB());
+    }
+  }
+}
+
+/** A daemon with `events` events in its workspace, and the same log as files. */
+async function startWithLog(binary: string, root: string): Promise<{ daemon: Daemon; sample: SampleLog }> {
+  let sample = null as SampleLog | null;
+  const daemon = await startDaemon(binary, async ({ id, file, sealKey }) => {
+    sample = await makeSampleLog(root, events, id, sealKey);
+    for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+    copyFileSync(sample.database, file);
+  });
+  return { daemon, sample: sample as unknown as SampleLog };
+}
+
+async function compareVerification(): Promise<void> {
+  const root = mkdtempSync(join(tmpdir(), "governd-bench-"));
+  try {
+    const started = {
+      old: await startWithLog(old as string, mkdtempSync(join(root, "old-"))),
+      fresh: await startWithLog(fresh, mkdtempSync(join(root, "new-"))),
+    };
+    await using _first = started.old.daemon;
+    await using _second = started.fresh.daemon;
+    for (let round = 0; round < rounds; round++) {
+      for (const which of ["old", "fresh"] as const) await verifyEverything(which, started[which]);
+    }
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+async function verifyEverything(
+  which: "old" | "fresh",
+  { daemon, sample }: { daemon: Daemon; sample: SampleLog },
+): Promise<void> {
+  const binary = which === "old" ? (old as string) : fresh;
+  for (const [name, path] of [
+    ["verify an export", sample.ndjson],
+    ["verify a data directory", sample.dataDir],
+  ] as const) {
+    const began = performance.now();
+    const child = Bun.spawnSync([binary, "verify", "--quiet", "--public-key", sample.publicKey, path]);
+    if (child.exitCode !== 0) throw new Error(`verify ended with exit code ${child.exitCode}`);
+    note(which, `${name}, ms`, performance.now() - began);
+  }
+  const began = performance.now();
+  const answer = await daemon.call("POST", "/v1/audit/verify", { scope: "workspace" });
+  if (((await answer.json()) as { valid: boolean }).valid !== true)
+    throw new Error("the log does not verify");
+  note(which, "POST /v1/audit/verify, ms", performance.now() - began);
+}
+
+await ensureWrk();
+await compareStarts();
+await compareDaemons();
+await compareVerification();
+console.log(`${"".padEnd(40)}${"old".padStart(12)}${"new".padStart(12)}${"new/old".padStart(10)}`);
+for (const [name, { old: before, fresh: after }] of figures) {
+  const ratios = after.map((value, at) => value / (before[at] as number));
+  const cells = [median(before).toFixed(1), median(after).toFixed(1)].map((text) => text.padStart(12));
+  console.log(`${name.padEnd(40)}${cells.join("")}${median(ratios).toFixed(2).padStart(10)}`);
+}
