@@ -42,7 +42,9 @@ import {
 import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
 
-type Operations = { [N in Exclude<OperationName, InquiryName | InspectionName | ReportName>]: Operation<N> };
+type Operations = {
+  [N in Exclude<OperationName, InquiryName | InspectionName | ReportName>]: Operation<N, never>;
+};
 type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
 
 /** Operations that run wholly on the workspace's own thread. */
@@ -120,7 +122,11 @@ export function jobOf(
   quota: Quota | null = null,
 ): Job {
   const operation = operationOf(name, found, quota);
-  const job: Job = { operation: name, principal, run: (tx, context) => operation(tx, context, input) };
+  const job: Job = {
+    operation: name,
+    principal,
+    run: (tx, context, prepared) => operation(tx, context, input, prepared),
+  };
   if (name === "data.write")
     job.prepare = (agents) => prepareWrite(agents, input as OperationInputs["data.write"]);
   return job;

@@ -5,14 +5,22 @@ import type { Principal } from "./contract.ts";
 import type { Context, Outcome } from "./operation.ts";
 import type { Settled } from "./settled.ts";
 
-/** One operation that waits for its turn. `run` is called once, inside the transaction. */
-export interface Job {
+/**
+ * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job
+ * is prepared and run again in a transaction of its own. So a job keeps no state from one call to the next:
+ * what `run` needs from `prepare` is its argument, and what it did in a transaction that was rolled back is undone.
+ */
+export interface Job<Prepared = unknown> {
   /** The name that the event will carry. */
   operation: string;
   principal: Principal;
-  /** Does what can be done before its turn, for all jobs of a group at once; it writes nothing. */
-  prepare?(agents: AgentDirectory): void;
-  run(tx: Connection, context: Context): Promise<Outcome | null>;
+  /**
+   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one,
+   * so an earlier job of the group may change what the preparation was based on; `run` checks that.
+   */
+  prepare?(agents: AgentDirectory): Prepared;
+  /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */
+  run(tx: Connection, context: Context, prepared?: Prepared): Promise<Outcome | null>;
 }
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */

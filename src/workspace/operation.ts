@@ -55,10 +55,12 @@ export interface Outcome {
   answer: Answer;
 }
 
-export type Operation<N extends OperationName> = (
+/** `prepared` is what the operation's preparation returned, if it has one; see `Job`. */
+export type Operation<N extends OperationName, Prepared = unknown> = (
   tx: Transaction,
   context: Context,
   input: OperationInputs[N],
+  prepared?: Prepared,
 ) => Promise<Outcome>;
 
 /** Circumstances of a query on a reader thread. */

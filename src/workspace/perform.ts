@@ -33,6 +33,9 @@ export interface WriterOptions {
   onFailure?: (operation: string, error: unknown) => void;
 }
 
+/** What a job's `prepare` returned, or the job's result when it threw. */
+type Preparation = { prepared: unknown } | { failure: Settled };
+
 export class WorkspaceWriter {
   readonly #connection: Connection;
   readonly #agents = new AgentDirectory();
@@ -68,8 +71,9 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Runs the jobs one after another in one transaction and commits. A job that fails costs only
-   * itself; when the commit fails, all of them answer `unavailable` and nothing was written.
+   * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the
+   * others: if it had written, they all run again (see `Job`). When the commit fails, the result of all of
+   * them is `unavailable` and nothing was written.
    */
   async perform(jobs: readonly Job[]): Promise<Settled[]> {
     try {
@@ -78,8 +82,8 @@ export class WorkspaceWriter {
       if (!(error instanceof JobFailed)) return this.#allUnavailable(jobs, error);
       if (jobs.length === 1) return [error.settled];
     }
-    // A job failed with its work half done. That is an unexpected failure and rare, so instead of a
-    // savepoint around every job, the group is undone and each of its jobs runs on its own.
+    // A job failed after it had written. That is an unexpected failure and rare, so instead of a
+    // savepoint around every job, the group is rolled back and each of its jobs runs again on its own.
     const settled: Settled[] = [];
     for (const job of jobs) settled.push(...(await this.perform([job])));
     return settled;
@@ -87,20 +91,23 @@ export class WorkspaceWriter {
 
   #performTogether(jobs: readonly Job[]): Promise<Settled[]> {
     return this.#transact(async () => {
-      const failed = jobs.map((job) => this.#prepare(job));
+      const preparations = jobs.map((job) => this.#prepare(job));
       const settled: Settled[] = [];
-      for (const [i, job] of jobs.entries()) settled.push(failed[i] ?? (await this.#performOne(job)));
+      for (const [i, job] of jobs.entries()) {
+        const preparation = preparations[i] as Preparation;
+        settled.push(
+          "failure" in preparation ? preparation.failure : await this.#performOne(job, preparation.prepared),
+        );
+      }
       return settled;
     });
   }
 
-  /** Null, or what a job came to that failed before its turn. */
-  #prepare(job: Job): Settled | null {
+  #prepare(job: Job): Preparation {
     try {
-      job.prepare?.(this.#agents);
-      return null;
+      return { prepared: job.prepare?.(this.#agents) };
     } catch (error) {
-      return this.#settleFailure(job, error);
+      return { failure: this.#settleFailure(job, error) };
     }
   }
 
@@ -219,11 +226,11 @@ export class WorkspaceWriter {
     this.#head = { seq, hash };
   }
 
-  async #performOne(job: Job): Promise<Settled> {
+  async #performOne(job: Job, prepared?: unknown): Promise<Settled> {
     const context = this.#newContext(job.principal);
     const writes = this.#connection.writes;
     try {
-      const outcome = await job.run(this.#connection, context);
+      const outcome = await job.run(this.#connection, context, prepared);
       return outcome === null ? NOTHING_HAPPENED : await this.#record(job, context, outcome);
     } catch (error) {
       if (isStorageFailure(error)) throw error;

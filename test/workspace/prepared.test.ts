@@ -1,5 +1,6 @@
-/** Writes are looked at before their turn, together: what they come to is what it would be in their turn. */
+/** Jobs are prepared together, before their turn: the result is the same as without, also when a group runs again. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
@@ -58,6 +59,78 @@ test("another process's policies count from the next group on", async () => {
     await beside.perform("config.update", { agentId: "a", config: { policies: { block_pii: true } } });
   }
   expect(allowed(await workspace.writer.perform([writing("a", "2")]))).toEqual([false]);
+});
+
+/** Passes a job on and counts its calls. Each preparation has a number, and `run` must get the newest one. */
+function watched(job: Job): Job & { preparations: number; runs: number; stale: number } {
+  const watching = {
+    ...job,
+    preparations: 0,
+    runs: 0,
+    stale: 0,
+    prepare: (agents: Parameters<NonNullable<Job["prepare"]>>[0]) => ({
+      number: ++watching.preparations,
+      inner: job.prepare?.(agents),
+    }),
+    run: (...[tx, context, prepared]: Parameters<Job["run"]>) => {
+      const { number, inner } = prepared as { number: number; inner: unknown };
+      watching.runs++;
+      if (number !== watching.preparations) watching.stale++;
+      return job.run(tx, context, inner);
+    },
+  };
+  return watching;
+}
+
+test("a job that fails after it wrote: all others run again, each with a preparation of its own", async () => {
+  for (const agent of ["a", "b"]) await workspace.writer.perform([policies(agent, { block_pii: true })]);
+  const before = workspace.writer.headSeq;
+  const plain = (key: string) =>
+    workspace.job("data.write", { agentId: "b", key, value: "tea", metadata: {} });
+  const broken = plain("broken");
+  // In the middle, so that jobs stand before it, which wrote already, and behind it, which did not.
+  const { run } = broken;
+  const half: Job = {
+    ...broken,
+    async run(...given) {
+      await run(...given);
+      throw new Error("after the write");
+    },
+  };
+  const jobs = [
+    policies("a", { block_pii: false }),
+    writing("a", "1"),
+    plain("1"),
+    writing("b", "2"),
+    half,
+    policies("b", { block_pii: false }),
+    writing("b", "3"),
+    workspace.job("data.delete", { agentId: "b", key: "1" }),
+    plain("4"),
+  ].map(watched);
+  const settled = await workspace.writer.perform(jobs);
+  expect(settled.map((one) => (one.answer.kind === "problem" ? one.answer.code : one.result))).toEqual([
+    "ok",
+    "allowed",
+    "allowed",
+    "blocked",
+    "internal",
+    "ok",
+    "allowed",
+    "ok",
+    "allowed",
+  ]);
+  expect(jobs.map(({ preparations }) => preparations)).toEqual(jobs.map(() => 2));
+  // The jobs behind the broken one were not run before the rollback.
+  expect(jobs.map(({ runs }) => runs)).toEqual([2, 2, 2, 2, 2, 1, 1, 1, 1]);
+  expect(jobs.map(({ stale }) => stale)).toEqual(jobs.map(() => 0));
+  // One event for each job that did not fail, one row for each entry, and both agree.
+  expect(workspace.writer.headSeq - before).toBe(jobs.length - 1);
+  const rows = workspace.connection.all<[string]>(
+    "SELECT key FROM entries WHERE live_to IS NULL ORDER BY key, agent",
+  );
+  expect(rows.flat()).toEqual(["1", "3", "4"]);
+  expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
 });
 
 test("one that fails when it is looked at costs only itself, and writes nothing", async () => {

@@ -16,9 +16,9 @@ export const isStoppable = (name: OperationName): boolean =>
 
 /** The operation for agents that are not suspended; for others a refusal, which is recorded. */
 export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
-  return async (tx, context, input) => {
+  return async (tx, context, input, prepared) => {
     const agent = await subjectOf(tx, context, input);
-    if (agent === null || !agent.suspended) return operation(tx, context, input);
+    if (agent === null || !agent.suspended) return operation(tx, context, input, prepared);
     requireAgentAllowed(context.principal, agent.agentId);
     return {
       agent,

@@ -47,10 +47,10 @@ export function refusingOverQuota(
   operation: Operation<OperationName>,
   quota: Quota,
 ): Operation<OperationName> {
-  return async (tx, context, input) => {
+  return async (tx, context, input, prepared) => {
     const growth = await growthOf(tx, context, input);
     const excess = growth === null ? null : await excessOf(tx, context, quota, growth);
-    if (growth === null || excess === null) return operation(tx, context, input);
+    if (growth === null || excess === null) return operation(tx, context, input, prepared);
     requireAgentAllowed(context.principal, growth.agentId);
     return refused(tx, context, input, growth.agentId, excess);
   };

@@ -1,4 +1,4 @@
-/** Writing an entry: everything that needs the input and the agent's policies alone is done ahead. */
+/** Writing an entry: everything that needs only the input and the agent's policies is done ahead. */
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
@@ -13,26 +13,25 @@ const STORED = "Stored.";
 
 type Write = OperationInputs["data.write"];
 
-/** What a write comes to under some policies. */
-interface Prepared {
+/** A write that was screened and serialized under some policies. */
+export interface ScreenedWrite {
   policies: EnforcedPolicies;
   decision: Decision;
-  /** JSON texts, and the digest of both with the key; absent where nothing is to be stored. */
+  /** JSON texts, and the digest of both with the key; absent when the decision is not to store it. */
   content?: { value: string; metadata: string; digest: string };
 }
 
-const preparations = new WeakMap<Write, Prepared>();
-
 /**
- * Looks at a write before its turn. With a group of them done at once, the tables of screening stay in the
- * processor's cache, which the database would push them out of between one write and the next.
+ * Screens a write before its turn, under the policies that the cache has for its agent; returns undefined when it
+ * has none. Screening a whole group at once keeps the screening tables in the processor's cache; the database
+ * would evict them between one write and the next.
  */
-export function prepareWrite(agents: AgentDirectory, input: Write): void {
+export function prepareWrite(agents: AgentDirectory, input: Write): ScreenedWrite | undefined {
   const agent = agents.known(input.agentId);
-  if (agent !== undefined) preparations.set(input, prepare(input, agent.policies));
+  return agent === undefined ? undefined : screenWrite(input, agent.policies);
 }
 
-function prepare(input: Write, policies: EnforcedPolicies): Prepared {
+function screenWrite(input: Write, policies: EnforcedPolicies): ScreenedWrite {
   const decision = decide(policies, input);
   if (!decision.allowed) return { policies, decision };
   const metadata = canonicalJson(input.metadata);
@@ -41,12 +40,12 @@ function prepare(input: Write, policies: EnforcedPolicies): Prepared {
   return { policies, decision, content: { value, metadata, digest } };
 }
 
-export const writeData: Operation<"data.write"> = async (tx, context, input) => {
+export const writeData: Operation<"data.write", ScreenedWrite> = async (tx, context, input, ahead) => {
   const known = await knownAgent(tx, context, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
-  const ahead = preparations.get(input);
   // An operation before this one may have brought other policies into force.
-  const { decision, content } = ahead?.policies === agent.policies ? ahead : prepare(input, agent.policies);
+  const screened = ahead?.policies === agent.policies ? ahead : screenWrite(input, agent.policies);
+  const { decision, content } = screened;
   if (!decision.allowed) {
     const findings = decision.findings as unknown as JsonObject[];
     const { blockedBy, message } = decision;
@@ -54,7 +53,7 @@ export const writeData: Operation<"data.write"> = async (tx, context, input) => 
     // Neither the key nor a digest: either could be what was caught.
     return answered(agent, { findings }, JSON.stringify(body), { result: "blocked", blockedBy });
   }
-  const { value, metadata, digest } = content as NonNullable<Prepared["content"]>;
+  const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
   const added = await putEntry(tx, agent, { key: input.key, value, metadata }, context);
   return answered(
     agent,
