@@ -90,6 +90,18 @@ test("nobody imports what it may not know", () => {
   expect(forbidden).toEqual([]);
 });
 
+test("the dashboard takes nothing but types from the daemon, and none of its runtime", () => {
+  const web = SOURCES.filter(({ room }) => room === "web");
+  const taken = web.flatMap(({ path, text }) =>
+    importsOf(path, text.replace(/^(import|export) type\b[^;]*;/gm, ""))
+      .filter((target) => target.endsWith(".ts") && !target.startsWith("web/"))
+      .map((target) => `${path} -> ${target}`),
+  );
+  expect(taken).toEqual([]);
+  const runtime = /\b(Bun|Buffer|process)\.|"(node|bun):/;
+  expect(paths(web.filter((source) => runtime.test(codeOf(source))))).toEqual([]);
+});
+
 test("no module imports itself by way of others", () => {
   const imports = new Map(SOURCES.map((source) => [source.path, source.imports]));
   const done = new Set<string>();

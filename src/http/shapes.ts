@@ -1,25 +1,39 @@
-/** Shapes of answers that several features share. They document; nothing is validated by them. */
-import { type TSchema, Type as t } from "@sinclair/typebox";
+/**
+ * Shapes that several schemas share. Those of results only document the API; they validate nothing.
+ * The dashboard derives its types from them (`src/web/api/types.ts`).
+ */
+import { type Static, type TSchema, type TUnsafe, Type as t } from "@sinclair/typebox";
+import type { JsonObject } from "../json.ts";
 
 const components = new Map<string, TSchema>();
 
-/** A schema under its own name in the documentation; returns the reference to it. */
-export function component(name: string, schema: TSchema) {
+/** Names a schema in the API's documentation and returns a reference to it. */
+export function component<S extends TSchema>(name: string, schema: S): TUnsafe<Static<S>> {
   if (components.has(name)) throw new Error(`two API components are called ${name}`);
   components.set(name, schema);
-  return t.Unsafe({ $ref: `#/components/schemas/${name}` });
+  return t.Unsafe<Static<S>>({ $ref: `#/components/schemas/${name}` });
 }
 
-/** Every named schema, for the documentation. */
+/** Returns every named schema, for the documentation. */
 export function componentSchemas(): Record<string, TSchema> {
   return Object.fromEntries(components);
 }
 
 export const closed = { additionalProperties: false } as const;
 
-/** Null, or what the schema says. */
-export function nullable(schema: TSchema) {
-  return t.Unsafe({ anyOf: [schema, { type: "null" }] });
+/** Null, or what the schema describes. */
+export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
+  return t.Unsafe<Static<S> | null>({ anyOf: [schema, { type: "null" }] });
+}
+
+/** One of a few words. */
+export function oneOf<const W extends string>(words: readonly W[]): TUnsafe<W> {
+  return t.Unsafe<W>({ enum: [...words], type: "string" });
+}
+
+/** A JSON object with any members. */
+export function anyObject(options: { description?: string } = {}): TUnsafe<JsonObject> {
+  return t.Unsafe<JsonObject>(t.Object({}, { ...options, additionalProperties: true }));
 }
 
 export const AuditId = t.String({
@@ -28,7 +42,7 @@ export const AuditId = t.String({
   examples: ["aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
 });
 
-/** A time in an answer: UTC, three decimals. */
+/** A time in a result: UTC, three decimals. */
 export const Time = t.String({
   format: "date-time",
   pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
@@ -39,12 +53,12 @@ export const Time = t.String({
 export const Count = t.Integer({ minimum: 0 });
 
 /** One page of a list. */
-export function listOf(item: TSchema) {
+export function listOf<S extends TSchema>(item: S) {
   return t.Object(
     {
       data: t.Array(item),
       has_more: t.Boolean({ description: "Whether there are more items after this page." }),
-      next_cursor: t.Unsafe({
+      next_cursor: t.Unsafe<string | null>({
         type: ["string", "null"],
         description: "Send it as `cursor` for the next page; null on the last one.",
       }),

@@ -167,7 +167,7 @@ function AccountNavigation() {
         Workspaces
       </NavLink>
       <NavLink to="/settings" icon="user">
-        {account.name ?? account.email}
+        {account.name}
       </NavLink>
       <button type="button" class="side-button" disabled={leave.busy} onClick={() => leave.run()}>
         <Icon name="back" />

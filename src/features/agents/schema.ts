@@ -1,7 +1,8 @@
 /** The shapes of agents, in the words of the API. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
-import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { Count, closed, component, listOf, nullable, oneOf, Time } from "../../http/shapes.ts";
+import { Policies } from "../config/schema.ts";
 
 export const AgentsQuery = t.Object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS }, closed);
 
@@ -12,12 +13,12 @@ export const AgentShape = component(
   t.Object(
     {
       agent_id: AgentId,
-      state: t.String({ enum: ["active", "suspended"] }),
+      state: oneOf(["active", "suspended"]),
       entries: Count,
       checkpoints: Count,
       events: t.Integer({ minimum: 1, description: "The length of its chain." }),
       config_version: nullable(t.String({ pattern: "^v[1-9][0-9]*$" })),
-      policies: t.Object({}, { additionalProperties: true, description: "Those in force." }),
+      policies: Policies,
       first_activity_at: Time,
       last_activity_at: Time,
       blocked_24h: t.Integer({ minimum: 0, description: "Blocked by a policy in the last 24 hours." }),

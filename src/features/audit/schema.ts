@@ -1,7 +1,7 @@
 /** The shapes of the audit trail, in the words of the API. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
-import { Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { anyObject, Count, closed, component, listOf, nullable, oneOf, Time } from "../../http/shapes.ts";
 import {
   type InspectionName,
   type OperationName,
@@ -146,7 +146,7 @@ export const Activity = component(
   "Activity",
   t.Object(
     {
-      interval: t.String({ enum: [...ACTIVITY_INTERVALS] }),
+      interval: oneOf(ACTIVITY_INTERVALS),
       start_time: Time,
       end_time: Time,
       data: t.Array(
@@ -154,7 +154,7 @@ export const Activity = component(
           {
             start_time: Time,
             events: Count,
-            allowed: t.Unsafe({
+            allowed: t.Unsafe<number | null>({
               type: ["integer", "null"],
               minimum: 0,
               description: "Writes that were allowed; null when the window holds too much to count them.",
@@ -210,13 +210,13 @@ export const AuditEvent = component(
       workspace_id: t.String(),
       agent_id: nullable(AgentId),
       agent_seq: t.Integer({ minimum: 1, description: "Position in the agent's chain." }),
-      operation: t.String({ enum: [...AUDIT_OPERATIONS] }),
-      result: t.String({ enum: [...AUDIT_RESULTS] }),
+      operation: oneOf(AUDIT_OPERATIONS),
+      result: oneOf(AUDIT_RESULTS),
       blocked_by: nullable(t.String({ pattern: "^policy:" })),
       actor: t.String({ description: "`key_…`, `usr_…`, `cli` or `system`." }),
       config_version: nullable(t.String()),
       timestamp: Time,
-      details: nullable(t.Object({}, { additionalProperties: true })),
+      details: nullable(anyObject()),
       details_salt: nullable(t.String({ pattern: "^[0-9a-f]{32}$" })),
       details_commitment: Hash,
       previous_hash: Hash,

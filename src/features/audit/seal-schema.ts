@@ -1,6 +1,6 @@
 /** The shapes of seals and of what proves and carries them, in the words of the API. */
 import { Type as t } from "@sinclair/typebox";
-import { closed, component, nullable, Time } from "../../http/shapes.ts";
+import { closed, component, nullable, oneOf, Time } from "../../http/shapes.ts";
 
 /** A C2SP tlog-checkpoint. */
 export const Seal = t.String({
@@ -45,7 +45,7 @@ export const Anchors = component(
       anchors: t.Array(
         t.Object(
           {
-            kind: t.String({ enum: ["command", "webhook", "witness"] }),
+            kind: oneOf(["command", "webhook", "witness"]),
             name: nullable(t.String({ description: "A host, or a witness's name; null for a command." })),
             anchored_at: nullable(Time),
             seal_size: nullable(

@@ -1,7 +1,7 @@
 /** The shapes of checkpoints, in the words of the API. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, Key, Label, Metadata, PAGE_PARAMETERS } from "../../http/fields.ts";
-import { AuditId, Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { AuditId, anyObject, Count, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
 
 export const CreateBody = t.Object(
   { agent_id: AgentId, label: t.Optional(Label), metadata: t.Optional(Metadata) },
@@ -24,7 +24,7 @@ export const RestoreBody = t.Object(
 
 const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] });
 const VersionId = nullable(t.String({ pattern: "^v[1-9][0-9]*$" }));
-const AnyMetadata = t.Object({}, { additionalProperties: true });
+const AnyMetadata = anyObject();
 
 const checkpointMembers = {
   id: CheckpointId,
@@ -53,7 +53,7 @@ export const CheckpointWithState = component(
             t.Object(
               {
                 version: t.String(),
-                config: t.Object({}, { additionalProperties: true }),
+                config: anyObject(),
                 created_at: Time,
                 created_by: t.String(),
               },

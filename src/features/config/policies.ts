@@ -14,7 +14,7 @@ export function explainConfig(config: JsonObject): Problem | null {
   const { policies } = config;
   if (policies === null || typeof policies !== "object" || Array.isArray(policies)) return null;
   for (const [name, value] of Object.entries(policies)) {
-    const schema = Object.hasOwn(POLICIES, name) ? POLICIES[name] : undefined;
+    const schema = Object.hasOwn(POLICIES, name) ? POLICIES[name as keyof typeof POLICIES] : undefined;
     if (schema === undefined) {
       const known = Object.keys(POLICIES).join(", ");
       return new Problem(

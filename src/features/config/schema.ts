@@ -1,13 +1,13 @@
 /** The shapes of configs, in the words of the API. */
-import { type TSchema, Type as t } from "@sinclair/typebox";
+import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS } from "../../http/fields.ts";
-import { closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { anyObject, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
 
 /** Longest retention, in days: a hundred years. */
 export const MAX_RETENTION_DAYS = 36_500;
 
 /** Every policy and its value's form. A config's `policies` may have no other member. */
-export const POLICIES: Readonly<Record<string, TSchema>> = {
+export const POLICIES = {
   block_pii: t.Boolean({ description: "Block writes that hold personal data: true or false." }),
   block_secrets: t.Boolean({ description: "Block writes that hold secrets: true or false." }),
   retention_days: t.Integer({
@@ -19,9 +19,9 @@ export const POLICIES: Readonly<Record<string, TSchema>> = {
 
 export const Policies = t.Object(
   {
-    block_pii: t.Optional(POLICIES.block_pii as TSchema),
-    block_secrets: t.Optional(POLICIES.block_secrets as TSchema),
-    retention_days: t.Optional(POLICIES.retention_days as TSchema),
+    block_pii: t.Optional(POLICIES.block_pii),
+    block_secrets: t.Optional(POLICIES.block_secrets),
+    retention_days: t.Optional(POLICIES.retention_days),
   },
   {
     ...closed,
@@ -57,7 +57,7 @@ export const ConfigVersion = component(
     {
       agent_id: AgentId,
       version: VersionId,
-      config: t.Object({}, { additionalProperties: true, description: "As it was sent, value for value." }),
+      config: anyObject({ description: "As it was sent, value for value." }),
       created_at: Time,
       created_by: Actor,
       rolled_back_from: nullable(VersionId),
@@ -73,7 +73,7 @@ export const ConfigVersionList = component(
       {
         agent_id: AgentId,
         version: VersionId,
-        policies: t.Object({}, { additionalProperties: true }),
+        policies: Policies,
         created_at: Time,
         created_by: Actor,
         rolled_back_from: nullable(VersionId),

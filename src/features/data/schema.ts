@@ -1,7 +1,7 @@
 /** The shapes of governed data, in the words of the API. */
-import { Type as t } from "@sinclair/typebox";
+import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, Key, Metadata, NonEmptyPrefix, PAGE_PARAMETERS, Prefix, Value } from "../../http/fields.ts";
-import { AuditId, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { AuditId, anyObject, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
 
 /** Most and default results of one search. */
 export const MAX_SEARCH_LIMIT = 100;
@@ -129,10 +129,13 @@ const Blocked = t.Object(
   { ...closed, title: "Blocked by a policy" },
 );
 
-export const WriteResult = component("WriteResult", t.Unsafe({ oneOf: [Stored, Blocked] }));
+export const WriteResult = component(
+  "WriteResult",
+  t.Unsafe<Static<typeof Stored> | Static<typeof Blocked>>({ oneOf: [Stored, Blocked] }),
+);
 
 /** Free-form metadata as it is answered: whatever was stored. */
-const AnyMetadata = t.Object({}, { additionalProperties: true });
+const AnyMetadata = anyObject();
 
 export const Entry = component("Entry", t.Object({ agent_id: AgentId, key: Key, value: t.String() }, closed));
 

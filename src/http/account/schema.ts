@@ -12,7 +12,7 @@ import { KEY_AGENTS_MAX } from "../../control/administration.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
 import { AgentId, field, MAX_NAME_LENGTH } from "../fields.ts";
-import { Count, closed, component, nullable, Time } from "../shapes.ts";
+import { Count, closed, component, nullable, oneOf, Time } from "../shapes.ts";
 
 /** Longest life of a key that is made with an expiry, days. */
 export const KEY_MAX_DAYS = 3_650;
@@ -169,7 +169,7 @@ const Id = t.String();
 
 export const Status = t.Object(
   {
-    signup: t.String({ enum: ["invite", "open", "closed"] }),
+    signup: oneOf(["invite", "open", "closed"]),
     first_account: t.Boolean({ description: "True while there is no account." }),
   },
   closed,
@@ -177,7 +177,7 @@ export const Status = t.Object(
 
 export const LinkShape = t.Object(
   {
-    kind: t.String({ enum: ["setup", "invitation", "reset"] }),
+    kind: oneOf(["setup", "invitation", "reset"]),
     workspace: nullable(t.Object({ id: Id, name: t.String() }, closed)),
     role: nullable(RoleName),
     expires_at: Time,
@@ -294,9 +294,9 @@ export const NewInvitation = t.Object(
 const keyMembers = {
   id: t.String({ pattern: "^key_" }),
   label: nullable(t.String()),
-  scope: t.String({ enum: [...SCOPES] }),
+  scope: oneOf(SCOPES),
   agents: nullable(t.Array(AgentId)),
-  state: t.String({ enum: ["in_force", "expired", "revoked"] }),
+  state: oneOf(["in_force", "expired", "revoked"]),
   created_at: Time,
   created_by: t.String(),
   expires_at: nullable(Time),

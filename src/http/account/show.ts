@@ -1,17 +1,25 @@
 /** Records of the control database as the API shows them. */
 
+import type { Static } from "@sinclair/typebox";
 import { type AccountRecord, countRecoveryCodes } from "../../control/accounts/accounts.ts";
 import type { LinkRecord } from "../../control/accounts/links.ts";
-import type { MemberRecord, Membership } from "../../control/accounts/members.ts";
+import type { MemberRecord, Membership, Role } from "../../control/accounts/members.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
-import type { JsonObject } from "../../json.ts";
+import type {
+  AccountShape,
+  InvitationShape,
+  KeyShape,
+  MemberShape,
+  SessionShape,
+  WorkspaceShape,
+} from "./schema.ts";
 
 const time = (ms: number): string => new Date(ms).toISOString();
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
 
-export function showAccount({ control }: AccountParts, account: AccountRecord): JsonObject {
+export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof AccountShape> {
   return {
     id: account.id,
     email: account.email,
@@ -22,7 +30,7 @@ export function showAccount({ control }: AccountParts, account: AccountRecord): 
   };
 }
 
-export function showSession(session: SessionRecord, currentId: string): JsonObject {
+export function showSession(session: SessionRecord, currentId: string): Static<typeof SessionShape> {
   return {
     id: session.id,
     created_at: time(session.createdAt),
@@ -34,11 +42,11 @@ export function showSession(session: SessionRecord, currentId: string): JsonObje
   };
 }
 
-export function showWorkspace({ id, name, role, createdAt }: Membership): JsonObject {
+export function showWorkspace({ id, name, role, createdAt }: Membership): Static<typeof WorkspaceShape> {
   return { id, name, role, created_at: time(createdAt) };
 }
 
-export function showMember(member: MemberRecord, you: string): JsonObject {
+export function showMember(member: MemberRecord, you: string): Static<typeof MemberShape> {
   return {
     account_id: member.accountId,
     email: member.email,
@@ -49,10 +57,11 @@ export function showMember(member: MemberRecord, you: string): JsonObject {
   };
 }
 
-export function showInvitation(link: LinkRecord): JsonObject {
+export function showInvitation(link: LinkRecord): Static<typeof InvitationShape> {
   return {
     id: link.id,
-    role: link.role,
+    // Only links of another kind have none.
+    role: link.role as Role,
     label: link.label,
     created_at: time(link.createdAt),
     created_by: link.createdBy,
@@ -60,7 +69,7 @@ export function showInvitation(link: LinkRecord): JsonObject {
   };
 }
 
-export function showKey(key: KeyRecord, now: number): JsonObject {
+export function showKey(key: KeyRecord, now: number): Static<typeof KeyShape> {
   return {
     id: key.id,
     label: key.label,

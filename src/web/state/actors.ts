@@ -20,7 +20,7 @@ export async function learnActors(workspaceId: string, again = false): Promise<v
     for (const { id, label } of keys.value.data) if (label !== null) learned.set(id, label);
   }
   if (members.status === "fulfilled") {
-    for (const { account_id, name, email } of members.value.data) learned.set(account_id, name ?? email);
+    for (const { account_id, name } of members.value.data) learned.set(account_id, name);
   }
   names.value = learned;
 }

@@ -30,7 +30,7 @@ export function SettingsPage() {
 }
 
 function NameSection({ account }: { account: Account }) {
-  const [name, setName] = useState(account.name ?? "");
+  const [name, setName] = useState(account.name);
   const save = useAction(async () => {
     const changed = await ask<Account>("/account", { method: "PUT", body: { name } });
     updateSession(() => ({ account: changed }));
@@ -56,7 +56,7 @@ function NameSection({ account }: { account: Account }) {
         />
         <Problem problem={save.problem} />
         <div class="row">
-          <button type="submit" class="button" disabled={save.busy || name === (account.name ?? "")}>
+          <button type="submit" class="button" disabled={save.busy || name === account.name}>
             Save
           </button>
         </div>
@@ -120,8 +120,8 @@ function PasswordSection() {
 }
 
 /** A browser as people call it, from what it says of itself. */
-export function browserName(userAgent: string | null): string {
-  if (userAgent === null || userAgent === "") return "Unknown browser";
+export function browserName(userAgent: string): string {
+  if (userAgent === "") return "Unknown browser";
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)/.exec(userAgent)?.[1] ?? "Other client";
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|CrOS|Linux)/.exec(userAgent)?.[1];
   const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS", CrOS: "ChromeOS" };
@@ -160,11 +160,10 @@ function SessionsSection() {
             {items.map(({ id, user_agent, address, last_seen_at, created_at, current }) => (
               <li key={id} class="card card-row">
                 <div>
-                  <strong title={user_agent ?? undefined}>{browserName(user_agent)}</strong>{" "}
+                  <strong title={user_agent}>{browserName(user_agent)}</strong>{" "}
                   {current && <Badge tone="good">this one</Badge>}
                   <div class="faint small">
-                    {address ?? "unknown address"} · used <Time at={last_seen_at} /> · signed in{" "}
-                    <Time at={created_at} />
+                    {address} · used <Time at={last_seen_at} /> · signed in <Time at={created_at} />
                   </div>
                 </div>
                 {!current && (

@@ -1,18 +1,13 @@
 /** Signing in, with the second factor when the account has one. */
 import { useEffect, useState } from "preact/hooks";
 import { ask, isCode } from "../../api/client.ts";
-import type { SignedIn } from "../../api/types.ts";
+import type { SignedIn, Status } from "../../api/types.ts";
 import { useAction, useLoad } from "../../state/load.ts";
 import { go, place } from "../../state/router.ts";
 import { beginSession, session } from "../../state/session.ts";
 import { Door } from "../../ui/door.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { Problem } from "../../ui/problem.tsx";
-
-interface Status {
-  signup: "invite" | "open" | "closed";
-  first_account: boolean;
-}
 
 /** Where to after signing in: an address of the dashboard, never of anybody else. */
 function nextPlace(): string {

@@ -70,7 +70,7 @@ export function MembersPage({ room }: { room: Room }) {
       )}
       {removing !== null && (
         <Confirm
-          title={removing.you ? "Leave this workspace?" : `Remove ${removing.name ?? removing.email}?`}
+          title={removing.you ? "Leave this workspace?" : `Remove ${removing.name}?`}
           action={removing.you ? "Leave" : "Remove"}
           danger
           onClose={() => setRemoving(null)}
@@ -106,7 +106,7 @@ interface TableProps {
 function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps) {
   const change = useAction(async (member: Member, role: Role) => {
     await ask(`${base}/members/${member.account_id}`, { method: "PUT", body: { role } });
-    say(`${member.name ?? member.email} is ${role} now.`);
+    say(`${member.name} is ${role} now.`);
     if (member.you) await loadSession();
     onChanged();
   });
@@ -129,7 +129,7 @@ function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps
             {items.map((member) => (
               <tr key={member.account_id}>
                 <th scope="row">
-                  {member.name ?? member.email} {member.you && <Badge>you</Badge>}
+                  {member.name} {member.you && <Badge>you</Badge>}
                   {member.name !== null && (
                     <>
                       <br />
@@ -140,7 +140,7 @@ function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps
                 <td data-label="Role">
                   {canManage ? (
                     <select
-                      aria-label={`Role of ${member.name ?? member.email}`}
+                      aria-label={`Role of ${member.name}`}
                       value={member.role}
                       disabled={change.busy}
                       onChange={(event) => change.run(member, event.currentTarget.value as Role)}
@@ -163,9 +163,7 @@ function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps
                     <button
                       type="button"
                       class="button button-small button-danger-quiet"
-                      aria-label={
-                        member.you ? "Leave the workspace" : `Remove ${member.name ?? member.email}`
-                      }
+                      aria-label={member.you ? "Leave the workspace" : `Remove ${member.name}`}
                       onClick={() => onRemove(member)}
                     >
                       {member.you ? "Leave" : "Remove"}
