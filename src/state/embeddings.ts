@@ -7,6 +7,7 @@ import { embeddingTexts } from "../search/index/document.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
+import { sqlNames } from "./entry-changes.ts";
 
 /** The tables, made when a model is first set. */
 export const EMBEDDINGS_SCHEMA = schema;
@@ -91,7 +92,7 @@ async function passOn(
 async function follow(reader: Reader, throughSeq: number, headSeq: number): Promise<EmbeddingBatch> {
   const upTo = Math.min(headSeq, throughSeq + EVENTS_AT_ONCE);
   const restored = await reader.get<[number]>(
-    "SELECT 1 FROM events WHERE seq > ? AND seq <= ? AND operation = 'checkpoint.restore' LIMIT 1",
+    `SELECT 1 FROM events WHERE seq > ? AND seq <= ? AND operation IN (${sqlNames("restore")}) LIMIT 1`,
     [throughSeq, upTo],
   );
   // Of pruned events nobody can tell what they wrote.
@@ -106,7 +107,7 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
      JOIN agents a ON a.agent_id = v.agent_id
      JOIN entries e ON e.agent = a.first_seq AND e.key = v.details ->> '$.key' AND e.live_to IS NULL
        AND e.written_seq = v.seq
-     WHERE v.seq > ? AND v.seq <= ? AND v.operation = 'data.write' ORDER BY v.seq LIMIT ?`,
+     WHERE v.seq > ? AND v.seq <= ? AND v.operation IN (${sqlNames("put")}) ORDER BY v.seq LIMIT ?`,
     [throughSeq, upTo, ENTRIES_AT_ONCE],
   );
   const last = rows.length < ENTRIES_AT_ONCE ? upTo : goOn(throughSeq, (rows.at(-1) as EntryRow)[2]);

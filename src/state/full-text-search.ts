@@ -8,7 +8,8 @@ import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";
 import { endOfPrefix } from "./entries.ts";
-import { changesAfter, type FullTextState, isWhole, termOf } from "./full-text.ts";
+import { changesAfter, isWhole } from "./entry-changes.ts";
+import { type FullTextState, termOf } from "./full-text.ts";
 import { repairStem } from "./full-text-repair.ts";
 
 /** Changes that the full text may be behind; with more, it is not asked. */
@@ -65,9 +66,9 @@ async function recentKeys(reader: Reader, agent: AgentState, state: FullTextStat
   });
   if (changes.length > MAX_UNFOLLOWED) return null;
   const keys = new Set<string>();
-  for (const [, operation, key] of changes) {
-    if (key !== null) keys.add(key);
-    else if (operation !== "data.delete_prefix" && operation !== "data.expire") return null;
+  for (const { changed } of changes) {
+    if (changed === "any") return null;
+    if (changed !== "fewer") keys.add(changed.key);
   }
   return [...keys];
 }

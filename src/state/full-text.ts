@@ -10,6 +10,7 @@ import type { Connection } from "../store/connection.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
+import { changesAfter, type EntryChange, isWhole } from "./entry-changes.ts";
 
 /** The tables, made when they are first needed. */
 export const FULL_TEXT_SCHEMA = schema;
@@ -179,33 +180,6 @@ async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
   if (others === undefined) await tx.run("INSERT INTO search_texts (search_texts) VALUES ('delete-all')");
 }
 
-export type Change = [agentSeq: number, operation: string, key: string | null];
-
-/** The agent's events behind a position that may have changed its entries, in order. */
-export async function changesAfter(
-  reader: Reader,
-  agentId: string | null,
-  range: { after: number; through: number; limit: number },
-): Promise<Change[]> {
-  return reader.all<Change>(
-    `SELECT agent_seq, operation, details ->> '$.key' FROM events
-     WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')
-       AND operation IN ('data.write', 'data.delete', 'data.delete_prefix', 'data.expire', 'data.erase',
-                         'checkpoint.restore')
-     ORDER BY agent_seq LIMIT ?`,
-    [agentId, range.after, range.through, range.limit],
-  );
-}
-
-/** Whether none of an agent's events in a range was pruned: what it changed could not be followed then. */
-export async function isWhole(reader: Reader, agentId: string | null, after: number, through: number) {
-  const row = await reader.get<[number]>(
-    "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?",
-    [agentId, after, through],
-  );
-  return row?.[0] === through - after;
-}
-
 /** Follows the next events; one that names no key begins a pass over all entries. */
 async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
   if (!(await isWhole(tx, agentId, state.throughAgentSeq, headSeq))) {
@@ -217,17 +191,18 @@ async function follow(tx: Transaction, state: FullTextState, agentId: string, he
   const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
   const changes = await changesAfter(tx, agentId, range);
   let through =
-    changes.length < EVENTS_AT_ONCE ? headSeq : goOn(state.throughAgentSeq, (changes.at(-1) as Change)[0]);
+    changes.length < EVENTS_AT_ONCE
+      ? headSeq
+      : goOn(state.throughAgentSeq, (changes.at(-1) as EntryChange).agentSeq);
   const keys = new Set<string>();
-  for (const [agentSeq, operation, key] of changes) {
-    if (key === null) {
+  for (const { agentSeq, changed } of changes) {
+    if (typeof changed === "string") {
       // What was only taken away needs no more than clearing.
-      const onlyLess = operation === "data.delete_prefix" || operation === "data.expire";
-      await setPhase(tx, state, onlyLess ? "clearing" : "adding");
+      await setPhase(tx, state, changed === "fewer" ? "clearing" : "adding");
       through = agentSeq;
       break;
     }
-    keys.add(key);
+    keys.add(changed.key);
   }
   for (const key of keys) await followKey(tx, state.agent, key);
   await tx.run("UPDATE search_agents SET through_agent_seq = ? WHERE agent = ?", [through, state.agent]);

@@ -8,7 +8,7 @@ import type { Reader } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
-import { isWhole } from "./full-text.ts";
+import { changesAfter, isWhole } from "./entry-changes.ts";
 
 /** Entries read at once while an index is built; other queries get their turn in between. */
 const ENTRIES_AT_ONCE = 500;
@@ -161,19 +161,17 @@ async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promis
   if (!(await isWhole(reader, agent.agentId, loaded.throughAgentSeq, agent.headSeq))) {
     return compareAll(reader, agent, loaded);
   }
-  const changes = await reader.all<[operation: string, key: string | null]>(
-    `SELECT operation, details ->> '$.key' FROM events
-     WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')
-       AND operation IN ('data.write', 'data.delete', 'data.delete_prefix', 'data.expire', 'data.erase',
-                         'checkpoint.restore')
-     LIMIT ?`,
-    [agent.agentId, loaded.throughAgentSeq, agent.headSeq, MAX_FOLLOWED_KEYS + 1],
-  );
+  const changes = await changesAfter(reader, agent.agentId, {
+    after: loaded.throughAgentSeq,
+    through: agent.headSeq,
+    limit: MAX_FOLLOWED_KEYS + 1,
+  });
+  if (changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
   const keys = new Set<string>();
-  for (const [, key] of changes) {
+  for (const { changed } of changes) {
     // An event that names no key (or no longer does) may have changed any entry.
-    if (key === null || changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
-    keys.add(key);
+    if (typeof changed === "string") return compareAll(reader, agent, loaded);
+    keys.add(changed.key);
   }
   let followed = 0;
   for (const key of keys) {

@@ -42,8 +42,11 @@ import {
 import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
 
+/** Operations that leave an event. */
+type RecordedName = Exclude<OperationName, InspectionName | ReportName>;
+
 type Operations = {
-  [N in Exclude<OperationName, InquiryName | InspectionName | ReportName>]: Operation<N, never>;
+  [N in Exclude<RecordedName, InquiryName>]: Operation<N, never>;
 };
 type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
 
@@ -106,7 +109,7 @@ export function inspect(
  * null where workspaces may hold what they like.
  */
 function operationOf(
-  name: OperationName,
+  name: RecordedName,
   found: JsonValue | undefined,
   quota: Quota | null,
 ): Operation<OperationName> {
@@ -121,6 +124,7 @@ export function jobOf(
   found?: JsonValue,
   quota: Quota | null = null,
 ): Job {
+  if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   const operation = operationOf(name, found, quota);
   const job: Job = {
     operation: name,
@@ -132,8 +136,7 @@ export function jobOf(
   return job;
 }
 
-function plainOperationOf(name: OperationName, found: JsonValue | undefined): Operation<OperationName> {
-  if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
+function plainOperationOf(name: RecordedName, found: JsonValue | undefined): Operation<OperationName> {
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
   const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>

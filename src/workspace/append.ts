@@ -2,6 +2,7 @@
 
 import type { RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
+import type { RecordedOperation } from "../log/effects.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";
 import { commitmentOfText, eventHash, SALT_BYTES } from "../log/hash.ts";
 import { canonicalJson } from "../log/jcs.ts";
@@ -16,7 +17,7 @@ export interface NewEvent {
   workspaceId: string;
   timestamp: string;
   actor: string;
-  operation: string;
+  operation: RecordedOperation;
   result: AuditEventBody["result"];
   blockedBy: string | null;
   details: JsonObject;

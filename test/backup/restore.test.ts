@@ -200,7 +200,11 @@ describe("what an auditor sees who kept seals", () => {
       const directory = dataDirectory(from.join("restored"));
       await withWriter(directory, sealKeySource(directory, null), id, async (writer) => {
         const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
-        const job = { operation: "key.create", principal, run: async () => answered(null, {}, "{}") };
+        const job = {
+          operation: "key.create" as const,
+          principal,
+          run: async () => answered(null, {}, "{}"),
+        };
         await writer.perform(Array.from({ length: 12 }, () => job));
         await writer.seal();
       });

@@ -211,10 +211,10 @@ test("a pruned log is reported alike", async () => {
   for (const name of ["w.db", "w.log", "seal.key"]) copyFileSync(directory.join(name), other.join(name));
   const { writer, path } = await openSealed(other);
   const run = async (tx: Parameters<typeof prune>[0]) => {
-    await prune(tx, 2 * PART);
-    return answered(null, { before_seq: 2 * PART }, "{}");
+    const events = await prune(tx, 2 * PART);
+    return answered(null, { before_seq: 2 * PART, events }, "{}");
   };
-  await writer.perform([{ operation: PRUNE as OperationName, principal: PRINCIPAL, run }]);
+  await writer.perform([{ operation: PRUNE, principal: PRINCIPAL, run }]);
   writer.close();
   const [one, three] = [await reported(path, 1), await reported(path, 3)];
   expect(one).toMatchObject({ valid: true, prunedBefore: 2 * PART });

@@ -1,0 +1,84 @@
+/** What a recorded event says of its effect on stored rows. */
+import { expect, test } from "bun:test";
+import { AUDIT_OPERATIONS, AUDIT_RESULTS } from "../../src/features/audit/schema.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { effectKind, operationsWith, type RecordedEffect, recordedEffect } from "../../src/log/effects.ts";
+import type { AuditResult } from "../../src/log/event.ts";
+
+const config = { version: "v2", digest: "ab", rolledBackFrom: null };
+
+const EXAMPLES: readonly [operation: string, details: JsonObject, effect: RecordedEffect][] = [
+  ["data.write", { key: "k", value_digest: "ab" }, { kind: "put", key: "k", digest: "ab" }],
+  ["data.delete", { key: "k", count: 1 }, { kind: "end", key: "k" }],
+  ["data.delete_prefix", { prefix: "p", count: 2 }, { kind: "end_prefix", prefix: "p", count: 2 }],
+  ["data.expire", { count: 3 }, { kind: "expire", count: 3 }],
+  [
+    "data.erase",
+    { entries: 1, versions: 2, events: 3 },
+    { kind: "erase", entries: 1, versions: 2, events: 3 },
+  ],
+  ["config.update", { version: "v2", config_digest: "ab" }, { kind: "add_config", ...config }],
+  [
+    "config.rollback",
+    { version: "v3", config_digest: "ab", rolled_back_from: "v1" },
+    { kind: "add_config", version: "v3", digest: "ab", rolledBackFrom: "v1" },
+  ],
+  [
+    "checkpoint.create",
+    { checkpoint_id: "cp", as_of_seq: 4, entry_count: 1, label: null, metadata: { a: 1 } },
+    { kind: "add_checkpoint", id: "cp", asOfSeq: 4, entryCount: 1, label: null, metadata: { a: 1 } },
+  ],
+  ["checkpoint.delete", { checkpoint_id: "cp" }, { kind: "remove_checkpoint", id: "cp" }],
+  [
+    "checkpoint.restore",
+    {
+      checkpoint_id: "cp",
+      safety_checkpoint_id: "safe",
+      safety_entry_count: 5,
+      entries_restored: 1,
+      entries_removed: 2,
+      entries_unchanged: 3,
+      config_version: "v2",
+      config_digest: "ab",
+    },
+    {
+      kind: "restore",
+      checkpointId: "cp",
+      safety: { id: "safe", entryCount: 5 },
+      config,
+      restored: 1,
+      removed: 2,
+    },
+  ],
+  ["agent.suspend", { reason: "why" }, { kind: "suspend", reason: "why" }],
+  ["agent.resume", { reason: null }, { kind: "resume", reason: null }],
+  ["audit.prune", { before_seq: 256, events: 200 }, { kind: "prune", beforeSeq: 256, events: 200 }],
+];
+
+const resultOf = (operation: string): AuditResult => (operation === "data.write" ? "allowed" : "ok");
+
+test.each(EXAMPLES)("%s", (operation, details, effect) => {
+  const event = { operation, result: resultOf(operation) };
+  expect(recordedEffect(event, details)).toEqual(effect);
+  if (effect.kind === "none" || effect.kind === "unknown") throw new Error("no example of an effect");
+  const unknown: RecordedEffect = { kind: "unknown", of: effect.kind };
+  expect(recordedEffect(event, null)).toEqual(unknown);
+  expect(recordedEffect(event, {})).toEqual(unknown);
+  for (const member of Object.keys(details)) {
+    const malformed = recordedEffect(event, { ...details, [member]: [] });
+    // Members that say nothing of rows may have any form.
+    expect<RecordedEffect[]>([effect, unknown]).toContainEqual(malformed);
+  }
+  for (const result of AUDIT_RESULTS.filter((one) => one !== event.result)) {
+    expect(recordedEffect({ operation, result }, details)).toEqual({ kind: "none" });
+  }
+});
+
+test("every operation that has an effect is among the examples", () => {
+  const examples = new Set(EXAMPLES.map(([operation]) => operation));
+  const withEffect = AUDIT_OPERATIONS.filter(
+    (operation) => effectKind(operation, resultOf(operation)) !== "none",
+  );
+  expect(withEffect.toSorted()).toEqual([...examples].sort());
+  expect(operationsWith("add_config").toSorted()).toEqual(["config.rollback", "config.update"]);
+});
