@@ -1,11 +1,11 @@
 /** Whether a copy of a database is good: its structure, and of a workspace its whole log. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { verifyDatabaseFile } from "../evidence/database.ts";
 import { openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { integrityProblem } from "../store/snapshot.ts";
+import { verifyDatabaseFile } from "../verify/database.ts";
 import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 

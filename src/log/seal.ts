@@ -21,6 +21,9 @@ import {
   verifierKey,
 } from "./note.ts";
 
+/** The operation that announces the log's next sealing key; its details carry `signing_key`. */
+export const ROTATE_SEAL_KEY = "seal.rotate_key";
+
 /** A signed tree head. */
 export interface Seal {
   origin: string;

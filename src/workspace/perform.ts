@@ -5,7 +5,7 @@
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
-import { ROTATE_SEAL_KEY } from "../log/seal-audit.ts";
+import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { keepCosignatures } from "../seals/cosignatures.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";

@@ -1,8 +1,8 @@
 /** Every byte of the events of a small workspace, changed in turn: every change is found. */
 import { expect, test } from "bun:test";
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
-import { Driver } from "../evidence/sample-workspace.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
+import { Driver } from "../verify/sample-workspace.ts";
 
 const COLUMNS = ["body", "hash", "details", "details_salt"] as const;
 /** The lowest bit that leaves text text: letters become letters, digits digits. */

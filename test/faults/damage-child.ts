@@ -5,10 +5,10 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
-import { verifyDatabaseFile } from "../../src/evidence/database.ts";
 import { systemClock } from "../../src/ids.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
+import { verifyDatabaseFile } from "../../src/verify/database.ts";
 import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 

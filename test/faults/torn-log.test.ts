@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import type { ExportHeader } from "../../src/log/export-format.ts";
-import { type ExportReport, ExportVerifier } from "../../src/log/export-read.ts";
 import { csvField, exportWriter } from "../../src/log/export-write.ts";
 import { PRESENTED_MEMBERS, presentEvent, storedFromPresented } from "../../src/log/present.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
+import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { sampleLog, WORKSPACE } from "./sample.ts";
 
 const log = sampleLog(40);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { parseEvent } from "../../src/log/event.ts";
 import type { ExportHeader } from "../../src/log/export-format.ts";
-import { type ExportReport, ExportVerifier } from "../../src/log/export-read.ts";
 import { exportProof, exportWriter } from "../../src/log/export-write.ts";
-import { type Verdict, verdictOf } from "../../src/log/problems.ts";
 import { parseSeal } from "../../src/log/seal.ts";
+import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
+import { type Verdict, verdictOf } from "../../src/verify/problems.ts";
 import type { SampleEvent } from "./sample.ts";
 import { typeId } from "./sample.ts";
 import { newKey, originOf, SealedLog, type SealingKey } from "./sealed.ts";

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
-import { verdictOf } from "../../src/log/problems.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
-import { parseSeal } from "../../src/log/seal.ts";
-import { ROTATE_SEAL_KEY } from "../../src/log/seal-audit.ts";
-import { LogVerifier, type VerificationReport } from "../../src/log/verify.ts";
+import { parseSeal, ROTATE_SEAL_KEY } from "../../src/log/seal.ts";
+import { LogVerifier, type VerificationReport } from "../../src/verify/events/log-verifier.ts";
+import { verdictOf } from "../../src/verify/problems.ts";
 import { typeId } from "./sample.ts";
 import { newKey, originOf, SealedLog, type SealingKey } from "./sealed.ts";
 

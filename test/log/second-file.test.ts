@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openConnection } from "../../src/store/connection.ts";
-import { makeSampleWorkspace } from "../evidence/sample-workspace.ts";
+import { makeSampleWorkspace } from "../verify/sample-workspace.ts";
 
 const script = join(import.meta.dir, "../../tools/verify.py");
 

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EventFormatError, parseEvent } from "../../src/log/event.ts";
-import { ExportVerifier } from "../../src/log/export-read.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
-import { verdictOf } from "../../src/log/problems.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
+import { ExportVerifier } from "../../src/verify/events/export-read.ts";
+import { verdictOf } from "../../src/verify/problems.ts";
 import { vectors } from "../vectors/make.ts";
 
 const directory = join(import.meta.dir, "../vectors");

@@ -1,6 +1,6 @@
 /** The audit trail: queried, read, verified and exported, as it was when the question came. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ExportVerifier } from "../../src/log/export-read.ts";
+import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import type { Answered, Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { freshAgent, type Scenario, type Scene, scenarios } from "../support/scenario.ts";

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ExportVerifier } from "../../src/log/export-read.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { verifyConsistency, verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
 import { parseSealFile } from "../../src/seals/seal-file.ts";
+import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { eventually } from "../eventually.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";

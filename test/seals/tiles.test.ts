@@ -5,9 +5,9 @@ import { storeTiles, TreeIncomplete, treeReader, treeRoot } from "../../src/stat
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
-import { Driver } from "../evidence/sample-workspace.ts";
 import { mth } from "../log/tree.ts";
 import { temporaryDirectory } from "../temporary.ts";
+import { Driver } from "../verify/sample-workspace.ts";
 
 function emptyWorkspace(path: string): Connection {
   const connection = openConnection(path);

@@ -1,7 +1,5 @@
 /** The index by age: there where a retention is or was, nowhere else, and nothing depends on it but speed. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { verifyDatabaseFile } from "../../src/evidence/database.ts";
-import { hasSchemaOf } from "../../src/evidence/schema.ts";
 import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../src/state/age-index.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { insertConfig } from "../../src/state/configs.ts";
@@ -9,6 +7,8 @@ import { listEntries } from "../../src/state/entries.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
+import { verifyDatabaseFile } from "../../src/verify/database.ts";
+import { hasSchemaOf } from "../../src/verify/rows/schema.ts";
 import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";

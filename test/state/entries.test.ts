@@ -1,12 +1,12 @@
 /** Versioned entries against the model: random histories of two agents in one workspace. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
 import { AGE_INDEX } from "../../src/state/age-index.ts";
 import { type AgentState, readAgent } from "../../src/state/agents.ts";
 import { retentionCutoff } from "../../src/state/configs.ts";
 import { listEntries } from "../../src/state/entries.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";

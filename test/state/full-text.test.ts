@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { verifyDatabase } from "../../src/evidence/database.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { nextBatch, prepareEmbeddings, storeVectors } from "../../src/state/embeddings.ts";
 import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
 import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { OutOfOrder } from "../../src/store/walk.ts";
+import { verifyDatabase } from "../../src/verify/database.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

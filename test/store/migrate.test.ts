@@ -18,8 +18,8 @@ import { copyDatabase, fileState } from "../../src/store/snapshot.ts";
 import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { governd } from "../cli/governd.ts";
-import { Driver } from "../evidence/sample-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
+import { Driver } from "../verify/sample-workspace.ts";
 
 const FIRST = ["CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) STRICT"];
 const SECOND = [...FIRST, "ALTER TABLE t ADD COLUMN c TEXT"];

@@ -1,9 +1,9 @@
 /** A look into a workspace's file beside the daemon: its trail, and everything that it stores. */
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 
-import type { VerificationReport } from "../../src/log/verify.ts";
 import { readEvent } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
+import type { VerificationReport } from "../../src/verify/events/log-verifier.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
 
 /** An event in short, and the event itself. */
 export interface SeenEvent {

@@ -1,6 +1,6 @@
 /** What goes wrong inside: one operation after it wrote, or the transaction of all of them. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { answered, Refusal } from "../../src/workspace/operation.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
 import { checkTail } from "../../src/workspace/tail.ts";

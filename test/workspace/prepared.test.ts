@@ -1,7 +1,7 @@
 /** Jobs are prepared together, before their turn: the result is the same as without, also when a group runs again. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { verifyWorkspace } from "../../src/evidence/workspace.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

@@ -9,7 +9,6 @@ import { cliPrincipal, requireWorkspace, sealOrSay, withWriter } from "../../dae
 import { sealKeySource } from "../../datadir/seal-key.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
-import { ExportVerifier } from "../../log/export-read.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
@@ -18,6 +17,7 @@ import { countPrunable, PRUNE, prune, pruneBoundary, prunedBefore } from "../../
 import { newestSeal, sealingKeys } from "../../state/seals.ts";
 import { treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { answered } from "../../workspace/operation.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { directoryOf } from "../administer.ts";

@@ -2,17 +2,17 @@
 import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
+import { sealedWorkspace } from "../../log/seal.ts";
+import { loadSettings } from "../../settings/load.ts";
+import type { EncryptionKey } from "../../store/encryption.ts";
 import {
   EXIT_CODES,
   type ReportedProblem,
   type SourceResult,
   type Verdict,
   verdictOf,
-} from "../../evidence/report.ts";
-import { readTrust, type Trust } from "../../evidence/trust.ts";
-import { sealedWorkspace } from "../../log/seal.ts";
-import { loadSettings } from "../../settings/load.ts";
-import type { EncryptionKey } from "../../store/encryption.ts";
+} from "../../verify/report.ts";
+import { readTrust, type Trust } from "../../verify/trust.ts";
 import { addSettingOptions, settingFlags } from "../options.ts";
 import type { Session } from "../session.ts";
 import { Progress } from "../verify/progress.ts";

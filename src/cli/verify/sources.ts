@@ -1,16 +1,16 @@
 /** From the paths on the command line to pieces of evidence, each verified. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
-import { decodeText, textBytes } from "../../evidence/columns.ts";
-import { type DatabaseWish, verifyDatabaseFile } from "../../evidence/database.ts";
-import { verifyExportFile } from "../../evidence/export.ts";
-import { verifyReceipt } from "../../evidence/receipt.ts";
-import { obstacle, type SourceResult } from "../../evidence/report.ts";
-import type { Trust } from "../../evidence/trust.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
+import { decodeText, textBytes } from "../../verify/columns.ts";
+import { type DatabaseWish, verifyDatabaseFile } from "../../verify/database.ts";
+import { verifyExportFile } from "../../verify/export.ts";
+import { verifyReceipt } from "../../verify/receipt.ts";
+import { obstacle, type SourceResult } from "../../verify/report.ts";
+import type { Trust } from "../../verify/trust.ts";
 import { openEvidenceFile } from "./evidence-file.ts";
 import type { Progress } from "./progress.ts";
 

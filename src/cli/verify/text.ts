@@ -1,4 +1,6 @@
 /** What `governd verify` says to a person. */
+
+import { PROBLEM_MEANINGS } from "../../verify/problems.ts";
 import {
   OBSTACLE_MEANINGS,
   type ObstacleCode,
@@ -7,8 +9,7 @@ import {
   type SourceAgent,
   type SourceResult,
   type Verdict,
-} from "../../evidence/report.ts";
-import { PROBLEM_MEANINGS } from "../../log/problems.ts";
+} from "../../verify/report.ts";
 import { count } from "../check/findings.ts";
 
 /** Problems of one file that are written out; `--json` has more. */

@@ -1,9 +1,9 @@
 /** What `POST /v1/audit/verify` answers, from the report of the verifier. */
 import { availableParallelism } from "node:os";
-import { verifyWorkspace, type WorkspaceReport } from "../../evidence/workspace.ts";
-import type { EventReference } from "../../log/chains.ts";
-import type { FirstInvalid } from "../../log/problems.ts";
 import type { Reader } from "../../store/transaction.ts";
+import type { EventReference } from "../../verify/events/chains.ts";
+import type { FirstInvalid } from "../../verify/problems.ts";
+import { verifyWorkspace, type WorkspaceReport } from "../../verify/workspace.ts";
 
 /** The answer without the time, which the recording operation adds. */
 export interface VerificationAnswer {

@@ -1,0 +1,133 @@
+/**
+ * jcs-check.ts on bytes: a quick look at whether UTF-8 is one canonical JSON object (RFC 8785). It says
+ * yes only when that is certain; what is rare is left to the thorough way.
+ */
+import { isUtf8 } from "node:buffer";
+import { MAX_JSON_DEPTH } from "./jcs.ts";
+
+export const UNSURE = -1;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const SAFE_DIGITS = 15;
+
+const [PLAIN, SPECIAL, FOREIGN] = [0, 1, 2];
+/** What a byte inside a string is: itself, the end or unsure, or part of a character beyond ASCII. */
+const IN_STRING = new Uint8Array(256).fill(PLAIN).fill(SPECIAL, 0, 0x20).fill(FOREIGN, 0x80);
+IN_STRING[QUOTE] = SPECIAL;
+IN_STRING[BACKSLASH] = SPECIAL;
+
+const words = ["null", "true", "false"].map((word) => Buffer.from(word));
+
+/** Reads one text after another; not to be shared while it reads. */
+export class CanonicalScan {
+  #text: Uint8Array = new Uint8Array();
+  #foreign = false;
+
+  /** The place behind the canonical object that begins at `at`, or {@link UNSURE}. */
+  objectEnd(text: Uint8Array, at: number): number {
+    this.#foreign = false;
+    if (text[at] !== OPEN_BRACE) return UNSURE;
+    this.#text = text;
+    const end = this.#object(at, 1);
+    if (end === UNSURE || !this.#foreign) return end;
+    // Well-formed UTF-8 has no lone surrogates.
+    return isUtf8(text.subarray(at, end)) ? end : UNSURE;
+  }
+
+  /** Whether the last object had characters beyond ASCII. */
+  get foreign(): boolean {
+    return this.#foreign;
+  }
+
+  #value(at: number, depth: number): number {
+    switch (this.#text[at]) {
+      case QUOTE:
+        return this.#string(at);
+      case OPEN_BRACE:
+        return depth > MAX_JSON_DEPTH ? UNSURE : this.#object(at, depth);
+      case OPEN_BRACKET:
+        return depth > MAX_JSON_DEPTH ? UNSURE : this.#array(at, depth);
+    }
+    for (const word of words) {
+      if (this.#text[at] === word[0] && word.every((byte, index) => this.#text[at + index] === byte)) {
+        return at + word.length;
+      }
+    }
+    return this.#integer(at);
+  }
+
+  #string(at: number): number {
+    const text = this.#text;
+    for (let place = at + 1; place < text.length; place++) {
+      const kind = IN_STRING[text[place] as number];
+      if (kind === PLAIN) continue;
+      if (kind === SPECIAL) return text[place] === QUOTE ? place + 1 : UNSURE;
+      this.#foreign = true;
+    }
+    return UNSURE;
+  }
+
+  #integer(at: number): number {
+    const text = this.#text;
+    const first = text[at] === MINUS ? at + 1 : at;
+    let place = first;
+    while ((text[place] as number) >= ZERO && (text[place] as number) <= NINE) place++;
+    const digits = place - first;
+    if (digits === 0 || digits > SAFE_DIGITS) return UNSURE;
+    return text[first] === ZERO && place - at > 1 ? UNSURE : place;
+  }
+
+  #array(at: number, depth: number): number {
+    let place = at + 1;
+    if (this.#text[place] === CLOSE_BRACKET) return place + 1;
+    for (;;) {
+      place = this.#value(place, depth + 1);
+      if (place === UNSURE) return UNSURE;
+      const next = this.#text[place++];
+      if (next === CLOSE_BRACKET) return place;
+      if (next !== COMMA) return UNSURE;
+    }
+  }
+
+  #object(at: number, depth: number): number {
+    const text = this.#text;
+    let place = at + 1;
+    if (text[place] === CLOSE_BRACE) return place + 1;
+    let [before, beforeEnd] = [-1, -1];
+    for (;;) {
+      if (text[place] !== QUOTE) return UNSURE;
+      const foreign = this.#foreign;
+      this.#foreign = false;
+      const nameEnd = this.#string(place);
+      // The order of names is that of UTF-16 code units, which is that of the bytes only in ASCII.
+      if (nameEnd === UNSURE || this.#foreign || text[nameEnd] !== COLON) return UNSURE;
+      this.#foreign = foreign;
+      if (before >= 0 && !this.#ascends(before, beforeEnd, place + 1, nameEnd - 1)) return UNSURE;
+      [before, beforeEnd] = [place + 1, nameEnd - 1];
+      place = this.#value(nameEnd + 1, depth + 1);
+      if (place === UNSURE) return UNSURE;
+      const next = text[place++];
+      if (next === CLOSE_BRACE) return place;
+      if (next !== COMMA) return UNSURE;
+    }
+  }
+
+  /** Whether one name stands before another. */
+  #ascends(a: number, aEnd: number, b: number, bEnd: number): boolean {
+    const text = this.#text;
+    for (let [x, y] = [a, b]; y < bEnd; x++, y++) {
+      if (x >= aEnd) return true;
+      if (text[x] !== text[y]) return (text[x] as number) < (text[y] as number);
+    }
+    return false;
+  }
+}

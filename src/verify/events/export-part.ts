@@ -1,0 +1,89 @@
+/**
+ * Some lines of an export, verified by themselves: so that several threads can verify one export. It is
+ * meant for exports that are good; at the first thing that is not, the part is given up, and the whole
+ * export is verified anew by one thread, which reports what is wrong.
+ */
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { Bytes } from "../../log/bytes.ts";
+import { addShownText } from "./export-event.ts";
+import { asObject, COMMA, decode, NEW_LINE } from "./export-text.ts";
+import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
+import { LogVerifier } from "./log-verifier.ts";
+import type { Segment } from "./segment.ts";
+
+/** What an export is, as far as its parts must know. */
+export interface PartOptions {
+  form: "json" | "ndjson";
+  scope: "workspace" | "agent";
+  /** Tree sizes at which seals that were brought are to be compared. */
+  marks: readonly number[];
+}
+
+export class ExportPart {
+  readonly #options: PartOptions;
+  #verifier: LogVerifier | null = null;
+  #good = true;
+
+  constructor(options: PartOptions) {
+    this.#options = options;
+  }
+
+  /** Takes whole lines. False when the part is given up. */
+  push(bytes: Uint8Array): boolean {
+    const text = new Bytes(bytes);
+    for (let from = 0; this.#good && from < bytes.length; ) {
+      const end = bytes.indexOf(NEW_LINE, from);
+      this.#good = end >= 0 && this.#line(text, from, end);
+      from = end + 1;
+    }
+    return this.#good;
+  }
+
+  /**
+   * What was found; null when the part was given up, or something is wrong with it. Likewise when it declares
+   * a restore, which has to be compared with the event before, and that may be in another part.
+   */
+  segment(): Segment | null {
+    const segment = this.#good ? (this.#verifier?.segment() ?? null) : null;
+    return segment?.problems.count === 0 && segment.restores.length === 0 ? segment : null;
+  }
+
+  #line(text: Bytes, start: number, end: number): boolean {
+    const json = this.#options.form === "json";
+    // The comma behind an event; the last one, which has none, is in no part.
+    if (json && text.u8[end - 1] !== COMMA) return false;
+    const last = json ? end - 1 : end;
+    const lead = json ? ELEMENT_LEAD : LINE_LEAD;
+    return this.#verifier?.addShown(text, start, last, lead) || this.#thorough(text.u8.subarray(start, last));
+  }
+
+  #thorough(line: Uint8Array): boolean {
+    const found = read(line);
+    if (found === null) return false;
+    const { type, ...event } = found.value;
+    const json = this.#options.form === "json";
+    if (json ? type !== undefined : type !== "event") return false;
+    this.#verifier ??= this.#begin(event.seq);
+    if (this.#verifier === null) return false;
+    addShownText(this.#verifier, found.text, event, !json);
+    return true;
+  }
+
+  #begin(seq: unknown): LogVerifier | null {
+    if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return null;
+    const { scope, marks } = this.#options;
+    const seals = { trusted: null, offered: [] };
+    const ahead = marks.filter((size) => size > seq);
+    return new LogVerifier({ scope, start: { seq }, seals, marks: ahead });
+  }
+}
+
+/** A line as text and as the object that it is; null when it is none, so that one thread looks at it. */
+function read(line: Uint8Array): { text: string; value: JsonObject } | null {
+  try {
+    const text = decode(line);
+    return { text, value: asObject(JSON.parse(text) as JsonValue, "a line") };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The chains of a log as the quick way to verify (stored-event.ts, shown-event.ts) needs them: in bytes,
+ * with the shapes that their events have had. What it accepts is counted here, and brought into the
+ * verifier's own state only when that is asked for.
+ */
+import { SHA256 } from "bun";
+import { Bytes } from "../../../log/bytes.ts";
+import { CanonicalScan } from "../../../log/canonical-scan.ts";
+import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
+import { SALT_BYTES } from "../../../log/hash.ts";
+import { LOG_RESTORE } from "../../../log/restores.ts";
+import { ROTATE_SEAL_KEY } from "../../../log/seal.ts";
+import type { ChainState } from "../chains.ts";
+import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
+
+/** Shapes remembered at once; what goes beyond is learned anew. Each takes a few kilobytes. */
+const MAX_SHAPES = 8_192;
+/** Of one agent: an agent that does more kinds of things in turn is verified more slowly. */
+const MAX_SHAPES_OF_AGENT = 32;
+
+/** Events whose details the verifier reads itself, or that may stand in one place only. */
+const NEVER_QUICK: ReadonlySet<string> = new Set(["workspace.create", ROTATE_SEAL_KEY, LOG_RESTORE]);
+
+/** What the next event has to follow. */
+export interface Place {
+  /** The seq that it must have; where there may be gaps, the least that it may have. */
+  seq: number;
+  /** One agent's chain alone has some of the workspace's numbers. */
+  gaps: boolean;
+}
+
+/** What an accepted event is; overwritten by the next. */
+export class Accepted {
+  shape: Shape = null as unknown as Shape;
+  seq = 0;
+  erased = false;
+  /** Its time, ms since the Unix epoch. */
+  timeMs = 0;
+  /** Where its canonical text and its details stand. */
+  start = 0;
+  end = 0;
+  detailsAt = 0;
+  detailsEnd = 0;
+  /** Whether the details have characters beyond ASCII. */
+  foreign = false;
+}
+
+/** What is known of a chain, ready to be compared. */
+export interface KnownChain {
+  state: ChainState;
+  shapes: Shape[];
+  agentSeq: number;
+  /** The hash of the last event, hex. */
+  hash: Bytes;
+  /** Events accepted since `state` was brought up to date, and where the text of the last of them is. */
+  pending: number;
+  text: string | null;
+  place: { bytes: Bytes; start: number; end: number } | null;
+}
+
+export class KnownChains {
+  readonly accepted = new Accepted();
+  readonly scan = new CanonicalScan();
+  readonly time = new TimeForm();
+  readonly salt = new Bytes(new Uint8Array(SALT_BYTES));
+  readonly digest = new Uint8Array(SHA256.byteLength);
+  readonly #byAgent = new Map<string | null, KnownChain>();
+  readonly #byHash = new Map<number, KnownChain>();
+  readonly #touched = new Set<KnownChain>();
+  #last: KnownChain | null = null;
+  #shapes = 0;
+
+  /** A chain by the hash of its agent's id (agentHash); it may be another agent's. */
+  find(hash: number): KnownChain | undefined {
+    return this.#byHash.get(hash);
+  }
+
+  /**
+   * Takes note of an event that went the thorough way, and of where its chain stands now.
+   *
+   * @param own whether events of its shape may go the quick way: not those of another workspace
+   */
+  learn(state: ChainState, event: AuditEventBody, hash: string, own: boolean): void {
+    this.time.learn(event.timestamp);
+    const chain = this.#chainOf(state);
+    chain.agentSeq = event.agent_seq;
+    chain.hash.u8.set(Buffer.from(hash, "latin1"));
+    this.#last = null;
+    if (!own) return;
+    if (NEVER_QUICK.has(event.operation)) return;
+    if (chain.shapes.some((shape) => shape.fits(event))) return;
+    chain.shapes.unshift(new Shape(event));
+    this.#shapes += 1;
+    if (chain.shapes.length <= MAX_SHAPES_OF_AGENT) return;
+    chain.shapes.pop();
+    this.#shapes -= 1;
+  }
+
+  /** Brings a chain's state up to date. */
+  settle(agentId: string | null): void {
+    const chain = this.#byAgent.get(agentId);
+    if (chain !== undefined) settleChain(chain);
+  }
+
+  /** Brings all chains up to date. */
+  settleAll(): void {
+    for (const chain of this.#byAgent.values()) settleChain(chain);
+  }
+
+  /** The chain of the last accepted event, brought up to date; null when an event came after it. */
+  get last(): ChainState | null {
+    if (this.#last !== null) settleChain(this.#last);
+    return this.#last?.state ?? null;
+  }
+
+  /** To be called before the bytes of accepted events go away. */
+  keepTexts(): void {
+    for (const chain of this.#touched) keepText(chain);
+    this.#touched.clear();
+  }
+
+  /** Counts an event whose text stands in `bytes`. */
+  accept(chain: KnownChain, shape: number, bytes: Bytes, start: number, end: number): void {
+    if (shape > 0) moveToFront(chain.shapes, shape);
+    chain.agentSeq += 1;
+    chain.pending += 1;
+    if (chain.place === null) {
+      chain.place = { bytes, start, end };
+      this.#touched.add(chain);
+    } else {
+      chain.place.bytes = bytes;
+      chain.place.start = start;
+      chain.place.end = end;
+    }
+    this.#last = chain;
+    this.accepted.start = start;
+    this.accepted.end = end;
+  }
+
+  #chainOf(state: ChainState): KnownChain {
+    const agentId = state.last.event.agent_id;
+    const known = this.#byAgent.get(agentId);
+    if (known !== undefined) {
+      known.state = state;
+      return known;
+    }
+    if (this.#shapes >= MAX_SHAPES) this.#forget();
+    const chain: KnownChain = {
+      state,
+      shapes: [],
+      agentSeq: 0,
+      hash: new Bytes(new Uint8Array(HASH_CHARS)),
+      pending: 0,
+      text: null,
+      place: null,
+    };
+    this.#byAgent.set(agentId, chain);
+    const id = Buffer.from(agentId ?? "", "latin1");
+    this.#byHash.set(agentHash(id, 0, id.length), chain);
+    return chain;
+  }
+
+  #forget(): void {
+    this.settleAll();
+    this.#touched.clear();
+    this.#byAgent.clear();
+    this.#byHash.clear();
+    this.#shapes = 0;
+  }
+}
+
+function settleChain(chain: KnownChain): void {
+  if (chain.pending === 0) return;
+  keepText(chain);
+  const event = parseEvent(chain.text as string);
+  chain.state.last = { event, hash: Buffer.from(chain.hash.u8).toString("latin1") };
+  chain.state.events += chain.pending;
+  chain.pending = 0;
+  chain.text = null;
+}
+
+function keepText(chain: KnownChain): void {
+  if (chain.place === null) return;
+  const { bytes, start, end } = chain.place;
+  chain.text = bytes.ascii(start, end);
+  chain.place = null;
+}
+
+function moveToFront(shapes: Shape[], index: number): void {
+  const shape = shapes[index] as Shape;
+  for (let at = index; at > 0; at--) shapes[at] = shapes[at - 1] as Shape;
+  shapes[0] = shape;
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a. Where two agents share a hash, one of them is verified the thorough way. */
+export function agentHash(text: Uint8Array, start: number, end: number): number {
+  let hash = FNV_OFFSET | 0;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (text[at] as number), FNV_PRIME);
+  return hash;
+}

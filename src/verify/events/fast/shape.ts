@@ -1,0 +1,188 @@
+/**
+ * What many events of an agent have in common: all members but numbers, id, time and hashes. An event
+ * whose bytes are those of a known shape, with the rest in form, is canonical without being parsed.
+ */
+
+import { Bytes, copy, same } from "../../../log/bytes.ts";
+import type { AuditEventBody } from "../../../log/event.ts";
+
+/** Hex digits of a hash, characters of an id behind its prefix, of a time. */
+export const HASH_CHARS = 64;
+export const ID_CHARS = 26;
+export const TIME_CHARS = 24;
+
+/** The members that make a shape. */
+export type Shaped = Pick<
+  AuditEventBody,
+  "actor" | "agent_id" | "blocked_by" | "config_version" | "operation" | "result" | "workspace_id"
+>;
+
+/** Pieces of text that stand between the parts that differ from event to event. */
+class Pieces {
+  readonly bytes: Bytes;
+  readonly starts: readonly number[];
+  readonly lengths: readonly number[];
+
+  constructor(texts: readonly string[]) {
+    this.bytes = Bytes.of(texts.join(""));
+    this.lengths = texts.map((text) => text.length);
+    this.starts = this.lengths.map((_, index) => this.lengths.slice(0, index).reduce((a, b) => a + b, 0));
+  }
+
+  /** The place behind piece `index`, which must stand at `at` of a text; -1 when it does not. */
+  endAt(index: number, text: Bytes, at: number): number {
+    const length = this.lengths[index] as number;
+    return same(text, at, this.bytes, this.starts[index] as number, length) ? at + length : -1;
+  }
+}
+
+export class Shape {
+  /** Texts put together: of the last accepted event of this shape, and one to try the next in. */
+  draft: Draft | null = null;
+  spare: Draft | null = null;
+  /** Between agent_seq, details_commitment, id, previous_hash, seq and timestamp, canonically. */
+  readonly canonical: Pieces;
+  /** In an export: between seq, agent_seq and timestamp. */
+  readonly shown: Pieces;
+
+  /** @param event one that was parsed, so that its members have their form */
+  constructor(readonly event: Shaped) {
+    const { actor, agent_id, blocked_by, config_version, operation, result, workspace_id } = event;
+    this.canonical = new Pieces([
+      `{"actor":"${actor}","agent_id":${quoted(agent_id)},"agent_seq":`,
+      `,"blocked_by":${quoted(blocked_by)},"config_version":${quoted(config_version)},"details_commitment":"`,
+      `","format":"governd.audit/1","id":"aud_`,
+      `","operation":"${operation}","previous_hash":"`,
+      `","result":"${result}","seq":`,
+      `,"timestamp":"`,
+      `","workspace_id":"${workspace_id}"}`,
+    ]);
+    this.shown = new Pieces([
+      `,"workspace_id":"${workspace_id}","agent_id":${quoted(agent_id)},"agent_seq":`,
+      `,"operation":"${operation}","result":"${result}","blocked_by":${quoted(blocked_by)}` +
+        `,"actor":"${actor}","config_version":${quoted(config_version)},"timestamp":"`,
+    ]);
+  }
+
+  /** Whether an event has this shape. */
+  fits(event: Shaped): boolean {
+    const own = this.event;
+    return (
+      own.operation === event.operation &&
+      own.result === event.result &&
+      own.config_version === event.config_version &&
+      own.blocked_by === event.blocked_by &&
+      own.actor === event.actor &&
+      own.agent_id === event.agent_id &&
+      own.workspace_id === event.workspace_id
+    );
+  }
+}
+
+function quoted(value: string | null): string {
+  return value === null ? "null" : `"${value}"`;
+}
+
+/** The canonical text of an event of a known shape, built in place: only the parts that differ are written. */
+export class Draft {
+  /** A zero byte, which the hash of an event begins with, and the text. */
+  readonly bytes: Bytes;
+  readonly agentSeqAt: number;
+  readonly commitmentAt: number;
+  readonly idAt: number;
+  readonly linkAt: number;
+  readonly seqAt: number;
+  readonly timeAt: number;
+
+  /** @param agentSeqDigits and `seqDigits`: how long the numbers are */
+  constructor(
+    shape: Shape,
+    readonly agentSeqDigits: number,
+    readonly seqDigits: number,
+  ) {
+    const { bytes, starts, lengths } = shape.canonical;
+    const gaps = [agentSeqDigits, HASH_CHARS, ID_CHARS, HASH_CHARS, seqDigits, TIME_CHARS, 0];
+    const total = bytes.u8.length + gaps.reduce((a, b) => a + b, 0);
+    this.bytes = new Bytes(new Uint8Array(1 + total));
+    const places: number[] = [];
+    let at = 1;
+    for (const [index, gap] of gaps.entries()) {
+      copy(this.bytes, at, bytes, starts[index] as number, lengths[index] as number);
+      at += lengths[index] as number;
+      places.push(at);
+      at += gap;
+    }
+    const place = (index: number): number => places[index] as number;
+    this.agentSeqAt = place(0);
+    this.commitmentAt = place(1);
+    this.idAt = place(2);
+    this.linkAt = place(3);
+    this.seqAt = place(4);
+    this.timeAt = place(5);
+  }
+}
+
+const ID_FORM = new Uint8Array(256);
+for (const character of "0123456789abcdefghjkmnpqrstvwxyz") ID_FORM[character.charCodeAt(0)] = 1;
+const SEVEN = 0x37;
+
+/** Whether 26 characters of TypeID's base32 stand at `at`. */
+export function isTypeId(text: Uint8Array, at: number): boolean {
+  let good = (text[at] as number) <= SEVEN ? 1 : 0;
+  for (let index = 0; index < ID_CHARS; index++) good &= ID_FORM[text[at + index] as number] as number;
+  return good === 1;
+}
+
+const ZERO = 0x30;
+const COLON = 0x3a;
+/** Where parts of a time stand: 2026-01-02T03:04:05.678Z. */
+const DATE_CHARS = 11;
+
+/** Reads times quickly that are of a day that is known to exist. */
+export class TimeForm {
+  readonly #day = new Bytes(new Uint8Array(DATE_CHARS));
+  #dayMs = 0;
+
+  /** @param timestamp of an event that was parsed */
+  learn(timestamp: string): void {
+    this.#day.u8.set(Buffer.from(timestamp.slice(0, DATE_CHARS), "latin1"));
+    this.#dayMs = Date.parse(`${timestamp.slice(0, DATE_CHARS)}00:00:00.000Z`);
+  }
+
+  /** The time that stands at `at` and {@link fits}, ms since the Unix epoch. */
+  ms({ u8 }: Bytes, at: number): number {
+    const two = (place: number): number =>
+      ((u8[at + place] as number) - ZERO) * 10 + (u8[at + place + 1] as number) - ZERO;
+    const seconds = two(11) * 3_600 + two(14) * 60 + two(17);
+    return this.#dayMs + seconds * 1_000 + ((u8[at + 20] as number) - ZERO) * 100 + two(21);
+  }
+
+  /** Whether a time of that day stands at `at` in its form. */
+  fits(text: Bytes, at: number): boolean {
+    const { u8 } = text;
+    for (let index = 0; index < DATE_CHARS; index++) {
+      if (u8[at + index] !== this.#day.u8[index]) return false;
+    }
+    return (
+      isNumber(u8, at + 11, 24) &&
+      u8[at + 13] === COLON &&
+      isNumber(u8, at + 14, 60) &&
+      u8[at + 16] === COLON &&
+      isNumber(u8, at + 17, 60) &&
+      u8[at + 19] === 0x2e &&
+      isDigit(u8[at + 20] as number) &&
+      isNumber(u8, at + 21, 100) &&
+      u8[at + 23] === 0x5a
+    );
+  }
+}
+
+/** Whether two digits below `limit` stand at `at`. */
+function isNumber(text: Uint8Array, at: number, limit: number): boolean {
+  const [tens, ones] = [text[at] as number, text[at + 1] as number];
+  return isDigit(tens) && isDigit(ones) && (tens - ZERO) * 10 + ones - ZERO < limit;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= ZERO + 9;
+}

@@ -1,0 +1,87 @@
+/** The events of a file in pages, read so that no content of a row can stop the reading. */
+import { isUtf8 } from "node:buffer";
+import type { StoredEvent } from "../../log/rows.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { goOn } from "../../store/walk.ts";
+
+/** Events read at once. */
+const EVENTS_AT_ONCE = 1_000;
+
+/** An event as it is in the file. */
+export interface FileEvent extends StoredEvent {
+  canonical: string;
+  details: string | null;
+  seq: number;
+  /** False when a column holds another type than it is declared with. */
+  typed: boolean;
+}
+
+type Row = [
+  seq: number,
+  typed: number,
+  body: number,
+  details: number | null,
+  salt: number | null,
+  all: Buffer,
+];
+
+// One value for all texts of a row: the driver's cost is by value. Every text sorts before every
+// blob, which tells them apart without a call.
+const COLUMNS = `seq,
+  body < x'' AND hash < x'' AND coalesce(details < x'', 1) AND coalesce(details_salt < x'', 1),
+  coalesce(octet_length(body), 0), octet_length(details), octet_length(details_salt),
+  CAST(coalesce(body, '') || coalesce(hash, '') || coalesce(details, '') || coalesce(details_salt, '') AS BLOB)`;
+
+/** Every event from position `firstSeq` up to position `lastSeq`, in order of the rows' numbers. */
+export async function* pagesOfLog(
+  reader: Reader,
+  lastSeq: number,
+  firstSeq = Number.MIN_SAFE_INTEGER + 1,
+): AsyncGenerator<FileEvent[]> {
+  const sql = `SELECT ${COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${EVENTS_AT_ONCE}`;
+  for (let after = firstSeq - 1; ; ) {
+    const rows = await reader.all<Row>(sql, [after, lastSeq]);
+    if (rows.length > 0) yield rows.map(toEvent);
+    if (rows.length < EVENTS_AT_ONCE) return;
+    after = goOn(after, (rows.at(-1) as Row)[0]);
+  }
+}
+
+/** Every event of one agent's chain up to position `lastSeq`, in the order of the chain. */
+export async function* pagesOfChain(
+  reader: Reader,
+  agentId: string | null,
+  lastSeq: number,
+  firstSeq = Number.MIN_SAFE_INTEGER,
+): AsyncGenerator<FileEvent[]> {
+  // Chain numbers may be there twice in a file that was tampered with: the row's number decides then.
+  const sql = `SELECT ${COLUMNS}, agent_seq FROM events
+    WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? AND seq >= ? ORDER BY agent_seq, seq LIMIT ${EVENTS_AT_ONCE}`;
+  for (let after: [number, number] = [0, -1]; ; ) {
+    const rows = await reader.all<[...Row, agentSeq: number]>(sql, [agentId, ...after, lastSeq, firstSeq]);
+    if (rows.length > 0) yield rows.map((row) => toEvent(row.slice(0, 6) as unknown as Row));
+    if (rows.length < EVENTS_AT_ONCE) return;
+    const last = rows.at(-1) as [...Row, number];
+    after = goOn(after, [last[6], last[0]]);
+  }
+}
+
+function toEvent([seq, typed, bodyLength, detailsLength, saltLength, all]: Row): FileEvent {
+  const saltStart = all.length - (saltLength ?? 0);
+  const detailsStart = saltStart - (detailsLength ?? 0);
+  return {
+    seq,
+    typed: typed === 1,
+    canonical: all.toString("latin1", 0, bodyLength),
+    hash: all.toString("latin1", bodyLength, detailsStart),
+    details: detailsLength === null ? null : utf8(all, detailsStart, saltStart),
+    salt: saltLength === null ? null : all.toString("latin1", saltStart),
+  };
+}
+
+/** What is no UTF-8 is read as Latin-1: it fits no commitment, which is what is to be found. */
+function utf8(bytes: Buffer, start: number, end: number): string {
+  return isUtf8(bytes.subarray(start, end))
+    ? bytes.toString("utf8", start, end)
+    : bytes.toString("latin1", start, end);
+}

@@ -1,0 +1,91 @@
+/** What a verification reports, and the evidence held against what it says about itself. */
+
+import { ZERO_HASH } from "../../log/hash.ts";
+import type { DeclaredRestore } from "../../log/restores.ts";
+import type { FirstInvalid, Problem, ProblemCode } from "../problems.ts";
+import type { AgentReport, ChainEnd, EventReference } from "./chains.ts";
+import type { SealReport } from "./seal-audit.ts";
+
+/** What a verification found. */
+export interface VerificationReport {
+  workspaceId: string | null;
+  eventsChecked: number;
+  /** Every link and number follows. */
+  chainIntact: boolean;
+  /** {@link chainIntact}, and every hash, commitment and stored thing agrees. */
+  valid: boolean;
+  chainStart: EventReference | null;
+  chainEnd: EventReference | null;
+  firstInvalid: FirstInvalid | null;
+  /** In order of first appearance; `agent_id` null is the workspace's own chain. */
+  agents: AgentReport[];
+  /** What the seals establish; null when they were not asked for. */
+  seals: SealReport | null;
+  /** Where the log was put back from a backup, as it says itself; each begins an epoch. */
+  restores: readonly DeclaredRestore[];
+  /** Events whose details are erased. */
+  erasedDetails: number;
+  /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */
+  problems: Problem[];
+  problemCount: number;
+}
+
+/** What the evidence says about itself; compared at the end, since a file may say it last. */
+export interface Expectations {
+  workspaceId?: string;
+  /** The agent whose chain this is; `null` says that it is the whole workspace. */
+  agentId?: string | null;
+  /** The seq of the first event. */
+  firstSeq?: number;
+  /** The event before the first one of an agent's chain; `null` says that there is none. */
+  startsAfter?: { agent_seq: number; hash: string } | null;
+  /** How many events there are, each time that it is stated. */
+  eventCounts?: readonly number[];
+  /** The hash of the last event; null when there are none. */
+  head?: string | null;
+  /** The seq of the last event; null when there are none. */
+  lastSeq?: number | null;
+}
+
+/** The ends of what was verified. */
+export interface Seen {
+  first: ChainEnd | null;
+  last: ChainEnd | null;
+  events: number;
+}
+
+/** Which expectations the events do not meet. */
+export function unmet(expected: Expectations, seen: Seen): { code: ProblemCode; message: string }[] {
+  const found: { code: ProblemCode; message: string }[] = [];
+  const add = (code: ProblemCode, message: string): void => void found.push({ code, message });
+  if (seen.first !== null) beginning(expected, seen.first, add);
+  const wrongCount = expected.eventCounts?.find((count) => count !== seen.events);
+  if (wrongCount !== undefined) add("export_count", `${seen.events} events where ${wrongCount} are stated`);
+  const { head, lastSeq } = expected;
+  const wrongHead = head !== undefined && head !== (seen.last?.hash ?? null);
+  if (wrongHead || (lastSeq !== undefined && lastSeq !== (seen.last?.event.seq ?? null))) {
+    add("head_mismatch", "the last event is not the one that is stated to be the last");
+  }
+  return found;
+}
+
+function beginning(
+  { workspaceId, agentId, firstSeq, startsAfter }: Expectations,
+  { event }: ChainEnd,
+  add: (code: ProblemCode, message: string) => void,
+): void {
+  if (workspaceId !== undefined && event.workspace_id !== workspaceId) {
+    add("wrong_workspace", "the events belong to another workspace than is stated");
+  }
+  if (agentId !== undefined && agentId !== null && event.agent_id !== agentId) {
+    add("wrong_agent", "the events belong to another agent than is stated");
+  }
+  if (firstSeq !== undefined && event.seq !== firstSeq) {
+    add("seq_gap", `the first event is seq ${event.seq} where ${firstSeq} was expected`);
+  }
+  if (startsAfter === undefined) return;
+  const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
+  if (event.agent_seq !== before.agent_seq + 1 || event.previous_hash !== before.hash) {
+    add("export_window", "the first event does not follow the one that is stated to stand before it");
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The pruned beginning of a log: of most events only the leaves are left. The tree over them still has
+ * to be the one that was sealed, and the events that are kept have to be those leaves.
+ */
+
+import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
+import { eventHash } from "../../log/hash.ts";
+import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
+import { declaredRestore } from "../../log/restores.ts";
+import { TILE_WIDTH } from "../../log/tiles.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { SealFeed } from "../rows/stored-seals.ts";
+import type { TileCheck } from "../rows/stored-tiles.ts";
+import type { ChainState } from "./chains.ts";
+import { detailsProblem, isErased } from "./details.ts";
+import { type FileEvent, pagesOfLog } from "./log-pages.ts";
+import type { LogVerifier } from "./log-verifier.ts";
+import { plainRange, type Segment } from "./segment.ts";
+
+/** What the checks of a pruned log work with. */
+export interface PrunedParts {
+  reader: Reader;
+  verifier: LogVerifier;
+  seals: SealFeed;
+  tiles: TileCheck;
+  /** Told of every event that is kept. */
+  observe(event: AuditEventBody, details: string | null): void;
+}
+
+/** Verifies what is left of the events before `beforeSeq`, and has the verifier go on behind them. */
+export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise<void> {
+  const kept = await keptEvents(parts, beforeSeq);
+  for (let start = 0; start < beforeSeq; start += TILE_WIDTH) {
+    const leaves = await leavesOf(parts.reader, start / TILE_WIDTH);
+    if (leaves === null) {
+      const message = "leaves of the tree are gone, and with them the events that they stand for";
+      parts.verifier.report("row_mismatch", null, start, message);
+      return;
+    }
+    await parts.seals.upTo(start + TILE_WIDTH);
+    await parts.tiles.addLeaves(start / TILE_WIDTH, leaves);
+    parts.verifier.append(segmentOf(start, leaves, start === 0 ? kept : null));
+  }
+}
+
+interface Kept {
+  workspaceId: string | null;
+  chains: ChainState[];
+  keys: Segment["keys"];
+  restores: Segment["restores"];
+}
+
+async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> {
+  const kept: Kept = { workspaceId: null, chains: [], keys: [], restores: [] };
+  const chains = new Map<string | null, ChainState>();
+  for await (const page of pagesOfLog(parts.reader, beforeSeq - 1)) {
+    for (const stored of page) {
+      const event = await keptEvent(parts, stored);
+      if (event === null) continue;
+      kept.workspaceId ??= event.workspace_id;
+      const end = { event, hash: eventHash(stored.canonical) };
+      const chain = chains.get(event.agent_id);
+      if (chain === undefined) {
+        chains.set(event.agent_id, { first: end, last: end, events: 1, intact: true, firstInvalid: null });
+      } else {
+        chain.last = end;
+        chain.events += 1;
+      }
+      const details = isErased(stored) ? null : stored.details;
+      parts.observe(event, details);
+      const restore = declaredRestore(event, details);
+      if (restore !== null) kept.restores.push(restore);
+      if (details === null || event.agent_id !== null) continue;
+      const { signing_key: fingerprint } = JSON.parse(details) as { signing_key?: unknown };
+      if (typeof fingerprint === "string") kept.keys.push({ fingerprint, seq: event.seq });
+    }
+  }
+  kept.chains = [...chains.values()];
+  return kept;
+}
+
+/** One event that is kept: in form, the leaf of its place, with genuine details. Null when it is not. */
+async function keptEvent(
+  { reader, verifier }: PrunedParts,
+  stored: FileEvent,
+): Promise<AuditEventBody | null> {
+  const fail = (code: "event_malformed" | "hash_mismatch" | "row_mismatch", message: string) => {
+    verifier.report(code, null, stored.seq, message);
+    return null;
+  };
+  let event: AuditEventBody;
+  try {
+    event = parseEvent(stored.canonical);
+  } catch (error) {
+    if (!(error instanceof EventFormatError)) throw error;
+    return fail("event_malformed", `not an event: ${error.message}`);
+  }
+  const tile = await leavesOf(reader, Math.floor(stored.seq / TILE_WIDTH));
+  const at = (stored.seq % TILE_WIDTH) * HASH_BYTES;
+  const leaf = tile === null ? "" : Buffer.from(tile.subarray(at, at + HASH_BYTES)).toString("hex");
+  const hash = eventHash(stored.canonical);
+  if (leaf !== hash) return fail("hash_mismatch", "the event is not the leaf of its place in the tree");
+  if (stored.hash !== hash || event.seq !== stored.seq || !stored.typed) {
+    return fail("row_mismatch", "a column beside the event says something else than the event");
+  }
+  const problem = isErased(stored) ? null : detailsProblem(stored, event);
+  if (problem !== null) verifier.report(problem.code, null, event.seq, problem.message);
+  return problem === null ? event : null;
+}
+
+async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null> {
+  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", [tile]);
+  const hashes = row?.[0];
+  return hashes instanceof Uint8Array && hashes.length === TILE_WIDTH * HASH_BYTES ? hashes : null;
+}
+
+/** A tile's leaves as a stretch of the log. A seal may be of any size within, so each is marked. */
+function segmentOf(start: number, leaves: Uint8Array, kept: Kept | null): Segment {
+  const tree = new CompactRange(start);
+  const marks: Segment["marks"] = [];
+  for (let at = 0; at < leaves.length; at += HASH_BYTES) {
+    tree.append(leaves.slice(at, at + HASH_BYTES));
+    marks.push(plainRange(tree));
+  }
+  return {
+    start,
+    nextSeq: start + TILE_WIDTH,
+    workspaceId: kept?.workspaceId ?? null,
+    first: null,
+    last: null,
+    events: 0,
+    erased: 0,
+    intact: true,
+    chains: kept?.chains ?? [],
+    problems: { reported: [], count: 0, first: null },
+    tree: plainRange(tree),
+    marks,
+    keys: kept?.keys ?? [],
+    restores: kept?.restores ?? [],
+  };
+}

@@ -1,0 +1,257 @@
+/**
+ * Seals against the log that they are of. A seal is good when the events have its root at its size
+ * and a key of this log signed it. The log names its keys itself: the first in its genesis, later
+ * ones in `seal.rotate_key` events, whose announcement the old key seals. Which of them to trust is
+ * for the auditor to know: trust begins with the key that was brought (without one, with the one
+ * that the genesis names) and goes on to every key that is named under a seal by a trusted one.
+ */
+import { sha256Hex } from "../../log/hash.ts";
+import { sameHash } from "../../log/merkle.ts";
+import { checkSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
+import type { Problem, ProblemCode } from "../problems.ts";
+
+/** What there is to judge seals by. Keys are 32 raw bytes. */
+export interface SealAuditOptions {
+  /** The key that the auditor trusts; null when none was brought. */
+  trusted: Uint8Array | null;
+  /** Keys that came with the evidence. They count only where the log itself names them. */
+  offered: readonly Uint8Array[];
+}
+
+/** What the seals establish; the numbers are seqs, null when nothing is covered. */
+export interface SealReport {
+  /** The last event under a good seal by a trusted key. */
+  sealedThrough: number | null;
+  /** The last event under a seal that the auditor brought. */
+  anchoredThrough: number | null;
+  /** Seals compared with the log. */
+  checked: number;
+  /** Those of them whose signature could not be checked, since the key is not at hand. */
+  unverified: number;
+  /** What was asked for and cannot be established, in words. */
+  undetermined: string[];
+}
+
+/** Give it seals in order of size before the events that they cover, then {@link finish}. */
+export class SealAudit {
+  readonly #options: SealAuditOptions;
+  readonly #report: (problem: Problem) => void;
+  readonly #own: Seal[] = [];
+  readonly #anchors: Seal[] = [];
+  /** Fingerprints of the keys that the log names, with the tree size from which they may sign. */
+  readonly #named = new Map<string, number>();
+  /** Keys at hand, by fingerprint. */
+  readonly #keys = new Map<string, Uint8Array>();
+  readonly #offered: Uint8Array[] = [];
+  readonly #trusted = new Set<string>();
+  /** Positions of declared restores. */
+  readonly #restores: number[] = [];
+  #newestSize = 0;
+  #sealedThrough: number | null = null;
+  /** Whether a trusted key made any seal here; an export without events has a seal that covers none of it. */
+  #signed = false;
+  #anchoredThrough: number | null = null;
+  #checked = 0;
+  #unverified = 0;
+  readonly #undetermined: string[] = [];
+  /** The smallest tree size that a seal waits for; Infinity when none does. */
+  nextSize = Number.POSITIVE_INFINITY;
+
+  constructor(options: SealAuditOptions, report: (problem: Problem) => void) {
+    this.#options = options;
+    this.#report = report;
+    for (const key of options.offered) this.offerKey(key);
+    if (options.trusted === null) return;
+    this.#keys.set(sha256Hex(options.trusted), options.trusted);
+    this.#trusted.add(sha256Hex(options.trusted));
+  }
+
+  /** Adds stored seals, in the order in which they were made. */
+  expect(seals: readonly Seal[]): void {
+    for (const seal of seals) {
+      if (seal.size < this.#newestSize) {
+        this.#problem("seal_invalid", seal, "a seal covers fewer events than the one made before it");
+        continue;
+      }
+      this.#newestSize = seal.size;
+      this.#own.push(seal);
+    }
+    this.#wait();
+  }
+
+  /** Adds a seal that the auditor brought from elsewhere. */
+  anchor(seal: Seal): void {
+    this.#anchors.push(seal);
+    this.#anchors.sort((a, b) => a.size - b.size);
+    this.#wait();
+  }
+
+  /** Adds a key that came with the evidence, 32 raw bytes. */
+  offerKey(key: Uint8Array): void {
+    this.#offered.push(key);
+    this.#keys.set(sha256Hex(key), key);
+  }
+
+  /** Takes note of a sealing key that event `seq` names by its fingerprint. */
+  nameKey(fingerprint: string, seq: number): void {
+    if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq === 0 ? 0 : seq + 1);
+    if (seq === 0 && this.#options.trusted === null) this.#trusted.add(fingerprint);
+  }
+
+  /** Takes note that event `seq` declares a restore from a backup. */
+  noteRestore(seq: number): void {
+    this.#restores.push(seq);
+  }
+
+  /** Compares every seal that waits for a tree of this size. */
+  reached(tree: { size: number; root: Uint8Array }, workspaceId: string): void {
+    while (this.#own[0]?.size === tree.size)
+      this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
+    while (this.#anchors[0]?.size === tree.size) {
+      this.#compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId);
+    }
+    this.#wait();
+  }
+
+  /**
+   * Takes a seal whose root was proved to cover event `through` and what was fed before it, other
+   * than by growing the whole tree.
+   */
+  proved(seal: Seal, through: number | null): void {
+    this.#checked += 1;
+    this.#checkSignature(seal, through);
+  }
+
+  /** Gives up the seals that still wait, when the log is so broken that nothing can be compared. */
+  abandon(): void {
+    this.#own.length = 0;
+    this.#anchors.length = 0;
+    this.#undetermined.push(
+      "events are missing or repeated, so later seals could not be compared with the log",
+    );
+    this.#wait();
+  }
+
+  /** Takes back the given seals that still wait: those that the log here cannot be compared with. */
+  takeAnchors(): Seal[] {
+    const waiting = this.#anchors.splice(0);
+    this.#wait();
+    return waiting;
+  }
+
+  /** Adds something that was asked for and cannot be established. */
+  cannotTell(reason: string): void {
+    this.#undetermined.push(reason);
+  }
+
+  /** Notes that a seal which the auditor brought covers everything up to an event. */
+  anchored(through: number): void {
+    this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
+  }
+
+  /** Says what the seals establish. Those that still wait cover more than the log holds. */
+  finish(): SealReport {
+    for (const seal of this.#own) this.#beyond(seal);
+    for (const seal of this.#anchors) if (!this.#rolledBack(seal)) this.#beyond(seal);
+    const { trusted } = this.#options;
+    if (trusted !== null && this.#checked === 0)
+      this.#undetermined.push("there is no seal that the given key could have signed");
+    if (trusted !== null && this.#checked > 0 && !this.#signed) {
+      const message = "no seal is signed by the given key: it is another log's key, or the log was made anew";
+      this.#report({ code: "seal_signature", seq: null, id: null, message });
+    }
+    return {
+      sealedThrough: this.#sealedThrough,
+      anchoredThrough: this.#anchoredThrough,
+      checked: this.#checked,
+      unverified: this.#unverified,
+      undetermined: this.#undetermined,
+    };
+  }
+
+  #compareOwn(seal: Seal, root: Uint8Array, workspaceId: string): void {
+    this.#checked += 1;
+    if (sealedWorkspace(seal) !== workspaceId) {
+      this.#problem("seal_invalid", seal, "a stored seal is of another workspace");
+    } else if (!sameHash(seal.root, root)) {
+      this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
+    } else {
+      this.#checkSignature(seal, seal.size > 0 ? seal.size - 1 : null);
+    }
+  }
+
+  #checkSignature(seal: Seal, through: number | null): void {
+    let missing = this.#named.size === 0;
+    const candidates = new Set([...this.#trusted, ...this.#named.keys()]);
+    for (const fingerprint of candidates) {
+      if ((this.#named.get(fingerprint) ?? 0) > seal.size) continue;
+      const key = this.#keys.get(fingerprint);
+      const verdict = key === undefined ? "absent" : checkSeal(seal, key);
+      missing ||= key === undefined;
+      if (verdict === "bad") {
+        this.#problem("seal_signature", seal, "a seal's signature is not right");
+        return;
+      }
+      if (verdict === "good") {
+        if (this.#trusted.has(fingerprint)) this.#sealed(seal, through);
+        return;
+      }
+    }
+    // Where the log names no key, a key that came with it vouches for nothing, but must fit.
+    const enclosed = this.#named.size === 0 ? this.#offered : [];
+    if (enclosed.some((key) => checkSeal(seal, key) === "bad")) {
+      this.#problem("seal_signature", seal, "a seal's signature is not right");
+    } else if (missing) this.#unverified += 1;
+    else this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
+  }
+
+  /** A good seal by a trusted key: what it covers is sealed, and the keys named there are trusted. */
+  #sealed(seal: Seal, through: number | null): void {
+    this.#signed = true;
+    if (through !== null) this.#sealedThrough = Math.max(this.#sealedThrough ?? 0, through);
+    for (const [fingerprint, from] of this.#named) if (from <= seal.size) this.#trusted.add(fingerprint);
+  }
+
+  #compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string): void {
+    const { trusted } = this.#options;
+    if (sealedWorkspace(seal) !== workspaceId) {
+      this.#undetermined.push("the given seal is of another workspace");
+    } else if (trusted !== null && checkSeal(seal, trusted) === "bad") {
+      this.#undetermined.push("the given seal is damaged: its signature is not right");
+    } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
+      this.#problem(
+        "anchor_mismatch",
+        seal,
+        `the first ${seal.size} events are not the ones of the given seal`,
+      );
+    } else if (sameHash(seal.root, root) && seal.size > 0) {
+      this.anchored(seal.size - 1);
+    }
+  }
+
+  #beyond(seal: Seal): void {
+    this.#problem("seal_beyond_log", seal, `a seal covers ${seal.size} events, more than the log holds`);
+  }
+
+  /**
+   * Reports a kept seal that the log does not continue, when it reaches over a declared restore: that would
+   * explain it. True when so. Which restore it was the seal does not tell: the first that it can have been.
+   */
+  #rolledBack(seal: Seal): boolean {
+    const from = this.#restores.find((seq) => seq < seal.size && seq > (this.#anchoredThrough ?? -1));
+    if (from === undefined) return false;
+    const lost = from === seal.size - 1 ? `event ${from}` : `events ${from} to ${seal.size - 1}`;
+    const message = `the given seal covers ${seal.size} events. This log was put back from a backup at event ${from} and went on otherwise: ${lost} under that seal ${from === seal.size - 1 ? "is" : "are"} not in it`;
+    this.#problem("rolled_back", seal, message);
+    return true;
+  }
+
+  #problem(code: ProblemCode, seal: Seal, message: string): void {
+    this.#report({ code, seq: seal.size > 0 ? seal.size - 1 : null, id: null, message });
+  }
+
+  #wait(): void {
+    const next = (seals: readonly Seal[]): number => seals[0]?.size ?? Number.POSITIVE_INFINITY;
+    this.nextSize = Math.min(next(this.#own), next(this.#anchors));
+  }
+}

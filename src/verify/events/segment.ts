@@ -1,0 +1,50 @@
+/**
+ * A stretch of the log, verified by itself, as plain data: so that several threads can verify one
+ * log, each a stretch, and one verifier puts the stretches together in order.
+ */
+
+import { CompactRange } from "../../log/merkle.ts";
+import type { DeclaredRestore } from "../../log/restores.ts";
+import type { FirstInvalid, Problem } from "../problems.ts";
+import type { ChainEnd, ChainState } from "./chains.ts";
+
+/** A run of leaves in a form that crosses threads. */
+export interface PlainRange {
+  start: number;
+  end: number;
+  roots: readonly Uint8Array[];
+}
+
+/** What a verifier that began at `start` found up to where it stopped. */
+export interface Segment {
+  /** The seq that its first event should have, and the one that should come next. */
+  start: number;
+  nextSeq: number;
+  workspaceId: string | null;
+  first: ChainEnd | null;
+  last: ChainEnd | null;
+  events: number;
+  erased: number;
+  intact: boolean;
+  chains: ChainState[];
+  problems: { reported: Problem[]; count: number; first: FirstInvalid | null };
+  /** The leaves, when the tree was asked for, and the same up to each tree size that was marked. */
+  tree: PlainRange | null;
+  marks: PlainRange[];
+  /** Fingerprints of sealing keys that events name. */
+  keys: { fingerprint: string; seq: number }[];
+  /** Restores that events declare. */
+  restores: DeclaredRestore[];
+}
+
+/** A run of leaves as plain data. */
+export function plainRange(range: CompactRange): PlainRange {
+  return { start: range.start, end: range.end, roots: [...range.roots] };
+}
+
+/** The tree of all leaves before a stretch and those of the stretch up to some place. */
+export function grown(tree: CompactRange, { start, end, roots }: PlainRange): CompactRange {
+  const whole = CompactRange.of(tree.start, tree.end, tree.roots);
+  whole.appendRange(CompactRange.of(start, end, roots));
+  return whole;
+}

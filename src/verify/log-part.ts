@@ -1,0 +1,80 @@
+/**
+ * A part of a workspace's log, verified by itself on a connection of its own. It is meant for logs that are
+ * good: where anything is to be said, the part is given up, and one thread verifies the whole log anew.
+ */
+import { canonicalEvent } from "../log/event.ts";
+import type { Reader } from "../store/transaction.ts";
+import { feedLog } from "./events/event-pages.ts";
+import { LogVerifier } from "./events/log-verifier.ts";
+import type { Segment } from "./events/segment.ts";
+import { NOTED } from "./preparation.ts";
+import { type PackedWrites, WritePacker } from "./rows/expected/writes.ts";
+import { isStoredTile } from "./rows/stored-tiles.ts";
+
+/** Events from `firstSeq` to `lastSeq`; `marks` are the sizes of seals that end there, ascending. */
+export interface LogRange {
+  firstSeq: number;
+  lastSeq: number;
+  marks: readonly number[];
+}
+
+/** An event on which something beside the log depends. */
+export interface NotedEvent {
+  /** How many of the packed writes stand before it. */
+  after: number;
+  /** Canonical text. */
+  event: string;
+  /** Null when erased. */
+  details: string | null;
+}
+
+/** What is found of a part with which all is well. */
+export interface LogPart {
+  segment: Segment;
+  /** The root over each full tile of leaves. */
+  roots: Uint8Array[];
+  writes: PackedWrites;
+  events: NotedEvent[];
+}
+
+/** Verifies a part; null when anything is to be said of it, or when it takes the whole log to tell. */
+export async function verifyLogPart(reader: Reader, range: LogRange): Promise<LogPart | null> {
+  const { firstSeq, lastSeq, marks } = range;
+  const writes = new WritePacker(lastSeq - firstSeq + 1);
+  const events: NotedEvent[] = [];
+  const roots: Uint8Array[] = [];
+  const verifier: LogVerifier = new LogVerifier({
+    scope: "workspace",
+    start: { seq: firstSeq },
+    seals: { trusted: null, offered: [] },
+    marks,
+    onEvent: (event, details) => {
+      if (NOTED.has(event.operation))
+        events.push({ after: writes.count, event: canonicalEvent(event), details });
+    },
+    onAccepted: (accepted, text) => {
+      const { operation, result } = accepted.shape.event;
+      if (!NOTED.has(operation)) return;
+      if (operation === "data.write" && (result !== "allowed" || writes.add(accepted, text))) return;
+      const event = text.ascii(accepted.start, accepted.end);
+      const details = text.text(accepted.detailsAt, accepted.detailsEnd);
+      events.push({ after: writes.count, event, details });
+    },
+    onTile: (tile, hashes, root) => {
+      full.push({ level: 0, tile, hashes });
+      roots.push(root);
+    },
+  });
+  const full: Parameters<typeof isStoredTile>[1][] = [];
+  let stored = true;
+  const after = async () => {
+    for (const tile of full.splice(0)) stored &&= await isStoredTile(reader, tile);
+  };
+  await feedLog(reader, verifier, { firstSeq, lastSeq }, { after });
+  const segment = verifier.segment();
+  const whole = segment.events === lastSeq - firstSeq + 1 && segment.nextSeq === lastSeq + 1;
+  if (!whole || !stored || segment.problems.count > 0) return null;
+  // Whether it names the event before it is for who knows that.
+  if (segment.restores.some(({ seq }) => seq === firstSeq)) return null;
+  return { segment, roots, writes: writes.packed(), events };
+}

@@ -1,0 +1,155 @@
+/** What `governd verify` reports of each piece of evidence, and the verdict over all of them. */
+
+import type { DeclaredRestore } from "../log/restores.ts";
+import type { VerificationReport } from "./events/log-verifier.ts";
+import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
+import { MAX_REPORTED_PROBLEMS } from "./problems.ts";
+
+/** What is established. Finding tampering outranks not being able to tell. */
+export type Verdict = "verified" | "tampered" | "undetermined";
+
+/** Exit codes of the verdicts. */
+export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tampered: 1, undetermined: 2 };
+
+/** Why something cannot be established; it stands among the problems, and is no sign of tampering. */
+export const OBSTACLE_MEANINGS = {
+  evidence_unreadable: "the file cannot be read, or not to its end",
+  not_evidence: "this is no workspace and no export",
+  newer_schema: "a newer governd wrote this file",
+  export_incomplete: "the export's end is missing, so nothing is known of what should follow",
+  log_empty: "nothing is there that could be verified",
+  agent_unknown: "the agent that was asked for is not in this evidence",
+  seal_missing: "there is no seal that could be checked",
+  key_missing: "without the public key nothing can be established",
+} as const;
+
+export type ObstacleCode = keyof typeof OBSTACLE_MEANINGS;
+
+/** One line of what is wrong, or stands in the way. */
+export interface ReportedProblem extends Omit<Problem, "code"> {
+  code: ProblemCode | ObstacleCode;
+}
+
+export type SourceKind = "workspace" | "export" | "receipt" | "directory" | "unknown";
+
+/** One agent's chain; `agent_id` null is the workspace's own. */
+export interface SourceAgent {
+  agent_id: string | null;
+  events: number;
+  valid: boolean;
+  first_invalid: FirstInvalid | null;
+}
+
+/** A declared restore: the epoch that it begins, counted from 1, which is the log from its genesis on. */
+export interface ReportedRestore {
+  epoch: number;
+  seq: number;
+  restored_at: string;
+  backup_created_at: string | null;
+  backup_digest: string | null;
+}
+
+/** One file. The shape of `--json`. */
+export interface SourceReport {
+  path: string;
+  kind: SourceKind;
+  workspace_id: string | null;
+  events: number;
+  agents: SourceAgent[];
+  /** Position of the last event under a valid seal; null when there is none. */
+  sealed_through: number | null;
+  /** Position of the last event under a seal that was kept elsewhere and given. */
+  anchored_through: number | null;
+  /** From where the events are there, when what is before was pruned. */
+  pruned_before?: number;
+  /** Where the log was put back from a backup, as it says itself. */
+  restores?: ReportedRestore[];
+  problems: ReportedProblem[];
+}
+
+/** A report and what it comes to. */
+export interface SourceResult {
+  report: SourceReport;
+  verdict: Verdict;
+  /** Problems found, those beyond the reported ones included. */
+  problemCount: number;
+  /** Positions of the first and the last event; null when there are none. */
+  range: { first: number; last: number } | null;
+  erasedDetails: number;
+}
+
+/** The result for evidence that could not be looked at. */
+export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, message: string): SourceResult {
+  return {
+    report: {
+      ...{
+        path,
+        kind,
+        workspace_id: null,
+        events: 0,
+        agents: [],
+        sealed_through: null,
+        anchored_through: null,
+      },
+      problems: [{ code, seq: null, id: null, message }],
+    },
+    verdict: "undetermined",
+    problemCount: 1,
+    range: null,
+    erasedDetails: 0,
+  };
+}
+
+/** The result for evidence that was read, with what kept it from being established, if anything did. */
+export function resultOf(
+  source: { path: string; kind: SourceKind },
+  found: VerificationReport & { prunedBefore?: number },
+  obstacles: readonly { code: ObstacleCode; message: string }[],
+): SourceResult {
+  const open = (found.seals?.undetermined ?? []).map((message) => ({
+    code: "seal_missing" as const,
+    message,
+  }));
+  const inTheWay = [...obstacles, ...open];
+  const reported: ReportedProblem[] = [
+    ...inTheWay.map(({ code, message }) => ({ code, seq: null, id: null, message })),
+    ...found.problems,
+  ];
+  const { chainStart, chainEnd } = found;
+  return {
+    report: {
+      ...source,
+      workspace_id: found.workspaceId,
+      events: found.eventsChecked,
+      agents: found.agents.map(({ agent_id, events, valid, first_invalid }) => ({
+        ...{ agent_id, events, valid, first_invalid },
+      })),
+      sealed_through: found.seals?.sealedThrough ?? null,
+      ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
+      ...(found.restores.length > 0 ? { restores: found.restores.map(reportedRestore) } : {}),
+      anchored_through: found.seals?.anchoredThrough ?? null,
+      problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
+    },
+    verdict: found.valid ? (inTheWay.length === 0 ? "verified" : "undetermined") : "tampered",
+    problemCount: found.problemCount + inTheWay.length,
+    range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
+    erasedDetails: found.erasedDetails,
+  };
+}
+
+function reportedRestore(restore: DeclaredRestore, index: number): ReportedRestore {
+  return {
+    epoch: index + 2,
+    seq: restore.seq,
+    restored_at: restore.timestamp,
+    backup_created_at: restore.backupCreatedAt,
+    backup_digest: restore.backupDigest,
+  };
+}
+
+/** The verdict over all evidence: tampering anywhere, else anything that cannot be told. */
+export function verdictOf(results: readonly SourceResult[]): Verdict {
+  if (results.some(({ verdict }) => verdict === "tampered")) return "tampered";
+  const all = results.length > 0 && results.every(({ verdict }) => verdict === "verified");
+  return all ? "verified" : "undetermined";
+}

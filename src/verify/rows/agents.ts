@@ -1,0 +1,161 @@
+/** Every agent's row and all that is stored under it, against the log. */
+
+import type { Reader } from "../../store/transaction.ts";
+import { goOn } from "../../store/walk.ts";
+import { decodeText, integer, isOfWrongType, textBytes } from "../columns.ts";
+import type { LogVerifier } from "../events/log-verifier.ts";
+import { checkCheckpoints } from "./checkpoints.ts";
+import { checkConfigs } from "./configs.ts";
+import { EntryCheck } from "./entries.ts";
+import { chunksOfAgent, type EntryChunks } from "./entry-chunks.ts";
+import type { Census } from "./expected/census.ts";
+import type { LogTally } from "./expected/tally.ts";
+import type { AgentName, Report } from "./findings.ts";
+import { takePresent } from "./present-entries.ts";
+
+const AGENTS_AT_ONCE = 500;
+
+type Row = [
+  firstSeq: number,
+  wrongType: number,
+  agentId: Buffer | null,
+  headSeq: number | null,
+  headHash: Buffer | null,
+  liveEntries: number | null,
+];
+
+const SELECT = `SELECT first_seq, ${isOfWrongType("agent_id", "text")}, ${textBytes("agent_id")},
+  ${integer("head_seq")}, ${textBytes("head_hash")}, ${integer("live_entries")} FROM agents`;
+
+/** Rows met in each table. */
+export interface RowCounts {
+  configs: number;
+  checkpoints: number;
+  entries: number;
+}
+
+export interface StoredCheck {
+  reader: Reader;
+  verifier: LogVerifier;
+  tally: LogTally;
+  census: Census;
+}
+
+/**
+ * All agents, and the present entries of all. Answers how many rows were met, so that none is left that belongs to
+ * nobody.
+ */
+export async function checkAllAgents(check: StoredCheck, present: EntryChunks): Promise<RowCounts> {
+  const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
+  const met = new Set<string | null>();
+  const checks = new Map<number, EntryCheck>();
+  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = await check.reader.all<Row>(
+      `${SELECT} WHERE first_seq > ? ORDER BY first_seq LIMIT ${AGENTS_AT_ONCE}`,
+      [last],
+    );
+    for (const row of page) {
+      const agentId = decodeText(row[2]);
+      if (met.has(agentId)) check.verifier.report("row_mismatch", agentId, row[0], "an agent has two rows");
+      met.add(agentId);
+      const { configs, checkpoints, entries } = await checkAgent(check, row);
+      total.configs += configs;
+      total.checkpoints += checkpoints;
+      checks.set(row[0], entries);
+    }
+    if (page.length < AGENTS_AT_ONCE) break;
+    last = goOn(last, (page.at(-1) as Row)[0]);
+  }
+  await checkEntries(check, present, checks);
+  for (const { rows } of checks.values()) total.entries += rows;
+  for (const [agentId, chain] of check.verifier.chains) {
+    if (!met.has(agentId)) reportMissing(check, agentId, chain.first.event.seq);
+  }
+  return total;
+}
+
+/** One agent. Nothing is checked when it has no events. */
+export async function checkOneAgent(check: StoredCheck, agentId: string): Promise<void> {
+  const rows = await check.reader.all<Row>(`${SELECT} WHERE agent_id = ? LIMIT 2`, [agentId]);
+  for (const row of rows) {
+    const { entries } = await checkAgent(check, row);
+    await checkEntries(check, chunksOfAgent(check.reader, row[0]), new Map([[row[0], entries]]));
+  }
+  const chain = check.verifier.chains.get(agentId);
+  if (rows.length === 0 && chain !== undefined) reportMissing(check, agentId, chain.first.event.seq);
+}
+
+function reportMissing({ verifier }: StoredCheck, agentId: string | null, seq: number): void {
+  verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone");
+}
+
+async function checkEntries(
+  { reader, census: { replay } }: StoredCheck,
+  present: EntryChunks,
+  checks: ReadonlyMap<number, EntryCheck>,
+): Promise<void> {
+  await takePresent(reader, present, { replay, checks });
+  for (const check of checks.values()) await check.finish(reader);
+}
+
+/** An agent without its entries: how many rows were met, and who takes those. */
+async function checkAgent(
+  check: StoredCheck,
+  row: Row,
+): Promise<{ configs: number; checkpoints: number; entries: EntryCheck }> {
+  const { reader, verifier } = check;
+  const name: AgentName = { firstSeq: row[0], agentId: decodeText(row[2]) };
+  const report: Report = (code, seq, message) => verifier.report(code, name.agentId, seq, message);
+  const tally = check.tally.of(name.agentId);
+  checkRow(check, name, row, report);
+  const configs = await checkConfigs(reader, name, report);
+  const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
+  if (!tally.uncertain || configs.rows < tally.configs) {
+    compareCounts("config versions", configs.rows, tally.configs, name, report);
+  }
+  if (!check.tally.partial) compareCounts("checkpoints", checkpoints.rows, tally.checkpoints, name, report);
+  if (
+    !tally.uncertain &&
+    checkpoints.rows === tally.checkpoints &&
+    !tally.checkpointIds.equals(checkpoints.ids)
+  ) {
+    report("content_mismatch", name.firstSeq, "the stored checkpoints are not those that the log leaves");
+  }
+  const { census } = check;
+  const facts = { checkpoints: checkpoints.counted, tally, census, liveEntries: row[5] };
+  const entries = new EntryCheck(name, facts, report);
+  return { configs: configs.rows, checkpoints: checkpoints.rows, entries };
+}
+
+/** The row itself: where the agent's chain begins and where it ends. */
+function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: Report): void {
+  const [firstSeq, wrongType, idBytes, headSeq, headHash] = row;
+  const chain = verifier.chains.get(name.agentId);
+  const unreadable = wrongType !== 0 || (idBytes !== null && name.agentId === null);
+  if (unreadable || chain === undefined) {
+    report("row_mismatch", firstSeq, "a row of an agent that has no events");
+    return;
+  }
+  // Of an agent's chain alone, pruned ones are not looked at.
+  if (firstSeq !== chain.first.event.seq && chain.first.event.agent_seq === 1) {
+    report(
+      "row_mismatch",
+      firstSeq,
+      "an agent's row says that its chain begins with another event than it does",
+    );
+  }
+  const { event, hash } = chain.last;
+  if (headSeq !== event.agent_seq || decodeText(headHash) !== hash) {
+    report(
+      "row_mismatch",
+      event.seq,
+      "an agent's row says that its chain ends with another event than it does",
+    );
+  }
+}
+
+function compareCounts(what: string, stored: number, made: number, name: AgentName, report: Report): void {
+  if (stored === made) return;
+  const code = stored < made ? "content_missing" : "content_orphan";
+  report(code, name.firstSeq, `${stored} ${what} are stored where the log leaves ${made}`);
+}

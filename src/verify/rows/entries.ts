@@ -1,0 +1,121 @@
+/** The stored entries of one agent against the log. */
+import type { Reader } from "../../store/transaction.ts";
+import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
+import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
+import type { Census } from "./expected/census.ts";
+import type { AgentTally } from "./expected/tally.ts";
+import type { AgentName, Report } from "./findings.ts";
+import { type CountedCheckpoint, Visibility } from "./visibility.ts";
+
+/** What is known of the agent beforehand. */
+export interface EntryFacts {
+  checkpoints: readonly CountedCheckpoint[];
+  tally: Readonly<AgentTally>;
+  census: Census;
+  /** The present entries, as the agent's row counts them. */
+  liveEntries: number | null;
+}
+
+/**
+ * Checks every row, counts it in the census, and checks that each checkpoint sees as many entries as its event says.
+ * The present ones are told to it, in any order and between those of other agents; {@link finish} reads the others.
+ */
+export class EntryCheck {
+  /** Rows that were met. */
+  rows = 0;
+  #live = 0;
+  readonly #visibility: Visibility | null;
+  readonly #restored = new RestoredCounts();
+  readonly #facts: EntryFacts;
+
+  constructor(
+    readonly agent: AgentName,
+    facts: EntryFacts,
+    readonly report: Report,
+  ) {
+    this.#facts = facts;
+    // Agents are many, and of most there is no checkpoint.
+    this.#visibility = facts.checkpoints.length === 0 ? null : new Visibility(facts.checkpoints);
+  }
+
+  /** A present entry that is as the log left it. */
+  proved(liveFrom: number, updatedAt: number): void {
+    this.rows += 1;
+    this.#live += 1;
+    this.#visibility?.add(liveFrom, null, updatedAt);
+  }
+
+  /** An entry that is to be looked at. */
+  other({ live, writtenSeq, version }: EntryOfFile): void {
+    this.rows += 1;
+    if (live) this.#live += 1;
+    if (version === null) {
+      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type");
+      return;
+    }
+    const problem = entryProblem(version, this.agent.agentId);
+    if (problem !== null) this.report(problem.code, version.writtenSeq, problem.message);
+    const seen = this.#visibility?.add(version.liveFrom, version.liveTo, version.updatedAt) ?? false;
+    if (!seen && version.liveTo !== null) {
+      this.report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees");
+    }
+    this.#restored.add(version);
+    this.sum(version);
+  }
+
+  /** Counts an entry in the sum that is compared with the log's. */
+  sum(row: StoredLife): void {
+    this.#facts.census.add(this.agent, row, this.report);
+  }
+
+  /** Checks the ended entries, and what all of them together come to. */
+  async finish(reader: Reader): Promise<void> {
+    for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
+      for (const entry of page) this.other(entry);
+    }
+    const { report } = this;
+    if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.tally, report);
+    this.#restored.check(report);
+    if (this.#facts.liveEntries === this.#live) return;
+    report(
+      "row_mismatch",
+      this.agent.firstSeq,
+      "an agent's count of entries is not the count of its present entries",
+    );
+  }
+}
+
+function checkCheckpointCounts(visibility: Visibility, tally: Readonly<AgentTally>, report: Report): void {
+  for (const { asOfSeq, expected, counted } of visibility.counted()) {
+    if (counted > expected) {
+      report("content_mismatch", asOfSeq, "a checkpoint sees more entries than there were when it was made");
+    } else if (counted < expected && tally.lastRemoval < asOfSeq) {
+      report("content_missing", asOfSeq, "a checkpoint sees fewer entries than there were when it was made");
+    }
+  }
+}
+
+/** How many stored entries say of each restore that it brought them back: one number for a restore. */
+class RestoredCounts {
+  readonly #counts = new Map<number, { counted: number; stated: number }>();
+
+  add({ from, liveFrom, writtenSeq }: StoredVersion): void {
+    const stated = from?.details?.entries_restored;
+    if (liveFrom === writtenSeq || typeof stated !== "number") return;
+    const count = this.#counts.get(liveFrom);
+    if (count === undefined) this.#counts.set(liveFrom, { counted: 1, stated });
+    else count.counted += 1;
+  }
+
+  check(report: Report): void {
+    for (const [seq, { counted, stated }] of this.#counts) {
+      if (counted > stated) {
+        report(
+          "content_mismatch",
+          seq,
+          "more stored entries say that a restore brought them back than it did",
+        );
+      }
+    }
+  }
+}

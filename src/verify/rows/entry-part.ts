@@ -1,0 +1,220 @@
+/**
+ * Present entries of an agent, read quickly: a page of them as one value, since the driver's cost is by value,
+ * and only what it takes to compare them with the log is kept. It has no words for what is out of form: where
+ * anything is, the rows go the thorough way (entry-pages.ts).
+ */
+import { SHA256 } from "bun";
+import { Bytes, copy } from "../../log/bytes.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { isJson } from "./entry.ts";
+
+/** Present entries of the file with ids behind `after` up to `upTo`. */
+export interface EntryRange {
+  after: number;
+  upTo: number;
+  /** Only these of them: a JSON array of ids. */
+  ids?: string;
+}
+
+/** All present entries. */
+export const ALL_ENTRIES: EntryRange = { after: Number.MIN_SAFE_INTEGER, upTo: Number.MAX_SAFE_INTEGER };
+
+/** Numbers that are kept of an entry. */
+export const ENTRY_NUMBERS = 5;
+
+/** Present entries that are in form; live since they were written. */
+export interface PackedEntries {
+  count: number;
+  /** Of each its agent, and the positions and times of its last write and of its first. */
+  numbers: Float64Array<ArrayBuffer>;
+  /** Of each the end of its text in `bytes`: the key, and the digest of what is stored. */
+  ends: Uint32Array<ArrayBuffer>;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Rows of a page. */
+export const ROWS_AT_ONCE = 96;
+/** Bytes of a value and its metadata: larger ones go the thorough way, so that a page has its bound. */
+const MAX_BYTES = 64 * 1024;
+
+/** Rows in an order, behind a place in it. */
+export interface Walk {
+  from: string;
+  condition: string;
+  order: string;
+}
+
+// By id, which is how the table is stored: each page of the file is met once, whatever the order in which the
+// agents wrote. What they overwrote has its old place, with the events that it names elsewhere.
+const PRESENT: Omit<Walk, "from"> = {
+  condition: "e.live_to IS NULL AND e.id > ? AND e.id <= ?",
+  order: "ORDER BY e.id",
+};
+const PRESENT_OF_ALL: Walk = { ...PRESENT, from: "entries e NOT INDEXED" };
+const PRESENT_OF_IDS: Walk = {
+  ...PRESENT,
+  from: "(SELECT value AS wanted FROM json_each(?)) i CROSS JOIN entries e NOT INDEXED ON e.id = i.wanted",
+};
+
+/** How the present entries of a range are met, by whoever reads them: the ways take turns, place by place. */
+export const presentWalk = ({ ids }: EntryRange): Walk =>
+  ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS;
+
+/** What that walk is bound to, behind an id of the range. */
+export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
+  ids === undefined ? [after, upTo] : [ids, after, upTo];
+
+const NUMBERS = ["agent", "written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
+const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
+const HEAD = [...NUMBERS, ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
+/** The text that is hashed, put together from the columns as they stand, so each byte of them counts. */
+const [KEY_LEAD, METADATA_LEAD, VALUE_LEAD, END] = ['{"key":"', '","metadata":', ',"value":', "}"];
+const HASHED = `'${KEY_LEAD}', key, '${METADATA_LEAD}', metadata, '${VALUE_LEAD}', value, '${END}'`;
+const AROUND = KEY_LEAD.length + METADATA_LEAD.length + VALUE_LEAD.length + END.length;
+// Every text sorts before every blob, and every number before every text.
+const TYPED = [
+  ...["key", "metadata", "value"].map((column) => `${column} < x'' AND ${column} >= ''`),
+  ...NUMBERS.map((column) => `typeof(${column}) = 'integer'`),
+].join(" AND ");
+const GOOD = `${TYPED} AND octet_length(value) + octet_length(metadata) <= ${MAX_BYTES}`;
+const pageOf = ({ from, condition, order }: Walk): string =>
+  `SELECT count(*), count(piece), CAST(group_concat(piece, '') AS BLOB)
+  FROM (SELECT CASE WHEN ${GOOD} THEN concat(${HEAD}, ${HASHED}) END AS piece
+  FROM ${from} WHERE ${condition} ${order} LIMIT ?)`;
+
+type PageRow = [count: number, good: number, bytes: Buffer | null];
+
+/** Reads at most `limit` entries of a range, and says where it ended; null when they are to go the thorough way. */
+export async function readEntryPart(
+  reader: Reader,
+  range: EntryRange,
+  limit = Number.MAX_SAFE_INTEGER,
+): Promise<{ entries: PackedEntries; last: number } | null> {
+  const packer = new EntryPacker(range.after);
+  const page = pageOf(presentWalk(range));
+  while (packer.count < limit) {
+    const rows = Math.min(ROWS_AT_ONCE, limit - packer.count);
+    const bound = [...boundOf(range, packer.last), rows];
+    const [count, good, bytes] = (await reader.get<PageRow>(page, bound)) as PageRow;
+    if (count === 0) break;
+    if (good !== count || bytes === null || !packer.add(new Bytes(bytes), count)) return null;
+    if (count < rows) break;
+  }
+  return { entries: packer.packed(), last: packer.last };
+}
+
+const ZERO = 0x30;
+const SPACE = 0x20;
+/** Integers of so many digits are exact. */
+const MAX_DIGITS = 15;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const HASH_BYTES = SHA256.byteLength;
+const FIRST_ENTRIES = 64;
+const FIRST_BYTES = 64 * FIRST_ENTRIES;
+
+class EntryPacker {
+  count = 0;
+  /** The id up to which entries were taken. */
+  last: number;
+  #numbers = new Float64Array(ENTRY_NUMBERS * FIRST_ENTRIES);
+  #ends = new Uint32Array(FIRST_ENTRIES);
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #text = new Bytes(this.#bytes);
+  #end = 0;
+  readonly #head = new Float64Array(NUMBERS.length + LENGTHS.length);
+  readonly #digest = new Uint8Array(HASH_BYTES);
+  /** Metadata that are JSON: many entries have the same. */
+  #metadata = "{}";
+
+  constructor(after: number) {
+    this.last = after;
+  }
+
+  /** Takes a page of rows; false when one of them is out of form. */
+  add(text: Bytes, count: number): boolean {
+    let at = 0;
+    for (let row = 0; row < count; row++) {
+      at = this.#add(text, at);
+      if (at < 0) return false;
+    }
+    return at === text.u8.length;
+  }
+
+  packed(): PackedEntries {
+    return { count: this.count, numbers: this.#numbers, ends: this.#ends, bytes: this.#bytes };
+  }
+
+  /** Takes the row that begins at `start`; answers where it ends, or -1. */
+  #add(text: Bytes, start: number): number {
+    const at = this.#readHead(text.u8, start);
+    if (at < 0) return -1;
+    const [agent, written, created, from, createdAt, updatedAt, id, key, metadata, value] = this
+      .#head as unknown as [number, number, number, number, number, number, number, number, number, number];
+    if (id <= this.last) return -1;
+    const end = at + AROUND + key + metadata + value;
+    const keyAt = at + KEY_LEAD.length;
+    if (end > text.u8.length || from !== written || !isPlain(text.u8, keyAt, keyAt + key)) return -1;
+    const metadataAt = keyAt + key + METADATA_LEAD.length;
+    if (!this.#isJson(text, metadataAt, metadataAt + metadata)) return -1;
+    SHA256.hash(text.u8.subarray(at, end), this.#digest);
+    this.#reserve(key + HASH_BYTES);
+    copy(this.#text, this.#end, text, keyAt, key);
+    this.#bytes.set(this.#digest, this.#end + key);
+    this.#end += key + HASH_BYTES;
+    this.#numbers.set([agent, written, updatedAt, created, createdAt], ENTRY_NUMBERS * this.count);
+    this.#ends[this.count] = this.#end;
+    this.count += 1;
+    this.last = id;
+    return end;
+  }
+
+  /** Reads the numbers that a row begins with; answers where they end, or -1. */
+  #readHead(text: Uint8Array, start: number): number {
+    let at = start;
+    for (let index = 0; index < this.#head.length; index++) {
+      let value = 0;
+      const first = at;
+      for (; text[at] !== SPACE; at++) {
+        const digit = (text[at] as number) - ZERO;
+        if (!(digit >= 0 && digit <= 9) || at - first === MAX_DIGITS) return -1;
+        value = value * 10 + digit;
+      }
+      this.#head[index] = value;
+      at += 1;
+    }
+    return at;
+  }
+
+  #isJson(text: Bytes, start: number, end: number): boolean {
+    const metadata = text.text(start, end);
+    if (metadata === this.#metadata) return true;
+    if (!isJson(metadata)) return false;
+    this.#metadata = metadata;
+    return true;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.count === this.#ends.length) {
+      const [numbers, ends] = [this.#numbers, this.#ends];
+      this.#numbers = new Float64Array(2 * numbers.length);
+      this.#numbers.set(numbers);
+      this.#ends = new Uint32Array(2 * ends.length);
+      this.#ends.set(ends);
+    }
+    if (this.#end + bytes <= this.#bytes.length) return;
+    const held = this.#bytes;
+    this.#bytes = new Uint8Array(2 * held.length + bytes);
+    this.#bytes.set(held);
+    this.#text = new Bytes(this.#bytes);
+  }
+}
+
+/** Whether a key stands in canonical JSON as it is. */
+function isPlain(text: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = text[at] as number;
+    if (byte < SPACE || byte === QUOTE || byte === BACKSLASH) return false;
+  }
+  return true;
+}

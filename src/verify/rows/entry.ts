@@ -1,0 +1,154 @@
+/** One stored version of an entry against the events that it names. Pure. */
+
+import { sha256Hex } from "../../log/hash.ts";
+import { CanonicalJsonError, canonicalString } from "../../log/jcs.ts";
+import type { ProblemCode } from "../problems.ts";
+import type { NamedEvent } from "./events-named.ts";
+
+/** The columns of a row of `entries` that say of which key it is, and from when to when. */
+export interface StoredLife {
+  key: string;
+  writtenSeq: number;
+  createdSeq: number;
+  liveFrom: number;
+  liveTo: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** The columns of a row of `entries`. */
+export interface StoredRow extends StoredLife {
+  /** JSON texts, as stored. */
+  value: string;
+  metadata: string;
+}
+
+/** A row with what stands in the log at the positions that it names (null: nothing there). */
+export interface StoredVersion extends StoredRow {
+  written: NamedEvent | null;
+  created: NamedEvent | null;
+  from: NamedEvent | null;
+  to: NamedEvent | null;
+}
+
+/** What is wrong, or null. */
+export type EntryProblem = { code: ProblemCode; message: string } | null;
+
+const problem = (code: ProblemCode, message: string): EntryProblem => ({ code, message });
+const mismatch = (message: string): EntryProblem => problem("content_mismatch", message);
+const orphan = (message: string): EntryProblem => problem("content_orphan", message);
+
+/** Checks everything that one row alone can be checked for. */
+export function entryProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+  return contentProblem(row, agentId) ?? originProblem(row, agentId) ?? lifeProblem(row, agentId);
+}
+
+/** Key, value and metadata, and when they were written. */
+function contentProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+  const { written } = row;
+  if (written === null || !isWrite(written, agentId)) {
+    return orphan("a stored entry names an event that did not write it");
+  }
+  if (written.details === null) {
+    return problem(
+      "content_unprovable",
+      "a stored entry cannot be proved: the details of its event are erased",
+    );
+  }
+  if (
+    written.details.key !== row.key ||
+    written.details.value_digest !== digestOf(row) ||
+    !isJson(row.metadata)
+  ) {
+    return mismatch("a stored entry is not what its event says was written");
+  }
+  if (row.updatedAt !== written.timeMs) return mismatch("a stored entry has another time than its event");
+  return null;
+}
+
+/** Where the key began. */
+function originProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+  const { created } = row;
+  if (
+    created === null ||
+    !isWrite(created, agentId) ||
+    row.createdSeq > row.writtenSeq ||
+    !isAboutKey(created, row)
+  ) {
+    return orphan("a stored entry says that it was created by an event that did not write its key");
+  }
+  if (row.createdAt !== created.timeMs) {
+    return mismatch("a stored entry has another time of creation than the event that created it");
+  }
+  return null;
+}
+
+/** From when to when it was the present version. */
+function lifeProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+  if (row.liveFrom !== row.writtenSeq && !(row.liveFrom > row.writtenSeq && isRestore(row.from, agentId))) {
+    return orphan("a stored entry is live since an event that neither wrote nor restored it");
+  }
+  if (row.liveTo === null) return null;
+  if (row.liveTo <= row.liveFrom || !couldHaveEnded(row, agentId)) {
+    return orphan("a stored entry ended with an event that could not end it");
+  }
+  return null;
+}
+
+/** The digest of what a row holds, hex; null when its key has none. */
+// The hashed text is put together from the columns as they stand, so each byte of them counts.
+export function digestOf(row: StoredRow): string | null {
+  try {
+    return sha256Hex(`{"key":${canonicalString(row.key)},"metadata":${row.metadata},"value":${row.value}}`);
+  } catch (error) {
+    if (error instanceof CanonicalJsonError) return null;
+    throw error;
+  }
+}
+
+/** The one way to cut the hashed text elsewhere leaves metadata that is no JSON. */
+export function isJson(text: string): boolean {
+  if (text === "{}") return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isWrite(named: NamedEvent, agentId: string | null): boolean {
+  const { event } = named;
+  return event.operation === "data.write" && event.result === "allowed" && event.agent_id === agentId;
+}
+
+/** Whether an event is about the row's key, as far as its details still say. */
+function isAboutKey(named: NamedEvent, row: StoredVersion): boolean {
+  return named.details === null || named.details.key === row.key;
+}
+
+function isRestore(named: NamedEvent | null, agentId: string | null): boolean {
+  if (named === null) return false;
+  const { event, details } = named;
+  if (event.operation !== "checkpoint.restore" || event.result !== "ok" || event.agent_id !== agentId)
+    return false;
+  return details === null || Number(details.entries_restored) > 0;
+}
+
+function couldHaveEnded(row: StoredVersion, agentId: string | null): boolean {
+  if (row.to === null) return false;
+  const { event, details } = row.to;
+  if (event.agent_id !== agentId) return false;
+  if (isWrite(row.to, agentId)) return isAboutKey(row.to, row);
+  if (event.result !== "ok") return false;
+  switch (event.operation) {
+    case "data.delete":
+      return isAboutKey(row.to, row);
+    case "data.delete_prefix":
+      return details === null || (typeof details.prefix === "string" && row.key.startsWith(details.prefix));
+    case "checkpoint.restore":
+      return true;
+    default:
+      return false;
+  }
+}

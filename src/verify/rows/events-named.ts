@@ -1,0 +1,43 @@
+/** Events that stored rows name, joined to these rows and read with them. */
+import type { JsonObject } from "../../json.ts";
+import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
+import { decodeText } from "../columns.ts";
+
+/** An event as a stored row needs it. The log itself is verified elsewhere. */
+export interface NamedEvent {
+  event: AuditEventBody;
+  /** Null when erased or unreadable. */
+  details: JsonObject | null;
+  /** Its time, ms since the Unix epoch. */
+  timeMs: number;
+}
+
+/** SQL: two columns that hold the event of a joined `events` table. */
+export const eventColumns = (table: string): string =>
+  `octet_length(${table}.body), CAST(${table}.body || coalesce(${table}.details, '') AS BLOB)`;
+
+/** What {@link eventColumns} reads. */
+export type EventColumns = [bodyLength: number | null, bodyAndDetails: Buffer | null];
+
+/** The event in its two columns; null when there is none, or it is no event. */
+export function readNamedEvent(...[length, bytes]: EventColumns): NamedEvent | null {
+  if (length === null || bytes === null) return null;
+  let event: AuditEventBody;
+  try {
+    event = parseEvent(bytes.toString("latin1", 0, length));
+  } catch (error) {
+    if (error instanceof EventFormatError) return null;
+    throw error;
+  }
+  return { event, details: readDetails(bytes.subarray(length)), timeMs: Date.parse(event.timestamp) };
+}
+
+function readDetails(bytes: Buffer): JsonObject | null {
+  const text = decodeText(bytes);
+  if (text === null || text === "") return null;
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch {
+    return null; // the log's own verification reports it
+  }
+}

@@ -1,0 +1,77 @@
+/** The stored entries as a whole against the log as a whole: the two sums of {@link Replay}. */
+import { EventFormatError, parseEvent } from "../../../log/event.ts";
+import type { FileEvent } from "../../events/log-pages.ts";
+import type { LogVerifier } from "../../events/log-verifier.ts";
+import type { StoredLife } from "../entry.ts";
+import type { AgentName, Report } from "../findings.ts";
+import { MultisetPrint } from "./multiset.ts";
+import { partOf, Replay } from "./replay.ts";
+import type { Timeline } from "./timeline.ts";
+
+export class Census {
+  readonly replay: Replay;
+  readonly #timelines: ReadonlyMap<string | null, Timeline>;
+  /** Sums of the stored rows of each agent, by part of the keys. */
+  readonly #stored = new Map<string | null, MultisetPrint[]>();
+
+  /** @param maxKeys how many keys are followed at once */
+  constructor(timelines: ReadonlyMap<string | null, Timeline>, maxKeys?: number) {
+    this.#timelines = timelines;
+    this.replay = new Replay(timelines, maxKeys);
+  }
+
+  /** Takes a stored row, after the log was read. */
+  add(agent: AgentName, row: StoredLife, report: Report): void {
+    const { replay } = this;
+    const known = row.liveTo === null && !replay.overflowed;
+    const present = known ? replay.presentOf(agent.agentId, row.key) : null;
+    if (present !== null && present > row.liveFrom) {
+      report("content_stale", row.writtenSeq, `a stored entry is older than what event ${present} wrote`);
+    }
+    const name = replay.nameOf(agent.agentId, row);
+    if (name === null) return;
+    const part = partOf(row.key, replay.parts);
+    this.#sums(agent.agentId)[part]?.add(name, 1);
+  }
+
+  /** Compares, after the last row. `again` reads the log once more; it is not verified again. */
+  async compare(verifier: LogVerifier, again: () => AsyncGenerator<FileEvent[]>): Promise<void> {
+    const { replay } = this;
+    if (!replay.overflowed) return this.#compare(verifier, replay, 0);
+    for (let part = 0; part < replay.parts; part++) {
+      const anew = new Map(
+        Array.from(this.#timelines, ([agentId, timeline]) => [agentId, timeline.anew()] as const),
+      );
+      const partial = new Replay(anew, { part, parts: replay.parts });
+      for await (const page of again()) for (const stored of page) addTo(partial, stored);
+      this.#compare(verifier, partial, part);
+    }
+  }
+
+  #compare(verifier: LogVerifier, replay: Replay, part: number): void {
+    for (const [agentId, { last }] of verifier.chains) {
+      const stored = this.#stored.get(agentId)?.[part] ?? new MultisetPrint();
+      if (replay.isUnknown(agentId) || replay.expected(agentId).equals(stored)) continue;
+      const message = "the stored entries of an agent are, as a whole, not those that the log leaves";
+      verifier.report("content_changed", agentId, last.event.seq, message);
+    }
+  }
+
+  #sums(agentId: string | null): MultisetPrint[] {
+    let sums = this.#stored.get(agentId);
+    if (sums === undefined) {
+      sums = Array.from({ length: this.replay.parts }, () => new MultisetPrint());
+      this.#stored.set(agentId, sums);
+    }
+    return sums;
+  }
+}
+
+function addTo(replay: Replay, { canonical, details }: FileEvent): void {
+  try {
+    replay.add(parseEvent(canonical), details);
+  } catch (error) {
+    // What is no event was reported when the log was verified.
+    if (!(error instanceof EventFormatError)) throw error;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Keys of agents, each with a number, in a few pieces of memory: an object and a string for each would take
+ * several times the space, and most of the time that following them takes.
+ */
+import { Bytes, copy, same } from "../../../log/bytes.ts";
+
+const FIRST_SLOTS = 1_024;
+const FIRST_BYTES = 16 * 1_024;
+/** Cells of the index for each key, at least. */
+const CELLS_PER_KEY = 2;
+/** A cell of the index that is free, and one that was used; others hold a slot plus 1. */
+const [FREE, USED] = [0, -1];
+const NOBODY = -1;
+
+// Drawn anew for each process, so that nobody can choose keys that meet.
+const [SEED, MULTIPLIER, MIXER] = crypto.getRandomValues(new Uint32Array(3)).map((value) => value | 1);
+
+/** A hash of the bytes from `start` to `end`, and of a number. */
+function hashOf(agent: number, { view }: Bytes, start: number, end: number): number {
+  let hash = Math.imul((SEED as number) ^ agent, MIXER as number);
+  let at = start;
+  for (; at + 4 <= end; at += 4) {
+    hash = Math.imul(hash ^ view.getInt32(at, true), MULTIPLIER as number);
+    hash ^= hash >>> 15;
+  }
+  for (; at < end; at++) {
+    hash = Math.imul(hash ^ view.getUint8(at), MULTIPLIER as number);
+    hash ^= hash >>> 15;
+  }
+  hash = Math.imul(hash ^ (end - start), MIXER as number);
+  return hash ^ (hash >>> 16);
+}
+
+export class KeyTable {
+  #index = new Int32Array(CELLS_PER_KEY * FIRST_SLOTS);
+  /** Cells that are not free. */
+  #taken = 0;
+  /** Of each slot: its agent or NOBODY, its hash, where its key begins and how long it is. */
+  #slots = new Int32Array(4 * FIRST_SLOTS).fill(NOBODY);
+  #text = new Bytes(new Uint8Array(FIRST_BYTES));
+  #textEnd = 0;
+  /** Bytes of keys that were removed. */
+  #unused = 0;
+  readonly #free: number[] = [];
+  #end = 0;
+
+  /** One more than the largest slot there ever was. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The slot of a key, UTF-8 from `start` to `end` of a text; -1 if it is not here. */
+  find(agent: number, text: Bytes, start: number, end: number): number {
+    const hash = hashOf(agent, text, start, end);
+    const mask = this.#index.length - 1;
+    for (let cell = hash & mask; ; cell = (cell + 1) & mask) {
+      const slot = (this.#index[cell] as number) - 1;
+      if (slot === FREE - 1) return -1;
+      if (slot !== USED - 1 && this.#is(slot, agent, hash, text, start, end)) return slot;
+    }
+  }
+
+  /** Adds a key that is not here yet; answers its slot. */
+  add(agent: number, text: Bytes, start: number, end: number): number {
+    if (CELLS_PER_KEY * (this.#taken + 1) > this.#index.length) this.#rebuild();
+    const slot = this.#free.pop() ?? this.#end++;
+    if (4 * slot >= this.#slots.length) this.#growSlots();
+    const length = end - start;
+    if (this.#textEnd + length > this.#text.u8.length) this.#makeRoom(length);
+    copy(this.#text, this.#textEnd, text, start, length);
+    const hash = hashOf(agent, text, start, end);
+    this.#slots.set([agent, hash, this.#textEnd, length], 4 * slot);
+    this.#textEnd += length;
+    this.#enter(slot, hash);
+    return slot;
+  }
+
+  remove(slot: number): void {
+    const mask = this.#index.length - 1;
+    let cell = this.#slot(slot, 1) & mask;
+    while (this.#index[cell] !== slot + 1) cell = (cell + 1) & mask;
+    this.#index[cell] = USED;
+    this.#unused += this.#slot(slot, 3);
+    this.#slots[4 * slot] = NOBODY;
+    this.#free.push(slot);
+  }
+
+  /** The agent of a slot; -1 when it holds no key. */
+  agentOf(slot: number): number {
+    return this.#slot(slot, 0);
+  }
+
+  keyOf(slot: number): string {
+    const start = this.#slot(slot, 2);
+    return this.#text.text(start, start + this.#slot(slot, 3));
+  }
+
+  #slot(slot: number, member: number): number {
+    return this.#slots[4 * slot + member] as number;
+  }
+
+  #is(slot: number, agent: number, hash: number, text: Bytes, start: number, end: number): boolean {
+    const at = 4 * slot;
+    const slots = this.#slots;
+    if (slots[at + 1] !== hash || slots[at] !== agent || slots[at + 3] !== end - start) return false;
+    return same(text, start, this.#text, slots[at + 2] as number, end - start);
+  }
+
+  #enter(slot: number, hash: number): void {
+    const mask = this.#index.length - 1;
+    let cell = hash & mask;
+    while (this.#index[cell] !== FREE) cell = (cell + 1) & mask;
+    this.#index[cell] = slot + 1;
+    this.#taken += 1;
+  }
+
+  /** Makes the index anew, larger if it is full of keys. */
+  #rebuild(): void {
+    const keys = this.#end - this.#free.length + 1;
+    let cells = this.#index.length;
+    while (cells < 2 * CELLS_PER_KEY * keys) cells *= 2;
+    this.#index = new Int32Array(cells);
+    this.#taken = 0;
+    for (let slot = 0; slot < this.#end; slot++) {
+      if (this.#slot(slot, 0) !== NOBODY) this.#enter(slot, this.#slot(slot, 1));
+    }
+  }
+
+  #growSlots(): void {
+    const grown = new Int32Array(2 * this.#slots.length).fill(NOBODY);
+    grown.set(this.#slots);
+    this.#slots = grown;
+  }
+
+  /** Makes the text anew without the keys that were removed, larger if that is not enough. */
+  #makeRoom(length: number): void {
+    const needed = 2 * (this.#textEnd - this.#unused + length);
+    const text = new Bytes(new Uint8Array(Math.max(needed, this.#text.u8.length)));
+    let end = 0;
+    for (let slot = 0; slot < this.#end; slot++) {
+      if (this.#slot(slot, 0) === NOBODY) continue;
+      const size = this.#slot(slot, 3);
+      copy(text, end, this.#text, this.#slot(slot, 2), size);
+      this.#slots[4 * slot + 2] = end;
+      end += size;
+    }
+    this.#text = text;
+    this.#textEnd = end;
+    this.#unused = 0;
+  }
+}

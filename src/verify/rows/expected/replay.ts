@@ -1,0 +1,345 @@
+/**
+ * Which entries must be stored as a whole. The log is gone through once more in thought: each key is
+ * followed from write to write, and each version that must still be there (it is the present one, or
+ * a stored checkpoint sees it) is added to a sum; the stored rows are added to another. A row that is
+ * gone, that was put back to an earlier genuine content, or that began or ended elsewhere than the
+ * log says makes the sums differ.
+ *
+ * What may have been swept, and what a restore had a part in whose details are erased, is left
+ * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts check these. A row
+ * that is in all its columns what its key was last written with is left out on both sides, too, and not
+ * summed. Memory is bounded: when there are more keys than fit, they are divided into parts, and the log
+ * is read once for each part.
+ */
+
+import { Bytes } from "../../../log/bytes.ts";
+import type { AuditEventBody } from "../../../log/event.ts";
+import type { Accepted } from "../../events/fast/known-chains.ts";
+import type { StoredLife } from "../entry.ts";
+import { DigestTable } from "./digest-table.ts";
+import { disturb } from "./disturb.ts";
+import { KeyTable } from "./key-table.ts";
+import { MultisetPrint } from "./multiset.ts";
+import { type Disturbance, Timeline } from "./timeline.ts";
+import { nameOf, PresentVersions, type Version } from "./versions.ts";
+import {
+  digestIn,
+  digestStart,
+  type KeyPlace,
+  keyEnd,
+  keyOf,
+  keyStart,
+  type PlainWrite,
+  type StoredWrite,
+} from "./write-key.ts";
+
+/** Keys that are followed at once, unless said otherwise. */
+const MAX_KEYS = 1 << 18;
+
+/** A version that ended, and with which event. */
+type Past = Version & { to: number };
+
+interface AgentReplay {
+  number: number;
+  timeline: Timeline;
+  expected: MultisetPrint;
+}
+
+/** Nobody can choose keys that all fall into one part. */
+const SEED = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+
+/** Which part of all keys a key is in. */
+export const partOf = (key: string, parts: number): number =>
+  parts === 1 ? 0 : Bun.hash.xxHash32(key, SEED) % parts;
+
+export class Replay {
+  readonly #timelines: ReadonlyMap<string | null, Timeline>;
+  readonly #agents = new Map<string | null, AgentReplay>();
+  readonly #byNumber: AgentReplay[] = [];
+  readonly #keys = new KeyTable();
+  readonly #present = new PresentVersions();
+  readonly #digests = new DigestTable();
+  /** By slot, ended versions that a checkpoint may see, as far as the log is read. */
+  readonly #past = new Map<number, Past[]>();
+  readonly #part: number;
+  readonly #maxKeys: number;
+  /** How many parts the keys are divided into. */
+  parts: number;
+  /** True when keys had to be left out on the way, so that no sum is right. */
+  overflowed = false;
+  #held = 0;
+  #counted = false;
+
+  /**
+   * @param division the part of the keys that is followed. A number instead: all are, until they are
+   *   more than that; then `overflowed` is true, and `parts` says how often the log is to be read.
+   */
+  constructor(
+    timelines: ReadonlyMap<string | null, Timeline>,
+    division: { part: number; parts: number } | number = MAX_KEYS,
+  ) {
+    const all = typeof division === "number";
+    this.#timelines = timelines;
+    this.#part = all ? 0 : division.part;
+    this.parts = all ? 1 : division.parts;
+    this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes an allowed write that is known to be genuine, without making an object of it. */
+  addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
+    const { agent_id, config_version } = shape.event;
+    const write = { agent_id, config_version, seq, timeMs };
+    const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
+    if (end < 0) this.#addText(write, text.text(detailsAt, detailsEnd));
+    else this.addPlainWrite(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
+  }
+
+  /** The same with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
+  addPlainWrite(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
+    const slot = this.#write(write, text, keyAt, keyEnd);
+    if (slot >= 0) this.#digests.set(slot, write.seq, text, digestAt);
+  }
+
+  #addText(write: PlainWrite, details: string): void {
+    const key = bytesOf(keyOf(details));
+    const slot = this.#write(write, key, 0, key.u8.length);
+    const digest = digestIn(details);
+    if (slot >= 0 && digest !== null) this.#digests.set(slot, write.seq, Bytes.of(digest), 0);
+  }
+
+  /**
+   * Whether a stored present version is, in all its columns, what its key was last written with and when. It
+   * was an allowed write with genuine details then, so nothing is left to be said of that row by itself.
+   * Answers the key's slot, or -1.
+   *
+   * @param digest the digest of what is stored, 32 bytes
+   */
+  proves(
+    agentId: string | null,
+    row: StoredWrite,
+    { text, start, end }: KeyPlace,
+    digest: Uint8Array,
+  ): number {
+    const agent = this.#agents.get(agentId);
+    if (this.overflowed || agent === undefined) return -1;
+    const slot = this.#keys.find(agent.number, text, start, end);
+    if (slot < 0) return -1;
+    this.#follow(agent, slot);
+    const { seq, timeMs, created, createdMs } = row;
+    const isSo = this.#present.isWrite(slot, seq, timeMs, created, createdMs);
+    return isSo && this.#digests.is(slot, seq, digest) ? slot : -1;
+  }
+
+  /** Takes note that a row was met which {@link proves}; false when another one was, so that it is to be summed. */
+  meet(slot: number): boolean {
+    return this.#present.meet(slot);
+  }
+
+  /** Takes an event, in the order of the log; `details` are null where erased or not genuine. */
+  add(event: AuditEventBody, details: string | null): void {
+    switch (event.operation) {
+      case "data.write":
+        if (event.result === "allowed" && details !== null) {
+          this.#addText({ ...event, timeMs: Date.parse(event.timestamp) }, details);
+        }
+        return;
+      case "data.delete":
+        if (event.result === "ok" && details !== null) this.#delete(event, bytesOf(keyOf(details)));
+        return;
+      case "data.delete_prefix":
+      case "data.expire":
+      case "checkpoint.create":
+      case "checkpoint.restore":
+      case "checkpoint.delete":
+        if (event.result === "ok") disturb(this.#agent(event.agent_id).timeline, event, details);
+    }
+  }
+
+  /** Since when the present version of a key must be live; null when the log does not say. */
+  presentOf(agentId: string | null, key: string): number | null {
+    const agent = this.#agents.get(agentId);
+    if (agent === undefined) return null;
+    const text = bytesOf(key);
+    const slot = this.#keys.find(agent.number, text, 0, text.u8.length);
+    if (slot < 0) return null;
+    this.#follow(agent, slot);
+    return this.#present.has(slot) ? this.#present.from(slot) : null;
+  }
+
+  /** Says of a stored row how it is to be counted; null when it is left out. */
+  nameOf(agentId: string | null, row: StoredLife): string | null {
+    const { timeline } = this.#agent(agentId);
+    if (timeline.unknown || row.updatedAt < timeline.sweptBeforeMs) return null;
+    if (timeline.isUncertain(row.liveFrom, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
+    const version = { written: row.writtenSeq, from: row.liveFrom, created: row.createdSeq };
+    return nameOf(timeline, row.key, version, row.liveTo);
+  }
+
+  /** True when erased details keep the sum of an agent from being known. */
+  isUnknown(agentId: string | null): boolean {
+    return this.#agent(agentId).timeline.unknown;
+  }
+
+  /** The sum for an agent of what was not met, after the last event and the last row. */
+  expected(agentId: string | null): MultisetPrint {
+    if (!this.#counted) this.#countPresent();
+    return this.#agents.get(agentId)?.expected ?? new MultisetPrint();
+  }
+
+  #countPresent(): void {
+    this.#counted = true;
+    for (let slot = 0; slot < this.#keys.end; slot++) {
+      const agent = this.#byNumber[this.#keys.agentOf(slot)];
+      if (agent === undefined) continue;
+      this.#follow(agent, slot);
+      const present = this.#present.isMet(slot) ? null : this.#present.get(slot);
+      if (present !== null) this.#count(agent, slot, present, null);
+    }
+  }
+
+  /** Answers the slot of the key; -1 when it is not followed. */
+  #write(event: PlainWrite, text: Bytes, start: number, end: number): number {
+    if (this.parts !== 1 && partOf(text.text(start, end), this.parts) !== this.#part) return -1;
+    const agent = this.#agent(event.agent_id);
+    const { timeline } = agent;
+    const { seq, timeMs } = event;
+    const slot = this.#keys.find(agent.number, text, start, end);
+    if (slot < 0) return this.#begin(agent, event, text, start, end);
+    const present = this.#present;
+    this.#follow(agent, slot);
+    // What is expired is gone already: what follows it under the same key is a new entry.
+    const goesOn = present.has(slot) && present.timeMs(slot) >= timeline.cutoff(event.config_version, timeMs);
+    const isKept = present.has(slot) && timeline.isSeenNow(present.from(slot), seq);
+    if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
+    present.overwrite(slot, seq, timeMs, goesOn);
+    this.#boundKeys();
+    return slot;
+  }
+
+  #begin(agent: AgentReplay, { seq, timeMs }: PlainWrite, text: Bytes, start: number, end: number): number {
+    const slot = this.#keys.add(agent.number, text, start, end);
+    const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs };
+    this.#present.begin(slot, version, agent.timeline.disturbances.length);
+    this.#held += 1;
+    this.#boundKeys();
+    return slot;
+  }
+
+  /** Ends the present version, and keeps what a checkpoint may see. */
+  #keep(agent: AgentReplay, slot: number, seq: number): void {
+    const begun = this.#present.get(slot);
+    this.#end(agent, slot, seq);
+    this.#forget(agent, slot);
+    // What began stays known to what follows.
+    if (begun !== null) this.#present.set(slot, begun);
+  }
+
+  #delete(event: AuditEventBody, key: Bytes): void {
+    if (this.parts !== 1 && partOf(key.text(0, key.u8.length), this.parts) !== this.#part) return;
+    const agent = this.#agent(event.agent_id);
+    const slot = this.#keys.find(agent.number, key, 0, key.u8.length);
+    if (slot < 0) return;
+    this.#follow(agent, slot);
+    this.#end(agent, slot, event.seq);
+    this.#forget(agent, slot);
+    if (this.#past.has(slot)) return;
+    this.#keys.remove(slot);
+    this.#held -= 1;
+  }
+
+  /** Brings a key up to all that happened to many keys since it was last looked at. */
+  #follow(agent: AgentReplay, slot: number): void {
+    const { disturbances } = agent.timeline;
+    const present = this.#present;
+    for (let next = present.followed(slot); next < disturbances.length; next++) {
+      present.setFollowed(slot, next + 1);
+      const disturbance = disturbances[next] as Disturbance;
+      if (disturbance.kind === "restore") this.#restore(agent, slot, disturbance);
+      else if (present.has(slot) && present.timeMs(slot) >= disturbance.cutoffMs) {
+        if (this.#keys.keyOf(slot).startsWith(disturbance.prefix)) this.#end(agent, slot, disturbance.seq);
+      }
+    }
+  }
+
+  /** What state/restore.ts does, for one key. */
+  #restore(
+    agent: AgentReplay,
+    slot: number,
+    { seq, asOf, cutoffMs }: { seq: number; asOf: number | null; cutoffMs: number },
+  ): void {
+    if (asOf === null) {
+      this.#present.clear(slot);
+      return;
+    }
+    const present = this.#present.get(slot);
+    if (present !== null && present.from <= asOf) return;
+    const past = this.#past.get(slot) ?? [];
+    const wanted = past.find(({ from, to, timeMs }) => from <= asOf && to > asOf && timeMs >= cutoffMs);
+    const isFresh = present !== null && present.timeMs >= cutoffMs;
+    if (isFresh && wanted?.written === present.written) return;
+    this.#end(agent, slot, seq);
+    if (wanted !== undefined) this.#present.set(slot, { ...wanted, from: seq });
+  }
+
+  /** Ends a key's present version, if there is one. */
+  #end(agent: AgentReplay, slot: number, to: number): void {
+    const present = this.#present.get(slot);
+    this.#present.clear(slot);
+    if (present === null) return;
+    if (agent.timeline.isSeen(present.from, to)) this.#count(agent, slot, present, to);
+    const past = this.#past.get(slot);
+    if (past === undefined) this.#past.set(slot, [{ ...present, to }]);
+    else past.push({ ...present, to });
+    this.#held += 1;
+  }
+
+  /** Forgets versions that no checkpoint sees any more, when all that happened is followed. */
+  #forget({ timeline }: AgentReplay, slot: number): void {
+    const past = this.#past.get(slot);
+    if (past === undefined) return;
+    const seen = past.filter(({ from, to }) => timeline.isSeenNow(from, to));
+    this.#held -= past.length - seen.length;
+    if (seen.length > 0) this.#past.set(slot, seen);
+    else this.#past.delete(slot);
+  }
+
+  /** Counts a version that must be stored. */
+  #count({ timeline, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
+    if (version.timeMs < timeline.sweptBeforeMs) return;
+    if (timeline.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
+    expected.add(nameOf(timeline, this.#keys.keyOf(slot), version, to), 1);
+  }
+
+  #boundKeys(): void {
+    if (this.#held > this.#maxKeys) this.#divide();
+  }
+
+  #agent(agentId: string | null): AgentReplay {
+    let agent = this.#agents.get(agentId);
+    if (agent === undefined) {
+      const timeline = this.#timelines.get(agentId) ?? new Timeline();
+      agent = { number: this.#byNumber.length, timeline, expected: new MultisetPrint() };
+      this.#agents.set(agentId, agent);
+      this.#byNumber.push(agent);
+    }
+    return agent;
+  }
+
+  /** Goes on with half of the keys, to learn how many parts are needed. */
+  #divide(): void {
+    this.overflowed = true;
+    this.parts *= 2;
+    this.#held = 0;
+    for (let slot = 0; slot < this.#keys.end; slot++) {
+      if (this.#keys.agentOf(slot) < 0) continue;
+      if (partOf(this.#keys.keyOf(slot), this.parts) === this.#part) {
+        this.#held += 1 + (this.#past.get(slot)?.length ?? 0);
+        continue;
+      }
+      this.#keys.remove(slot);
+      this.#past.delete(slot);
+    }
+  }
+}
+
+const bytesOf = (text: string): Bytes => new Bytes(Buffer.from(text));

@@ -1,0 +1,169 @@
+/**
+ * The seals and sealing keys that stand beside a log, and those of its file of seals, for the
+ * verifier: read in step with the events, so that memory does not grow with them.
+ */
+
+import type { AuditEventBody } from "../../log/event.ts";
+import { sha256Hex } from "../../log/hash.ts";
+import { NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
+import { parseSeal, ROTATE_SEAL_KEY, type Seal } from "../../log/seal.ts";
+import type { FiledSeal } from "../../seals/seal-file.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { goOn } from "../../store/walk.ts";
+import { decodeText, integer, textBytes } from "../columns.ts";
+import type { LogVerifier } from "../events/log-verifier.ts";
+
+const SEALS_AT_ONCE = 500;
+
+type SealRow = [id: number, size: number | null, note: Buffer | null];
+
+/** Gives a verifier the seals that it is to expect, a little ahead of the events. */
+export class SealFeed {
+  readonly #reader: Reader;
+  readonly #verifier: LogVerifier;
+  readonly #stored: AsyncGenerator<Seal>;
+  readonly #filed: AsyncIterator<FiledSeal> | null;
+  #nextStored: Seal | null = null;
+  #nextFiled: Seal | null = null;
+
+  /** @param filed the seals of the workspace's file of seals, when there is one */
+  constructor(reader: Reader, verifier: LogVerifier, filed: AsyncIterator<FiledSeal> | null) {
+    this.#reader = reader;
+    this.#verifier = verifier;
+    this.#filed = filed;
+    this.#stored = this.#readStored();
+  }
+
+  /** Expects every seal over at most `size` events; without a bound, all that are left. Answers their sizes. */
+  async upTo(size = Number.POSITIVE_INFINITY): Promise<number[]> {
+    const sizes: number[] = [];
+    for (;;) {
+      this.#nextStored ??= (await this.#stored.next()).value ?? null;
+      this.#nextFiled ??= await this.#readFiled();
+      const stored = this.#nextStored;
+      const filed = this.#nextFiled;
+      const next = stored === null || (filed !== null && filed.size < stored.size) ? filed : stored;
+      if (next === null || next.size > size) return sizes;
+      if (next === stored) this.#nextStored = null;
+      else this.#nextFiled = null;
+      this.#verifier.expectSeals([next]);
+      sizes.push(next.size);
+    }
+  }
+
+  async *#readStored(): AsyncGenerator<Seal> {
+    const sql = `SELECT id, ${integer("size")}, ${textBytes("note")} FROM seals WHERE id > ? ORDER BY id LIMIT ${SEALS_AT_ONCE}`;
+    for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+      const rows = await this.#reader.all<SealRow>(sql, [after]);
+      for (const [, size, note] of rows) {
+        const seal = this.#parse(decodeText(note), size);
+        if (seal !== null) yield seal;
+      }
+      if (rows.length < SEALS_AT_ONCE) return;
+      after = goOn(after, (rows.at(-1) as SealRow)[0]);
+    }
+  }
+
+  #parse(note: string | null, size: number | null): Seal | null {
+    try {
+      const seal = parseSeal(note ?? "");
+      if (seal.size === size) return seal;
+      this.#verifier.report("seal_invalid", null, null, "a stored seal's size is not that of its note");
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error;
+      this.#verifier.report("seal_invalid", null, null, `a stored seal is not in order: ${error.message}`);
+    }
+    return null;
+  }
+
+  /** The next seal of the file that is not stored in the workspace as well. */
+  async #readFiled(): Promise<Seal | null> {
+    if (this.#filed === null) return null;
+    try {
+      for (;;) {
+        const { value, done } = await this.#filed.next();
+        if (done) return null;
+        const { seal } = value;
+        const known = await this.#reader.get(
+          "SELECT 1 FROM seals WHERE size = ? AND substr(note, 1, length(?)) = ?",
+          [seal.size, seal.note.text, seal.note.text],
+        );
+        if (known === undefined) return seal;
+      }
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error;
+      this.#verifier.report(
+        "seal_invalid",
+        null,
+        null,
+        `the file of seals is not in order: ${error.message}`,
+      );
+      return null;
+    }
+  }
+}
+
+interface NamingEvent {
+  seq: number;
+  fingerprint: unknown;
+  origin: unknown;
+}
+
+/** The keys that stand beside the log against the events that name them. */
+export class KeyCheck {
+  readonly #named: NamingEvent[] = [];
+
+  /** Takes every event; details are null where erased or not genuine. */
+  add(event: AuditEventBody, details: string | null): void {
+    if (event.operation !== "workspace.create" && event.operation !== ROTATE_SEAL_KEY) return;
+    const { signing_key: fingerprint, origin } = details === null ? {} : JSON.parse(details);
+    this.#named.push({ seq: event.seq, fingerprint, origin });
+  }
+
+  async compare(reader: Reader, verifier: LogVerifier): Promise<void> {
+    const rows = await readKeys(reader);
+    for (const { seq, fingerprint, origin } of this.#named) {
+      const row = rows.find(({ announcedSeq }) => announcedSeq === seq);
+      if (row === undefined) {
+        verifier.report("content_missing", null, seq, "the sealing key that this event names is gone");
+      } else if (
+        row.key === null ||
+        sha256Hex(row.key.publicKey) !== fingerprint ||
+        row.key.name !== origin
+      ) {
+        verifier.report(
+          "content_mismatch",
+          null,
+          seq,
+          "the stored sealing key is not the one that its event names",
+        );
+      }
+    }
+    if (rows.length > this.#named.length) {
+      verifier.report("content_orphan", null, null, "a sealing key is stored that no event names");
+    }
+  }
+}
+
+interface StoredKey {
+  announcedSeq: number;
+  /** Null when it is out of form. */
+  key: VerifierKey | null;
+}
+
+/** The keys that stand beside the log; they count only where the log names them. */
+export async function readKeys(reader: Reader): Promise<StoredKey[]> {
+  const rows = await reader.all<[number, Buffer | null]>(
+    `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`,
+  );
+  return rows.map(([announcedSeq, bytes]) => ({ announcedSeq, key: parseKey(decodeText(bytes)) }));
+}
+
+function parseKey(text: string | null): VerifierKey | null {
+  try {
+    return text === null ? null : parseVerifierKey(text);
+  } catch (error) {
+    if (error instanceof NoteError) return null;
+    throw error;
+  }
+}

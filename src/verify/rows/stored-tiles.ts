@@ -1,0 +1,107 @@
+/** The stored tiles of the tree against the events, in step with them. */
+import { HASH_BYTES, rootOfRow, sameHash } from "../../log/merkle.ts";
+import { TILE_WIDTH } from "../../log/tiles.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { LogVerifier } from "../events/log-verifier.ts";
+
+/** A tile that is filling, as it must be stored. */
+interface Row {
+  hashes: Uint8Array;
+  count: number;
+  tile: number;
+}
+
+const newRow = (tile: number): Row => ({ hashes: new Uint8Array(TILE_WIDTH * HASH_BYTES), count: 0, tile });
+
+/** Whether a tile is stored with these hashes. */
+export async function isStoredTile(
+  reader: Reader,
+  { level, tile, hashes }: { level: number; tile: number; hashes: Uint8Array },
+): Promise<boolean> {
+  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [
+    level,
+    tile,
+  ]);
+  return row?.[0] instanceof Uint8Array && sameHash(row[0], hashes);
+}
+
+export class TileCheck {
+  readonly #reader: Reader;
+  readonly #verifier: LogVerifier;
+  readonly #rows: Row[] = [];
+  /** Tiles that are full and not compared yet. */
+  readonly #full: { level: number; row: Row }[] = [];
+  #met = 0;
+  #wrong: number | null = null;
+
+  constructor(reader: Reader, verifier: LogVerifier) {
+    this.#reader = reader;
+    this.#verifier = verifier;
+  }
+
+  /** Takes a full tile of leaves and the root over it, in order. */
+  add(tile: number, hashes: Uint8Array, root: Uint8Array): void {
+    this.#full.push({ level: 0, row: { hashes, count: TILE_WIDTH, tile } });
+    this.#push(1, root, tile);
+  }
+
+  /** Takes the root over a full tile of leaves that was compared elsewhere. */
+  async addCompared(tile: number, root: Uint8Array): Promise<void> {
+    this.#met += 1;
+    this.#push(1, root, tile);
+    await this.compare();
+  }
+
+  /** Takes a full tile of leaves of which there are no events any more. */
+  async addLeaves(tile: number, hashes: Uint8Array): Promise<void> {
+    this.add(tile, hashes, rootOfRow(hashes));
+    await this.compare();
+  }
+
+  /** Compares the tiles that are full by now. */
+  async compare(): Promise<void> {
+    for (const { level, row } of this.#full.splice(0)) await this.#compare(level, row);
+  }
+
+  /** Says what is wrong, after the last event. */
+  async finish(): Promise<void> {
+    for (const [level, row] of this.#rows.entries()) {
+      if (level > 0 && row.count > 0) await this.#compare(level, row);
+    }
+    const stored = (await this.#reader.get<[number]>("SELECT count(*) FROM tiles"))?.[0] ?? 0;
+    if (this.#wrong !== null) {
+      this.#verifier.report(
+        "row_mismatch",
+        null,
+        this.#wrong,
+        "the stored tree is not the one of the events",
+      );
+    } else if (stored > this.#met) {
+      this.#verifier.report(
+        "row_mismatch",
+        null,
+        null,
+        "a part of a tree is stored that the log does not have",
+      );
+    }
+  }
+
+  /** @param index the number of the hash on its level */
+  #push(level: number, hash: Uint8Array, index: number): void {
+    this.#rows[level] ??= newRow(Math.floor(index / TILE_WIDTH));
+    const row = this.#rows[level] as Row;
+    row.hashes.set(hash.subarray(0, HASH_BYTES), row.count * HASH_BYTES);
+    row.count += 1;
+    if (row.count < TILE_WIDTH) return;
+    this.#full.push({ level, row });
+    this.#rows[level] = newRow(row.tile + 1);
+    this.#push(level + 1, rootOfRow(row.hashes), row.tile);
+  }
+
+  async #compare(level: number, { hashes, count, tile }: Row): Promise<void> {
+    this.#met += 1;
+    const expected = hashes.subarray(0, count * HASH_BYTES);
+    if (await isStoredTile(this.#reader, { level, tile, hashes: expected })) return;
+    this.#wrong ??= tile * TILE_WIDTH ** (level + 1);
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * The verification of one workspace file: every event of its log, and every row stored beside the log
+ * against the events that account for it. Shared by the daemon and `governd verify`.
+ *
+ * What is found: any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`,
+ * `seals`, `seal_keys` and `entries` (but `entries.id` and `seals.id`, which say nothing), and any row that is added, taken away, exchanged
+ * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
+ * or written anew, together with everything stored beside it.
+ */
+import { sealedWorkspace } from "../log/seal.ts";
+import { readSealFile } from "../seals/seal-file.ts";
+import { prunedBefore } from "../state/pruning.ts";
+import { Connection } from "../store/connection.ts";
+import type { Reader } from "../store/transaction.ts";
+import { integer } from "./columns.ts";
+import { type DatabaseThreads, withThreads } from "./database-threads.ts";
+import { addRows, feedLog } from "./events/event-pages.ts";
+import { type FileEvent, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
+import type { LogVerifier, VerificationReport } from "./events/log-verifier.ts";
+import { takePruned } from "./events/pruned.ts";
+import { chunksAhead, eventsOfPart, feedInParts } from "./log-parts.ts";
+import {
+  type Prepared,
+  prepare,
+  type VerificationScope,
+  type WorkspaceVerificationOptions,
+} from "./preparation.ts";
+import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
+import { chunksInTurn, type EntryChunks } from "./rows/entry-chunks.ts";
+import { checkHead, type Head, readHead } from "./rows/head.ts";
+import { SealFeed } from "./rows/stored-seals.ts";
+
+/** What was found, and from where the log has its events: what is before is pruned. */
+export interface WorkspaceReport extends VerificationReport {
+  prunedBefore: number;
+}
+
+/** Logs of fewer events are verified faster than threads start. */
+const DIVIDE_FROM = 50_000;
+
+/**
+ * Verifies a workspace as it is at this moment. On a connection the whole work is one read
+ * transaction, so nothing else should be read on it meanwhile.
+ *
+ * Memory: one head for each agent, a few numbers for each checkpoint of one agent, numbers and a digest for each
+ * key up to `maxKeys`, a page of rows; with several threads, what is found of two parts for each.
+ *
+ * @throws the driver's error when the file cannot be read
+ */
+export async function verifyWorkspace(
+  reader: Reader,
+  scope: VerificationScope,
+  options: WorkspaceVerificationOptions = {},
+): Promise<WorkspaceReport> {
+  if ("agentId" in scope)
+    return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
+  const divided = await verifyDivided(reader, options);
+  if (divided !== null) return divided;
+  const inTurn = { feedEvents: feedInTurn(reader, options), present: chunksInTurn() };
+  const verify = () => verifyEverything(reader, options, inTurn);
+  return (await inOneSnapshot(reader, verify)) as WorkspaceReport;
+}
+
+async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
+  if (!(reader instanceof Connection) || reader.inTransaction) return await work();
+  reader.exec("BEGIN");
+  try {
+    return await work();
+  } finally {
+    reader.exec("ROLLBACK");
+  }
+}
+
+/** Takes the events of a log that was never pruned; false when the report would be of no use. */
+type Feed = (check: Prepared & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
+
+/** How the events are taken, and who reads entries. */
+interface Way {
+  feedEvents: Feed;
+  present: EntryChunks;
+}
+
+async function verifyEverything(
+  reader: Reader,
+  options: WorkspaceVerificationOptions,
+  { feedEvents, present }: Way,
+): Promise<WorkspaceReport | null> {
+  const head = await readHead(reader);
+  const check = await prepare(reader, { scope: "workspace" }, options);
+  const { verifier, before, tiles } = check;
+  const seals = sealsOf(reader, verifier, head, options);
+  await seals.upTo(0);
+  if (!(await feedEvents({ ...check, seals }, head))) return null;
+  await seals.upTo();
+  await tiles.finish();
+  await check.keys.compare(reader, verifier);
+  checkHead(verifier, head);
+  // Where keys were left out, no entry can be struck off: reading ahead would be in vain.
+  const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);
+  await checkNothingLeft(reader, verifier, met);
+  const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
+  if (before === 0) await check.census.compare(verifier, log);
+  const report = verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
+  return { ...report, prunedBefore: before };
+}
+
+/** One thread takes all events. */
+const feedInTurn =
+  (reader: Reader, { onProgress }: WorkspaceVerificationOptions): Feed =>
+  async (check, head) => {
+    const { verifier, before, tiles, seals } = check;
+    const firstSeq = before > 0 ? before : Number.MIN_SAFE_INTEGER + 1;
+    if (before > 0) await takePruned(check, before);
+    const total = (head?.seq ?? -1) + 1;
+    await feedLog(
+      reader,
+      verifier,
+      { firstSeq, lastSeq: Number.MAX_SAFE_INTEGER },
+      {
+        before: async (lastSeq) => void (await seals.upTo(lastSeq + 1)),
+        after: async () => {
+          await tiles.compare();
+          await onProgress?.(verifier.eventsChecked, total);
+        },
+      },
+    );
+    return true;
+  };
+
+/** Threads take the events, a part each. */
+const feedDivided =
+  (threads: DatabaseThreads, count: number, options: WorkspaceVerificationOptions): Feed =>
+  async (check, head) => {
+    if (head?.seq == null || check.before > 0) return false;
+    const total = head.seq + 1;
+    const { anchors = [], onProgress, division } = options;
+    const events = division?.events ?? eventsOfPart(total, count);
+    const anchored = anchors.map(({ size }) => size);
+    return await feedInParts({ threads, events }, { ...check, anchored }, head.seq, async () => {
+      await onProgress?.(check.verifier.eventsChecked, total);
+    });
+  };
+
+/**
+ * The report of a large log with which all is well; null for others, of which nothing is known then.
+ *
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function verifyDivided(
+  reader: Reader,
+  options: WorkspaceVerificationOptions,
+): Promise<WorkspaceReport | null> {
+  const { threads, division } = options;
+  if (threads === undefined || threads.count < 2) return null;
+  if (!(reader instanceof Connection) || reader.inTransaction) return null;
+  const head = await readHead(reader);
+  if ((head?.seq ?? -1) + 1 < (division?.from ?? DIVIDE_FROM) || (await prunedBefore(reader)) > 0)
+    return null;
+  const { count, patient = false } = threads;
+  return await withThreads(reader, { count, patient }, async (running) => {
+    const feedEvents = feedDivided(running, count, options);
+    const present = chunksAhead(reader, running);
+    const report = await verifyEverything(reader, options, { feedEvents, present });
+    return report?.valid ? report : null;
+  });
+}
+
+async function verifyAgent(
+  reader: Reader,
+  agentId: string,
+  options: WorkspaceVerificationOptions,
+): Promise<WorkspaceReport> {
+  const check = await prepare(reader, { agentId }, options);
+  const { verifier, before } = check;
+  const total = await reader.get<[number | null]>(
+    `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
+    [agentId],
+  );
+  const firstSeq = before > 0 ? await lastKept(reader, agentId, before) : undefined;
+  const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER, firstSeq);
+  await feed(verifier, chain(), total?.[0] ?? 0, options);
+  await checkOneAgent(check, agentId);
+  if (before === 0) await check.census.compare(verifier, chain);
+  const head = await readHead(reader);
+  const report = verifier.finish(
+    head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId },
+  );
+  return { ...report, prunedBefore: before };
+}
+
+/** The last event of a chain that is kept before the position from which there are all. */
+async function lastKept(reader: Reader, agentId: string, before: number): Promise<number> {
+  const row = await reader.get<[number | null]>(
+    "SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?",
+    [agentId, before],
+  );
+  return row?.[0] ?? before;
+}
+
+/** The seals that the events are compared with. */
+function sealsOf(
+  reader: Reader,
+  verifier: LogVerifier,
+  head: Head | null,
+  { anchors = [], sealFile }: WorkspaceVerificationOptions,
+): SealFeed {
+  for (const anchor of anchors) if (sealedWorkspace(anchor) === head?.workspaceId) verifier.anchor(anchor);
+  return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile()) : null);
+}
+
+async function feed(
+  verifier: LogVerifier,
+  pages: AsyncGenerator<FileEvent[]>,
+  total: number,
+  { onProgress }: Pick<WorkspaceVerificationOptions, "onProgress">,
+): Promise<void> {
+  for await (const page of pages) {
+    addRows(verifier, page);
+    await onProgress?.(verifier.eventsChecked, total);
+  }
+}
+
+/** Rows that stand under no agent were met by no check. */
+async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowCounts): Promise<void> {
+  for (const table of ["configs", "checkpoints", "entries"] as const) {
+    const row = await reader.get<[number]>(`SELECT count(*) FROM ${table}`);
+    const left = (row?.[0] ?? 0) - met[table];
+    if (left === 0) continue;
+    verifier.report(
+      "content_orphan",
+      null,
+      null,
+      `${left} rows of ${table} belong to no agent of this workspace`,
+    );
+  }
+}

@@ -1,0 +1,115 @@
+/** A large export is verified by several threads, and reported as one thread reports it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportProof, exportWriter } from "../../src/log/export-write.ts";
+import { parseSeal } from "../../src/log/seal.ts";
+import { TileWriter } from "../../src/log/tiles.ts";
+import { verifyExportFile } from "../../src/verify/export.ts";
+import type { FoundPart, PartJob } from "../../src/verify/export-part-worker.ts";
+import { verifyInParts } from "../../src/verify/export-parts.ts";
+import { PartThreads } from "../../src/verify/part-threads.ts";
+import type { SourceResult } from "../../src/verify/report.ts";
+import { SealedLog } from "../log/sealed.ts";
+import type { MemoryTiles } from "../log/tree.ts";
+
+const EVENTS = 6_000;
+const PART_BYTES = 300_000;
+const FORMS = ["json", "ndjson"] as const;
+let directory: string;
+let log: SealedLog;
+let tiles: MemoryTiles;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "governd-parts-"));
+  log = new SealedLog().grow(EVENTS, ["alpha", "beta", "gamma"]);
+  tiles = log.tiles();
+  const writer = await TileWriter.open(0, tiles);
+  for (const { hash } of log.events) writer.append(Buffer.from(hash, "hex"));
+  tiles.store(writer.takeTiles());
+  for (const form of FORMS) {
+    writeFileSync(join(directory, form), await exported(form, null));
+    writeFileSync(join(directory, `alpha.${form}`), await exported(form, "alpha"));
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+async function exported(form: "json" | "ndjson", agentId: string | null): Promise<string> {
+  const rows = log.events.filter(
+    ({ canonical }) => agentId === null || canonical.includes(`"agent_id":"${agentId}"`),
+  );
+  const run = { first: rows[0]?.seq as number, last: rows.at(-1)?.seq as number };
+  const writer = exportWriter(form, {
+    ...{ workspace_id: log.workspaceId, agent_id: agentId, start_time: null, end_time: null },
+    ...{ exported_at: "2026-01-01T00:00:00.000Z", starts_after: null, event_count: rows.length },
+    ...{ seal: log.seal(), public_key: log.publicKey },
+    proof: await exportProof(agentId, run, EVENTS, tiles),
+  });
+  return writer.begin() + rows.map((row) => writer.event(row)).join("") + writer.end();
+}
+
+async function verify(name: string, threads: number) {
+  const seals = [parseSeal(log.seal(EVENTS))];
+  const trust = { publicKey: log.key.publicKey, seals };
+  const path = join(directory, name);
+  return await verifyExportFile(threads, { path, trust, partBytes: PART_BYTES });
+}
+
+const together = (name: string, ...threads: number[]) =>
+  Promise.all(threads.map((count) => verify(name, count)));
+
+describe("with one thread, two and three", () => {
+  test.each(["json", "ndjson", "alpha.json", "alpha.ndjson"])(
+    "a good export is reported alike: %s",
+    async (name) => {
+      const [one, two, three] = await together(name, 1, 2, 3);
+      expect(one).toMatchObject({ verdict: "verified", report: { sealed_through: expect.any(Number) } });
+      expect([two, three]).toEqual([one, one]);
+    },
+  );
+
+  const edits: [string, (lines: string[]) => void][] = [
+    [
+      "an event is edited",
+      (lines) =>
+        lines.splice(4_000, 1, (lines[4_000] as string).replace('"cli"', '"usr"').replace("key_", "usr_")),
+    ],
+    ["an event is missing", (lines) => lines.splice(3_000, 1)],
+    [
+      "events are exchanged",
+      (lines) => lines.splice(5_000, 2, lines[5_001] as string, lines[5_000] as string),
+    ],
+    ["an event is no JSON", (lines) => lines.splice(2_500, 1, "{")],
+    ["the end is missing", (lines) => lines.splice(5_500)],
+    ["a trailer stands in the middle", (lines) => lines.splice(4_500, 0, lines.at(-2) as string)],
+    ["a line is empty", (lines) => lines.splice(4_600, 0, "")],
+  ];
+
+  test.each(FORMS.flatMap((form) => edits.map(([what, edit]) => [form, what, edit] as const)))(
+    "a %s export in which %s is reported alike",
+    async (form, _, edit) => {
+      const lines = readFileSync(join(directory, form), "utf8").split("\n");
+      edit(lines);
+      writeFileSync(join(directory, "edited"), lines.join("\n"));
+      const [one, three] = await together("edited", 1, 3);
+      expect(three).toEqual(one as SourceResult);
+    },
+  );
+});
+
+test("a good export is indeed divided, and a small one is not", async () => {
+  const trust = { publicKey: log.key.publicKey, anchors: [] };
+  const path = join(directory, "ndjson");
+  expect(await verifyInParts(2, path, trust, { partBytes: PART_BYTES })).toMatchObject({ valid: true });
+  expect(await verifyInParts(2, path, trust, {})).toBeNull();
+  expect(await verifyInParts(1, path, trust, { partBytes: PART_BYTES })).toBeNull();
+});
+
+test("a thread that dies is an error, and never a report", async () => {
+  using threads = new PartThreads<PartJob, FoundPart>(2, "verify/export-part-worker.ts");
+  const job = { path: join(directory, "nowhere"), range: { from: 0, to: 9 } };
+  const options = { form: "ndjson", scope: "workspace", marks: [] } as const;
+  const parts = threads.verify([{ ...job, options }]);
+  await expect(parts.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
+});

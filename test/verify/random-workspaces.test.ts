@@ -1,0 +1,123 @@
+/** Whatever an agent does, its workspace verifies; whatever somebody else does to the file is found. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { openConnection } from "../../src/store/connection.ts";
+import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
+import { Driver } from "./sample-workspace.ts";
+
+const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? 25);
+const AGENTS = ["a", "b"];
+const KEYS = ["k", "k/1", "k/2", "m/1"];
+
+let directory: string;
+let files = 0;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "governd-random-"));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+type Step = (driver: Driver) => Promise<unknown>;
+
+const agent = fc.constantFrom(...AGENTS);
+const key = fc.constantFrom(...KEYS);
+
+/** The checkpoint with that number, counted around; without any, one that does not exist. */
+function checkpointId(driver: Driver, number: number): string {
+  const ids = driver.connection.all<[string]>("SELECT id FROM checkpoints ORDER BY event_seq");
+  return ids[number % Math.max(1, ids.length)]?.[0] ?? "cp_01h455vb4pex5vsknk084sn02q";
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.tuple(agent, key, fc.constantFrom("x", "y")).map(
+      ([a, k, v]): Step =>
+        (d) =>
+          d.write(a, k, v),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(agent, key).map(
+      ([agentId, k]): Step =>
+        (d) =>
+          d.perform("data.delete", { agentId, key: k }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(agent, fc.constantFrom("k", "k/", "m")).map(
+      ([agentId, prefix]): Step =>
+        (d) =>
+          d.perform("data.delete_prefix", { agentId, prefix }),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: agent.map(
+      (agentId): Step =>
+        (d) =>
+          d.perform("checkpoint.create", { agentId, label: null, metadata: {} }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat(9).map(
+      (n): Step =>
+        (d) =>
+          d.perform("checkpoint.delete", { checkpointId: checkpointId(d, n) }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.nat(9), fc.boolean(), fc.boolean()).map(
+      ([n, restoreConfig, restoreData]): Step =>
+        (d) =>
+          d.perform("checkpoint.restore", { checkpointId: checkpointId(d, n), restoreConfig, restoreData }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(agent, fc.constantFrom<Record<string, number>>({}, { retention_days: 1 }, { retention_days: 3 }))
+      .map(
+        ([agentId, policies]): Step =>
+          (d) =>
+            d.perform("config.update", { agentId, config: { policies } }),
+      ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.integer({ min: 1, max: 3 }).map(
+      (days): Step =>
+        async (d) =>
+          d.passDays(days),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>((d) => d.sweep()) },
+);
+
+test("a workspace verifies, whatever was done in it", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
+      const path = join(directory, `${files++}.db`);
+      const driver = await Driver.create(path);
+      for (const take of steps) await take(driver);
+      driver.close();
+      const reader = openConnection(path, { readOnly: true });
+      const reports = [await verifyWorkspace(reader, { scope: "workspace" })];
+      reports.push(await verifyWorkspace(reader, { scope: "workspace" }, { maxKeys: 2 }));
+      const division = { from: 1, events: 256 };
+      const divided = await verifyDivided(reader, { threads: { count: 2 }, division });
+      expect(divided).toEqual(reports[0] as WorkspaceReport);
+      for (const agentId of AGENTS) reports.push(await verifyWorkspace(reader, { agentId }));
+      reader.close();
+      expect(reports.flatMap(({ problems }) => problems)).toEqual([]);
+    }),
+    { numRuns: RUNS },
+  );
+});
