@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { takeLock } from "./lock.ts";
 import { INPUT_DIGESTS, OUTPUT_DIGESTS } from "./model/digests.ts";
 
 const ROOT = join(import.meta.dir, "..");
@@ -67,7 +68,16 @@ function writeAsset(name: string, bytes: Uint8Array): void {
 }
 
 const force = process.argv.includes("--force");
+const missing = (name: string): boolean => force || !isCurrent(name);
 mkdirSync(ASSET_DIRECTORY, { recursive: true });
-for (const [name, build] of Object.entries(BUILDERS)) {
-  if (force || !isCurrent(name)) writeAsset(name, await build());
+if (Object.keys(BUILDERS).some(missing)) {
+  // Building takes almost 2 GB of memory, so only one process builds. The others wait and find the assets there.
+  const lock = await takeLock(join(ASSET_DIRECTORY, "build.lock"));
+  try {
+    for (const [name, build] of Object.entries(BUILDERS)) {
+      if (missing(name)) writeAsset(name, await build());
+    }
+  } finally {
+    lock.release();
+  }
 }

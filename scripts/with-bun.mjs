@@ -66,24 +66,32 @@ const installed = spawnSync(bun, ["install", "--frozen-lockfile"], {
 });
 if (installed.status !== 0) fail(`the dependencies could not be installed:\n${installed.stderr}`);
 
-// Its standard output is not that of the command that was asked for.
+const words = process.argv.slice(2);
+const isCommand = words[0] === "src/main.ts";
+const isDaemon = isCommand && words.includes("serve");
+// Standard output belongs to the command that was asked for.
 const preparing = [bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }];
 const UNPREPARED = "the assets of search could not be built; the lines above say why";
-if (process.argv.includes("serve")) {
-  // A daemon need not wait two minutes for the first search: until then search alone is unavailable.
+if (isDaemon) {
+  // A daemon need not wait for the first search: until then only search is unavailable.
   spawn(...preparing).on("exit", (code) => code === 0 || console.error(`governd: ${UNPREPARED}`));
-} else if (spawnSync(...preparing).status !== 0) {
+} else if (!isCommand && spawnSync(...preparing).status !== 0) {
   fail(UNPREPARED);
 }
 
-if (spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0) {
+// Other commands need neither the model nor the dashboard.
+const needsDashboard = !isCommand || isDaemon;
+if (
+  needsDashboard &&
+  spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0
+) {
   fail("the dashboard could not be bundled; the lines above say why");
 }
 
 // What it runs may call it by its name.
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
 const env = { ...process.env, PATH };
-const child = spawn(bun, process.argv.slice(2), { cwd: ROOT, stdio: "inherit", env });
+const child = spawn(bun, words, { cwd: ROOT, stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`cannot run ${bun}: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
