@@ -1,18 +1,21 @@
 /** Which workspaces are to be sealed, and when: each some time after its first unsealed event. */
+import { systemTimer, type Timer } from "../timer.ts";
 
 export class SealSchedule {
   readonly #intervalMs: number;
+  readonly #startTimer: Timer;
   readonly #onDue: () => void;
   /** In the order in which they fall due. */
   readonly #due = new Map<string, number>();
   /** Since when each has had unsealed events, the longest first; also while it is being sealed. */
   readonly #since = new Map<string, number>();
-  #timer: NodeJS.Timeout | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   /** `onDue` is called when a workspace falls due; it is to ask for {@link takeDue}. */
-  constructor(intervalMs: number, onDue: () => void) {
+  constructor(intervalMs: number, onDue: () => void, timer: Timer = systemTimer) {
     this.#intervalMs = intervalMs;
     this.#onDue = onDue;
+    this.#startTimer = timer;
   }
 
   /** This workspace has unsealed events. Said again before it is sealed, it changes nothing. */
@@ -41,7 +44,7 @@ export class SealSchedule {
 
   /** The workspaces whose time has come; they are no longer waited for. */
   takeDue(nowMs: number): string[] {
-    this.#timer = null;
+    this.#cancelTimer = null;
     const due = [...this.#due].filter(([, atMs]) => atMs <= nowMs).map(([workspaceId]) => workspaceId);
     for (const workspaceId of due) this.#due.delete(workspaceId);
     this.#arm(nowMs);
@@ -50,14 +53,14 @@ export class SealSchedule {
 
   /** Every workspace that waits, the longest waiting first; nothing falls due any more. */
   end(): string[] {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#cancelTimer?.();
     return [...this.#due.keys()];
   }
 
   #arm(nowMs: number): void {
-    if (this.#timer !== null || this.#due.size === 0) return;
+    if (this.#cancelTimer !== null || this.#due.size === 0) return;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const atMs of this.#due.values()) nextMs = Math.min(nextMs, atMs);
-    this.#timer = setTimeout(this.#onDue, Math.max(0, nextMs - nowMs));
+    this.#cancelTimer = this.#startTimer(Math.max(0, nextMs - nowMs), this.#onDue);
   }
 }

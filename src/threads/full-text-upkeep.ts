@@ -1,6 +1,7 @@
 /** Which workspaces of a thread have full text to be kept, and when it is taken a step further. */
 import { hasFullText, startFullText, stepFullText } from "../state/full-text.ts";
 import type { Connection } from "../store/connection.ts";
+import type { Timer } from "../timer.ts";
 import type { EventMessage, OperationMessage } from "./messages.ts";
 
 type Work = (connection: Connection) => Promise<void>;
@@ -13,11 +14,13 @@ export class FullTextUpkeep {
   /** Workspaces with full text; true while a step is due. */
   readonly #due = new Map<string, boolean>();
   readonly #queue: Queue;
+  readonly #timer: Timer;
   #stopped = false;
 
   /** `queue` runs work on a workspace in a transaction, after what is waiting already. */
-  constructor(queue: Queue) {
+  constructor(queue: Queue, timer: Timer) {
     this.#queue = queue;
+    this.#timer = timer;
   }
 
   /** A workspace was opened: what was begun goes on. */
@@ -53,7 +56,7 @@ export class FullTextUpkeep {
   #next(workspaceId: string): void {
     if (this.#stopped || this.#due.get(workspaceId) === true) return;
     this.#due.set(workspaceId, true);
-    setTimeout(() => {
+    this.#timer(PAUSE_MS, () => {
       if (this.#stopped) return;
       this.#queue(workspaceId, async (connection) => {
         const worked = await stepFullText(connection);
@@ -61,7 +64,7 @@ export class FullTextUpkeep {
         if (worked) this.#next(workspaceId);
         else if (!(await hasFullText(connection))) this.#due.delete(workspaceId);
       });
-    }, PAUSE_MS);
+    });
   }
 }
 

@@ -1,11 +1,40 @@
 /** A worker thread that is started again when it dies, ever more slowly if it keeps dying. */
 import { Worker } from "node:worker_threads";
+import { systemTimer, type Timer } from "../timer.ts";
 import { workerEntry } from "../worker-entry.ts";
 import type { FailureReport, ThreadOptions } from "./messages.ts";
 
 /** Pause before the first restart; it doubles with each that follows a death before `ready`. */
 const RESTART_MS = 100;
 const MAX_RESTART_MS = 10_000;
+
+/** A thread as its supervisor sees it. */
+export interface ThreadHandle {
+  postMessage(message: unknown): void;
+}
+
+/** Starts threads, and times their restarts. */
+export interface Spawning {
+  /** `onEnd` is called with the error that ended the thread, or with null; it may be called again. */
+  start(
+    entry: string,
+    options: ThreadOptions,
+    onMessage: (message: never) => void,
+    onEnd: (error: unknown) => void,
+  ): ThreadHandle;
+  timer: Timer;
+}
+
+const REAL_THREADS: Spawning = {
+  start(entry, options, onMessage, onEnd) {
+    const worker = new Worker(workerEntry(entry), { workerData: options });
+    worker.on("message", onMessage as (message: unknown) => void);
+    worker.on("error", onEnd);
+    worker.on("exit", () => onEnd(null));
+    return worker;
+  },
+  timer: systemTimer,
+};
 
 export interface Supervision {
   /** The worker's source below `src/`. */
@@ -15,17 +44,21 @@ export interface Supervision {
   /** The thread died: whatever it was given is lost. */
   onCrash(): void;
   onFailure(failure: FailureReport): void;
+  /** Real threads unless given. */
+  spawning?: Spawning;
 }
 
 export class SupervisedWorker {
   readonly #supervision: Supervision;
+  readonly #spawning: Spawning;
   readonly #ready = Promise.withResolvers<void>();
-  #worker: Worker | null = null;
+  #worker: ThreadHandle | null = null;
   #deaths = 0;
   #stopping = false;
 
   constructor(supervision: Supervision) {
     this.#supervision = supervision;
+    this.#spawning = supervision.spawning ?? REAL_THREADS;
     // Whoever does not wait for it need not care: the death itself is reported.
     this.#ready.promise.catch(() => {});
     this.#start();
@@ -58,14 +91,11 @@ export class SupervisedWorker {
 
   #start(): void {
     const { entry, options, onMessage } = this.#supervision;
-    const worker = new Worker(workerEntry(entry), { workerData: options });
-    worker.on("message", onMessage as (message: unknown) => void);
-    worker.on("error", (error) => this.#die(worker, error));
-    worker.on("exit", () => this.#die(worker, null));
+    const worker = this.#spawning.start(entry, options, onMessage, (error) => this.#die(worker, error));
     this.#worker = worker;
   }
 
-  #die(worker: Worker, error: unknown): void {
+  #die(worker: ThreadHandle, error: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
     if (!this.#stopping) {
@@ -75,7 +105,7 @@ export class SupervisedWorker {
         new Error(`the thread ${this.#supervision.entry} could not be started`, { cause: error }),
       );
       const pause = Math.min(RESTART_MS * 2 ** this.#deaths++, MAX_RESTART_MS);
-      setTimeout(() => this.#stopping || this.#start(), pause);
+      this.#spawning.timer(pause, () => this.#stopping || this.#start());
     }
     this.#supervision.onCrash();
   }

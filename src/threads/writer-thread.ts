@@ -15,7 +15,7 @@ import type {
   ToWriter,
 } from "./messages.ts";
 import { REPLIES, readReplies } from "./reply-text.ts";
-import { SupervisedWorker } from "./supervised.ts";
+import { type Spawning, SupervisedWorker } from "./supervised.ts";
 
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
 const MAX_WAITING = 4_096;
@@ -73,7 +73,7 @@ export class WriterThread {
   #state: "running" | "closing" | "closed" = "running";
   #closed: () => void = () => {};
 
-  constructor(options: ThreadOptions, events: ThreadEvents) {
+  constructor(options: ThreadOptions, events: ThreadEvents, spawning?: Spawning) {
     this.#events = events;
     this.#worker = new SupervisedWorker({
       entry: "threads/worker.ts",
@@ -84,6 +84,7 @@ export class WriterThread {
           : this.#receive(JSON.parse(text) as FromWriter),
       onCrash: () => this.#crash(),
       onFailure: (failure) => events.onFailure(failure),
+      ...(spawning === undefined ? {} : { spawning }),
     });
   }
 

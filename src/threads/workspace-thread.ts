@@ -1,0 +1,328 @@
+/**
+ * A workspace thread: it owns the workspaces that are assigned to it, and runs their operations one
+ * after another. Those of one workspace that wait at the same time share a transaction and its fsync.
+ */
+import { join } from "node:path";
+import type { Clock, RandomPool } from "../ids.ts";
+import { SealKeyring } from "../seals/keyring.ts";
+import { sealFilePath } from "../seals/options.ts";
+import { SealSchedule } from "../seals/schedule.ts";
+import { WorkspaceSealer } from "../seals/sealer.ts";
+import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-options.ts";
+import type { Connection } from "../store/connection.ts";
+import { EncryptionKey } from "../store/encryption.ts";
+import { repeat, type Timer } from "../timer.ts";
+import type { openWorkspaceFile } from "../workspace/file.ts";
+import { type Job, WorkspaceWriter } from "../workspace/perform.ts";
+import { recordingJob } from "../workspace/recording.ts";
+import type { Settled } from "../workspace/settled.ts";
+import { DamagedWorkspace } from "../workspace/storage-failure.ts";
+import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
+import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
+import { FullTextUpkeep } from "./full-text-upkeep.ts";
+import { Gathered } from "./gathered.ts";
+import { ThreadGauges } from "./gauges.ts";
+import { GuardedWorkspaces, whyUnusable } from "./guarded-workspaces.ts";
+import {
+  type EventMessage,
+  type FromWriter,
+  type OperationMessage,
+  type ReplyMessage,
+  reportFailure,
+  type ThreadOptions,
+  type ToWriter,
+} from "./messages.ts";
+import { OpenWorkspaces } from "./open-workspaces.ts";
+import { jobOf } from "./registry.ts";
+import { writeReplies } from "./reply-text.ts";
+import { Turns } from "./turns.ts";
+
+/** Workspaces that one thread keeps open, and how long an idle one stays so. */
+const MAX_OPEN = 128;
+const IDLE_MS = 60_000;
+/** How often idle workspaces are closed and open ones swept for expired entries. */
+const UPKEEP_INTERVAL_MS = 30_000;
+
+/** How often troubled workspaces are tried again. */
+const PROBE_INTERVAL_MS = 1_000;
+
+/** A workspace that could not be sealed is tried again after this long. */
+const SEAL_RETRY_MS = 60_000;
+/** What sealing may take of the time that a stop has. What is left is sealed at the next start. */
+const LAST_SEALS_MS = 4_000;
+
+/** What a thread is surrounded by: its time, its files, and the channel to the main thread. */
+export interface Surroundings {
+  clock: Clock;
+  timer: Timer;
+  random: RandomPool;
+  /** Sends a message to the main thread: a {@link FromWriter} as JSON, or replies (reply-text.ts). */
+  post(text: string): void;
+  /** Opens a workspace's file for writing, as {@link openWorkspaceFile} does. */
+  openFile: typeof openWorkspaceFile;
+  /** Called when everything is closed, after the last message. */
+  onClosed(): void;
+}
+
+interface Open {
+  connection: Connection;
+  writer: WorkspaceWriter;
+  /** Resolves when its seals are taken up; nothing is done with it before. */
+  ready: Promise<void>;
+  close(): void;
+}
+
+type Message = OperationMessage | EventMessage;
+
+export class WorkspaceThread {
+  readonly #options: ThreadOptions;
+  readonly #around: Surroundings;
+  readonly #encryptionKey: EncryptionKey | null;
+  readonly #gauges: ThreadGauges;
+  /** Everything that is done with workspaces: none ever sees two things at once. */
+  readonly #turns = new Turns();
+  readonly #gathered = new Gathered<Message>();
+  readonly #workspaces: OpenWorkspaces<Open>;
+  readonly #guarded: GuardedWorkspaces<Open>;
+  readonly #keyring: SealKeyring;
+  readonly #schedule: SealSchedule;
+  readonly #fullText: FullTextUpkeep;
+  /** Vectors by a model outside; null without one. */
+  readonly #embedding: EmbeddingUpkeep | null;
+  readonly #endUpkeep: () => void;
+  readonly #endProbing: () => void;
+  /** While the disk is full, write-ahead logs are kept short: closing brings them back into their files. */
+  #sparing = false;
+
+  constructor(options: ThreadOptions, around: Surroundings) {
+    const { workspacesDir, encryptionKey, sealing, embeddings } = options;
+    const { clock, timer } = around;
+    this.#options = options;
+    this.#around = around;
+    this.#encryptionKey = encryptionKey === null ? null : EncryptionKey.ofText(encryptionKey);
+    this.#gauges = new ThreadGauges(options.gauges);
+    this.#gauges.begin();
+    this.#workspaces = new OpenWorkspaces<Open>(
+      (workspaceId) => this.#openWorkspace(workspaceId),
+      { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
+      (workspaceId) => join(workspacesDir, `${workspaceId}.db`),
+    );
+    this.#guarded = new GuardedWorkspaces(this.#workspaces, clock, (message) => this.#post(message));
+    this.#keyring = new SealKeyring(sealing.key);
+    const sealDue = () => this.#takeTurn("sealing", () => this.#sealAll(this.#schedule.takeDue(clock())));
+    this.#schedule = new SealSchedule(sealing.intervalMs, sealDue, timer);
+    // Full text is taken further between groups of operations, a step at a time.
+    this.#fullText = new FullTextUpkeep((workspaceId, work) => {
+      this.#derive(workspaceId, work).catch((error) => {
+        this.#fullText.failed(workspaceId);
+        this.#guarded.fail(workspaceId, `full text of ${workspaceId}`, error);
+      });
+    }, timer);
+    this.#embedding = embeddings === null ? null : this.#keepEmbeddings(embeddings);
+    this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#takeTurn("upkeep", () => this.#upkeep()));
+    this.#endProbing = repeat(timer, PROBE_INTERVAL_MS, () =>
+      this.#takeTurn("probing", () => this.#guarded.probe()),
+    );
+  }
+
+  /** Takes a message: a {@link ToWriter} as JSON. */
+  receive(text: string): void {
+    const message = JSON.parse(text) as ToWriter;
+    if (message.kind !== "operations") this.#takeTurn(message.kind, () => this.#handle(message));
+    else {
+      this.#gathered.add(message.operations, message.depth);
+      this.#takeTurn(message.kind, () => this.#serve());
+    }
+  }
+
+  #post(message: FromWriter): void {
+    this.#around.post(JSON.stringify(message));
+  }
+
+  #takeTurn(what: string, work: () => Promise<void>): void {
+    this.#turns
+      .take(work)
+      .catch((error) => this.#post({ kind: "failure", failure: reportFailure(what, error) }));
+  }
+
+  /** Changes what follows from a workspace's log, when its turn comes. */
+  #derive<T>(workspaceId: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#turns.take(() => this.#guarded.use(workspaceId, ({ writer }) => writer.derive(work)));
+  }
+
+  #keepEmbeddings(embeddings: EmbeddingOptions): EmbeddingUpkeep {
+    return new EmbeddingUpkeep({
+      embedder: embedderOf(embeddings),
+      run: (workspaceId, work) => this.#derive(workspaceId, work),
+      onFailure: (workspaceId, error) =>
+        this.#post({ kind: "failure", failure: reportFailure(`vectors of ${workspaceId}`, error) }),
+      onRecovery: (failures) => this.#post({ kind: "recovery", recovery: { where: "vectors", failures } }),
+    });
+  }
+
+  #openWorkspace(workspaceId: string): Open {
+    const { clock, random, openFile } = this.#around;
+    const connection = openFile(this.#workspaces.path(workspaceId), this.#encryptionKey);
+    if (this.#sparing) connection.keepLogShort();
+    const onFailure = (operation: string, error: unknown) => {
+      if (operation === "commit") this.#gauges.increment("failedGroups");
+      this.#guarded.fail(workspaceId, `${operation} in ${workspaceId}`, error);
+    };
+    const sealer = new WorkspaceSealer({
+      keyring: this.#keyring,
+      file: sealFilePath(this.#options.sealing, workspaceId),
+      onSealed: (seal) => this.#post({ kind: "sealed", workspaceId, seal }),
+    });
+    try {
+      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, sealer });
+      // A file under another workspace's name would take that one's events into its own log.
+      if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
+      const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+      this.#embedding?.note(workspaceId);
+      void this.#fullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
+      return { connection, writer, ready, close: () => writer.close() };
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  #spare(wanted: boolean): void {
+    this.#sparing = wanted;
+    this.#workspaces.closeAll();
+  }
+
+  /** What has to be sealed, for whoever watches. */
+  #gaugeSeals(): void {
+    const { workspaces: waiting, sinceMs } = this.#schedule.unsealed;
+    this.#gauges.set("unsealedWorkspaces", waiting);
+    this.#gauges.set("unsealedSinceMs", sinceMs);
+  }
+
+  /** Seals workspaces one after another, until a moment if one is given. */
+  async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
+    for (const workspaceId of workspaceIds) {
+      if (this.#around.clock() > untilMs) return;
+      try {
+        await this.#guarded.use(workspaceId, ({ writer }) => writer.seal());
+        this.#schedule.remove(workspaceId);
+      } catch (error) {
+        this.#schedule.note(workspaceId, this.#around.clock(), SEAL_RETRY_MS);
+        this.#gauges.increment("sealFailures");
+        this.#guarded.fail(workspaceId, `sealing ${workspaceId}`, error);
+      }
+    }
+    this.#gaugeSeals();
+  }
+
+  /**
+   * Serves a group of what has gathered. The event loop has its turn first: so whatever arrived meanwhile joins the
+   * group, and the descriptors of closed workspaces that the collector met are given back.
+   */
+  async #serve(): Promise<void> {
+    if (this.#gathered.isEmpty) return; // what this turn was for joined an earlier group
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = this.#gathered.take();
+    if (!this.#gathered.isEmpty) this.#takeTurn("operations", () => this.#serve());
+    if (next !== null) await this.#runOperations(next.workspaceId, next.group);
+  }
+
+  async #handle(message: Exclude<ToWriter, { kind: "operations" }>): Promise<void> {
+    switch (message.kind) {
+      case "sweep":
+        return this.#sweep(message.workspaceIds);
+      case "spare":
+        return this.#spare(message.sparing);
+      case "cosigned":
+        return this.#guarded.use(message.workspaceId, ({ writer }) =>
+          writer.addCosignatures(message.size, message.note),
+        );
+      case "close":
+        return this.#shutDown();
+    }
+  }
+
+  async #runOperations(workspaceId: string, group: readonly Message[]): Promise<void> {
+    const settled = await this.#runGroup(workspaceId, group);
+    const replies = settled.map(({ answer, auditId, result, blockedBy }, i): ReplyMessage => {
+      const id = (group[i] as Message).id;
+      if (result === undefined) return { id, answer, auditId };
+      return blockedBy === undefined
+        ? { id, answer, auditId, result }
+        : { id, answer, auditId, result, blockedBy };
+    });
+    this.#around.post(writeReplies(replies));
+  }
+
+  async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Settled[]> {
+    try {
+      return await this.#guarded.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
+    } catch (error) {
+      this.#guarded.fail(workspaceId, `opening ${workspaceId}`, error);
+      const detail = whyUnusable(error);
+      return group.map(() => ({ answer: { kind: "problem", code: "unavailable", detail }, auditId: null }));
+    }
+  }
+
+  async #runJobs(workspaceId: string, { writer }: Open, group: readonly Message[]): Promise<Settled[]> {
+    const jobs = group.map((message) => this.#jobsOf(message));
+    const beganMs = performance.now();
+    const all = await writer.perform(jobs.flat());
+    this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
+    // What stands before an operation has no answer of its own.
+    let last = -1;
+    const settled = jobs.map((own) => {
+      last += own.length;
+      return all[last] as Settled;
+    });
+    if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
+    this.#gaugeSeals();
+    this.#gauges.set("openWorkspaces", this.#workspaces.size);
+    this.#fullText.performed(workspaceId, group);
+    this.#embedding?.note(workspaceId);
+    return settled;
+  }
+
+  /** The operation itself, behind what has to happen before it. */
+  #jobsOf(message: Message): Job[] {
+    if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
+    const { name, input, found, workspaceId } = message;
+    const job = jobOf(message, found, this.#options.quota);
+    const before = expiryBefore(name, input, workspaceId);
+    return before === null ? [job] : [before, job];
+  }
+
+  async #sweep(workspaceIds: readonly string[]): Promise<void> {
+    for (const workspaceId of workspaceIds) {
+      try {
+        await this.#guarded.use(workspaceId, async ({ connection, writer }) => {
+          await sweepWorkspace(connection, writer);
+          // What a crash or another process left unsealed is met here, too.
+          if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
+        });
+      } catch (error) {
+        this.#guarded.fail(workspaceId, `sweeping ${workspaceId}`, error);
+      }
+    }
+  }
+
+  async #upkeep(): Promise<void> {
+    await this.#sealAll(
+      this.#workspaces.idle(this.#around.clock()).filter((workspaceId) => this.#schedule.has(workspaceId)),
+    );
+    this.#workspaces.closeIdle(this.#around.clock());
+    this.#gauges.set("openWorkspaces", this.#workspaces.size);
+  }
+
+  async #shutDown(): Promise<void> {
+    while (!this.#gathered.isEmpty) await this.#serve();
+    this.#endUpkeep();
+    this.#endProbing();
+    this.#fullText.stop();
+    this.#embedding?.stop();
+    await this.#sealAll(this.#schedule.end(), this.#around.clock() + LAST_SEALS_MS);
+    this.#workspaces.end();
+    this.#post({ kind: "closed" });
+    this.#around.onClosed();
+  }
+}
