@@ -4,9 +4,11 @@
  * which derives from it which rows must be stored, and for the search indexes, which derive from it what changed.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
+import type { EffectKind } from "../operation-facts.ts";
+import { eventFacts } from "../operations.ts";
 import type { AuditEventBody, AuditResult } from "./event.ts";
 
-/** What the details of an event say of each kind of effect. Contents are not in them, only digests. */
+/** What the details of an event say of each kind of effect (`operations.ts` says which operation has which). Contents are not in them, only digests. */
 export interface EffectFacts {
   /** A key has a new content. `digest`: hex SHA-256 of JCS({key, metadata, value}). */
   put: { key: string; digest: string };
@@ -51,9 +53,6 @@ interface ConfigFacts {
   rolledBackFrom: string | null;
 }
 
-/** A kind of effect on stored rows. */
-export type EffectKind = keyof EffectFacts;
-
 /** An effect as far as its event tells of it. */
 export type RecordedEffect =
   | { [K in EffectKind]: { kind: K } & EffectFacts[K] }[EffectKind]
@@ -61,67 +60,10 @@ export type RecordedEffect =
   | { kind: "unknown"; of: EffectKind }
   | { kind: "none" };
 
-/** The kind of effect of every operation and event that is recorded, when it is carried out. */
-const KINDS = {
-  "agent.list": "none",
-  "agent.read": "none",
-  "agent.resume": "resume",
-  "agent.suspend": "suspend",
-  "audit.activity": "none",
-  "audit.export": "none",
-  "audit.prune": "prune",
-  "audit.query": "none",
-  "audit.read": "none",
-  "audit.receipt": "none",
-  "audit.stream": "none",
-  "audit.verify": "none",
-  "checkpoint.create": "add_checkpoint",
-  "checkpoint.delete": "remove_checkpoint",
-  "checkpoint.list": "none",
-  "checkpoint.read": "none",
-  "checkpoint.restore": "restore",
-  "config.list_versions": "none",
-  "config.read": "none",
-  "config.read_version": "none",
-  "config.rollback": "add_config",
-  "config.update": "add_config",
-  "data.delete": "end",
-  "data.delete_prefix": "end_prefix",
-  "data.erase": "erase",
-  "data.expire": "expire",
-  "data.list": "none",
-  "data.read": "none",
-  "data.read_full": "none",
-  "data.search": "none",
-  "data.write": "put",
-  "key.create": "none",
-  "key.revoke": "none",
-  "key.rotate": "none",
-  "log.restore": "none",
-  "member.change": "none",
-  "member.invite": "none",
-  "member.join": "none",
-  "member.remove": "none",
-  "member.uninvite": "none",
-  "seal.rotate_key": "none",
-  "workspace.create": "none",
-} as const satisfies Record<string, EffectKind | "none">;
-
-/** The name of an operation or event that is recorded. */
-export type RecordedOperation = keyof typeof KINDS;
-
-const KIND_BY_NAME: ReadonlyMap<string, EffectKind | "none"> = new Map(Object.entries(KINDS));
-
 /** The kind of effect that an event has; `none` for operations that were refused or found nothing. */
 export function effectKind(operation: string, result: AuditResult): EffectKind | "none" {
-  const kind = KIND_BY_NAME.get(operation) ?? "none";
+  const kind = eventFacts(operation)?.effect ?? "none";
   return result === (kind === "put" ? "allowed" : "ok") ? kind : "none";
-}
-
-/** The operations whose effect is of one of some kinds, when they are carried out. */
-export function operationsWith(...kinds: readonly EffectKind[]): RecordedOperation[] {
-  const wanted: ReadonlySet<string> = new Set(kinds);
-  return (Object.keys(KINDS) as RecordedOperation[]).filter((operation) => wanted.has(KINDS[operation]));
 }
 
 /** The effect of a recorded event; `details` are null when they are erased or not genuine. */

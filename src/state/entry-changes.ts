@@ -1,7 +1,9 @@
 /** Which of an agent's entries its newest events may have changed, for the search indexes that follow them. */
 import type { JsonObject } from "../json.ts";
-import { type EffectKind, operationsWith, type RecordedEffect, recordedEffect } from "../log/effects.ts";
+import { type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import type { AuditResult } from "../log/event.ts";
+import type { EffectKind } from "../operation-facts.ts";
+import { namesWithEffect } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 
 /** The entry of one key, entries that were only taken away, or any entries. */
@@ -18,7 +20,7 @@ const CHANGING = sqlNames("put", "end", "end_prefix", "expire", "erase", "restor
 
 /** As SQL, the names of the operations whose effects are of some kinds. */
 export function sqlNames(...kinds: readonly EffectKind[]): string {
-  return operationsWith(...kinds)
+  return namesWithEffect(...kinds)
     .map((operation) => `'${operation}'`)
     .join(", ");
 }

@@ -7,6 +7,7 @@ import { exportHeaders } from "../features/audit/export.ts";
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
+import { whatGrows } from "../operations.ts";
 import {
   isInquiry,
   isInspection,
@@ -44,14 +45,6 @@ export interface PoolOptions
 
 /** What overload or a stop tells the client. */
 const RETRY_AFTER_SECONDS = 1;
-/** Operations that make the data grow; the others need space for their events alone. */
-const GROWING: ReadonlySet<OperationName> = new Set<OperationName>([
-  "data.write",
-  "config.update",
-  "config.rollback",
-  "checkpoint.create",
-  "checkpoint.restore",
-]);
 const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
@@ -115,7 +108,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
   async perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply> {
     const { workspaceId } = request.principal;
-    if (this.#sparing && GROWING.has(request.name)) return rejection("full");
+    if (this.#sparing && whatGrows(request.name) !== "nothing") return rejection("full");
     if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
     const result = await this.#reader(workspaceId).query(request);
     if (typeof result === "string") return rejection(result);

@@ -1,6 +1,6 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
 
-import { isStoppable, refusingSuspended } from "../features/agents/guard.ts";
+import { refusingSuspended } from "../features/agents/guard.ts";
 import { listAgents, readAgentOverview, resumeAgent, suspendAgent } from "../features/agents/operations.ts";
 import { countActivityOver } from "../features/audit/activity.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/inspections.ts";
@@ -24,10 +24,11 @@ import {
 import { eraseData } from "../features/data/erase.ts";
 import { listData } from "../features/data/lists.ts";
 import { deleteData, deletePrefix, readData, readFullData } from "../features/data/operations.ts";
-import { isFilling, type Quota, refusingOverQuota } from "../features/data/quota.ts";
+import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { searchData } from "../features/data/search.ts";
 import { prepareWrite, writeData } from "../features/data/write.ts";
 import type { JsonValue } from "../json.ts";
+import { isSuspendable, type RecordedName, whatGrows } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import {
   type InquiryName,
@@ -37,13 +38,9 @@ import {
   type OperationInputs,
   type OperationName,
   type OperationRequest,
-  type ReportName,
 } from "../workspace/contract.ts";
 import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
-
-/** Operations that leave an event. */
-type RecordedName = Exclude<OperationName, InspectionName | ReportName>;
 
 type Operations = {
   [N in Exclude<RecordedName, InquiryName>]: Operation<N, never>;
@@ -114,8 +111,8 @@ function operationOf(
   quota: Quota | null,
 ): Operation<OperationName> {
   const plain = plainOperationOf(name, found);
-  const operation = quota !== null && isFilling(name) ? refusingOverQuota(plain, quota) : plain;
-  return isStoppable(name) ? refusingSuspended(operation) : operation;
+  const operation = quota !== null && whatGrows(name) === "entries" ? refusingOverQuota(plain, quota) : plain;
+  return isSuspendable(name) ? refusingSuspended(operation) : operation;
 }
 
 /** A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry. */

@@ -2,10 +2,10 @@
 
 import type { RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
-import type { RecordedOperation } from "../log/effects.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";
 import { commitmentOfText, eventHash, SALT_BYTES } from "../log/hash.ts";
 import { canonicalJson } from "../log/jcs.ts";
+import type { EventName } from "../operations.ts";
 import type { AgentState } from "../state/agents.ts";
 import { showVersion } from "../state/configs.ts";
 import type { Transaction } from "../store/transaction.ts";
@@ -17,7 +17,7 @@ export interface NewEvent {
   workspaceId: string;
   timestamp: string;
   actor: string;
-  operation: RecordedOperation;
+  operation: EventName;
   result: AuditEventBody["result"];
   blockedBy: string | null;
   details: JsonObject;

@@ -1,5 +1,5 @@
 /** An operation on its way through the writer. */
-import type { RecordedOperation } from "../log/effects.ts";
+import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Principal } from "./contract.ts";
@@ -13,7 +13,7 @@ import type { Settled } from "./settled.ts";
  */
 export interface Job<Prepared = unknown> {
   /** The name that the event will carry. */
-  operation: RecordedOperation;
+  operation: EventName;
   principal: Principal;
   /**
    * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one,

@@ -1,9 +1,10 @@
 /** What a recorded event says of its effect on stored rows. */
 import { expect, test } from "bun:test";
-import { AUDIT_OPERATIONS, AUDIT_RESULTS } from "../../src/features/audit/schema.ts";
+import { AUDIT_RESULTS } from "../../src/features/audit/schema.ts";
 import type { JsonObject } from "../../src/json.ts";
-import { effectKind, operationsWith, type RecordedEffect, recordedEffect } from "../../src/log/effects.ts";
+import { effectKind, type RecordedEffect, recordedEffect } from "../../src/log/effects.ts";
 import type { AuditResult } from "../../src/log/event.ts";
+import { EVENT_NAMES, namesWithEffect } from "../../src/operations.ts";
 
 const config = { version: "v2", digest: "ab", rolledBackFrom: null };
 
@@ -76,9 +77,9 @@ test.each(EXAMPLES)("%s", (operation, details, effect) => {
 
 test("every operation that has an effect is among the examples", () => {
   const examples = new Set(EXAMPLES.map(([operation]) => operation));
-  const withEffect = AUDIT_OPERATIONS.filter(
+  const withEffect: string[] = EVENT_NAMES.filter(
     (operation) => effectKind(operation, resultOf(operation)) !== "none",
   );
   expect(withEffect.toSorted()).toEqual([...examples].sort());
-  expect(operationsWith("add_config").toSorted()).toEqual(["config.rollback", "config.update"]);
+  expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update"]);
 });

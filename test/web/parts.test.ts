@@ -1,6 +1,6 @@
 /** The dashboard's parts that need no browser. */
 import { describe, expect, test } from "bun:test";
-import { AUDIT_OPERATIONS } from "../../src/features/audit/schema.ts";
+import { EVENT_NAMES } from "../../src/operations.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
 import type { CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
@@ -21,7 +21,7 @@ const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem =>
 });
 
 test("every operation is in a group of the audit filters, and none is invented", () => {
-  expect([...KNOWN_OPERATIONS].sort()).toEqual([...AUDIT_OPERATIONS].sort());
+  expect([...KNOWN_OPERATIONS].sort()).toEqual([...EVENT_NAMES].sort());
 });
 
 describe("the tree of keys", () => {

@@ -10,10 +10,6 @@ const SUSPENDED =
 
 type Input = OperationInputs[OperationName];
 
-/** The operations that a suspension stops. */
-export const isStoppable = (name: OperationName): boolean =>
-  name.startsWith("data.") || name.startsWith("checkpoint.");
-
 /** The operation for agents that are not suspended; for others a refusal, which is recorded. */
 export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
   return async (tx, context, input, prepared) => {

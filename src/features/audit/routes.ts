@@ -6,11 +6,11 @@ import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
+import { EVENT_NAMES, eventFacts } from "../../operations.ts";
 import type { AuditScope, ExportResumption, Principal, TimeWindow } from "../../workspace/contract.ts";
 import {
   Activity,
   ActivityQuery,
-  AUDIT_OPERATIONS,
   AuditEvent,
   AuditEventList,
   AuditExport,
@@ -23,8 +23,6 @@ import {
   VerifyBody,
 } from "./schema.ts";
 import { Anchors, Consistency, Receipt, Seal, SealingKey } from "./seal-schema.ts";
-
-const KNOWN_OPERATIONS: ReadonlySet<string> = new Set(AUDIT_OPERATIONS);
 
 interface ScopeMembers {
   agent_id?: string;
@@ -55,9 +53,9 @@ function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow
 function operationsOf(text: string | undefined): { operations?: string[] } {
   if (text === undefined) return {};
   const names = [...new Set(text.split(","))].sort();
-  if (names.every((name) => KNOWN_OPERATIONS.has(name))) return { operations: names };
+  if (names.every((name) => eventFacts(name) !== undefined)) return { operations: names };
   throw invalid(
-    `The query parameter "operations" has an unknown name. Send names of these, separated by commas: ${AUDIT_OPERATIONS.join(", ")}.`,
+    `The query parameter "operations" has an unknown name. Send names of these, separated by commas: ${EVENT_NAMES.join(", ")}.`,
     "operations",
   );
 }

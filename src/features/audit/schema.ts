@@ -2,58 +2,7 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { anyObject, Count, closed, component, listOf, nullable, oneOf, Time } from "../../http/shapes.ts";
-import {
-  type InspectionName,
-  type OperationName,
-  type ReportName,
-  WORKSPACE_EVENTS,
-} from "../../workspace/contract.ts";
-
-/** What happens without a client that asks for it, or outside /v1. */
-const OTHER_OPERATIONS = [
-  "data.expire",
-  "workspace.create",
-  "seal.rotate_key",
-  "audit.prune",
-  "log.restore",
-  ...WORKSPACE_EVENTS,
-] as const;
-
-/** Every operation that a client can ask for; the type makes sure that none is missing. */
-const CLIENT_OPERATIONS: Record<Exclude<OperationName, InspectionName | ReportName>, true> = {
-  "config.read": true,
-  "config.update": true,
-  "config.list_versions": true,
-  "config.read_version": true,
-  "config.rollback": true,
-  "checkpoint.create": true,
-  "checkpoint.list": true,
-  "checkpoint.read": true,
-  "checkpoint.restore": true,
-  "checkpoint.delete": true,
-  "data.write": true,
-  "data.read": true,
-  "data.read_full": true,
-  "data.list": true,
-  "data.search": true,
-  "data.delete": true,
-  "data.delete_prefix": true,
-  "data.erase": true,
-  "audit.query": true,
-  "audit.read": true,
-  "audit.receipt": true,
-  "audit.verify": true,
-  "audit.export": true,
-  "audit.stream": true,
-  "audit.activity": true,
-  "agent.list": true,
-  "agent.read": true,
-  "agent.suspend": true,
-  "agent.resume": true,
-};
-
-/** Every operation name that an event can have. */
-export const AUDIT_OPERATIONS: readonly string[] = [...Object.keys(CLIENT_OPERATIONS), ...OTHER_OPERATIONS];
+import { EVENT_NAMES } from "../../operations.ts";
 
 /** Every result that an event can have. */
 export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
@@ -210,7 +159,7 @@ export const AuditEvent = component(
       workspace_id: t.String(),
       agent_id: nullable(AgentId),
       agent_seq: t.Integer({ minimum: 1, description: "Position in the agent's chain." }),
-      operation: oneOf(AUDIT_OPERATIONS),
+      operation: oneOf(EVENT_NAMES),
       result: oneOf(AUDIT_RESULTS),
       blocked_by: nullable(t.String({ pattern: "^policy:" })),
       actor: t.String({ description: "`key_…`, `usr_…`, `cli` or `system`." }),

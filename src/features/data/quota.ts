@@ -38,10 +38,6 @@ interface Growth {
   bytes: number;
 }
 
-/** The operations that a full workspace refuses. */
-export const isFilling = (name: OperationName): boolean =>
-  name === "data.write" || name === "checkpoint.restore";
-
 /** The operation while there is room; then a refusal, which is recorded. */
 export function refusingOverQuota(
   operation: Operation<OperationName>,
