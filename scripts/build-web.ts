@@ -15,10 +15,11 @@ const OUTPUTS = ["dashboard.js", "dashboard.css"] as const;
 /** One digest of everything that the bundle is made of, cheap enough to compute at every start. */
 function inputsDigest(): string {
   const hash = createHash("sha256");
-  const sources = [...new Bun.Glob("**/*.{ts,tsx,css,json}").scanSync(SOURCE)]
-    .filter((path) => !path.startsWith("assets/"))
+  // Its own files, and the words that it shares with the daemon.
+  const sources = [...new Bun.Glob("{*.ts,web/**/*.{ts,tsx,css,json}}").scanSync(join(ROOT, "src"))]
+    .filter((path) => !path.startsWith("web/assets/"))
     .sort();
-  for (const path of [...sources.map((source) => `src/web/${source}`), "scripts/build-web.ts", "bun.lock"]) {
+  for (const path of [...sources.map((source) => `src/${source}`), "scripts/build-web.ts", "bun.lock"]) {
     hash
       .update(`${path}\0`)
       .update(readFileSync(join(ROOT, path)))

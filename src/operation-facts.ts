@@ -67,7 +67,7 @@ export type DisplayGroup =
   | "data"
   | "data_reads"
   | "suspension"
-  /** Looking at agents and trails, which a dashboard does all the time. */
+  /** Reads of agents and trails, which a dashboard makes all the time; only "everything" shows them. */
   | "watching"
   | "proofs"
   | "keys"

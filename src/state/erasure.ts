@@ -2,6 +2,7 @@
  * Erasing for good: entries out of the present and out of every checkpoint, and what the log says of
  * them out of the details of its events. The events themselves stand, and so do chains and tree.
  */
+import { EVENT_NAMES, eventFacts } from "../operations.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { AgentState } from "./agents.ts";
@@ -47,20 +48,27 @@ async function eraseEntries(
 }
 
 /**
- * The events about a key are those that name it, or list or delete by it as a prefix. What was asked
- * before the agent began stands among the workspace's own events, with the agent in its details.
+ * Destroys the details that name the key, or a key with the prefix; which operations have such details the list of
+ * operations says. What was requested before the agent began stands among the workspace's own events, with the
+ * agent in its details.
  */
 async function eraseDetails(tx: Transaction, agentId: string, target: ErasureTarget): Promise<number> {
-  const [condition, bound]: [string, SqlValue[]] =
-    "key" in target
-      ? ["(details ->> '$.key' = ? OR details ->> '$.prefix' = ?)", [target.key, target.key]]
-      : [
-          "(substr(details ->> '$.key', 1, length(?)) = ? OR substr(details ->> '$.prefix', 1, length(?)) = ?)",
-          [target.prefix, target.prefix, target.prefix, target.prefix],
-        ];
-  const change = `UPDATE events SET details = NULL, details_salt = NULL WHERE details IS NOT NULL AND ${condition}`;
+  const isAbout = (member: "key" | "prefix") =>
+    "key" in target ? `details ->> '$.${member}' = ?` : `substr(details ->> '$.${member}', 1, length(?)) = ?`;
+  const condition = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)})`).join(
+    " OR ",
+  );
+  const each = "key" in target ? [target.key] : [target.prefix, target.prefix];
+  const bound = NAMING.flatMap(() => each);
+  const change = `UPDATE events SET details = NULL, details_salt = NULL WHERE details IS NOT NULL AND (${condition})`;
   return (
     (await tx.run(`${change} AND agent_id = ?`, [...bound, agentId])) +
     (await tx.run(`${change} AND agent_id IS NULL AND details ->> '$.agent_id' = ?`, [...bound, agentId]))
   );
 }
+
+/** The members of details that name keys, each with the operations, as SQL, whose details have it. */
+const NAMING = (["key", "prefix"] as const).map((member) => {
+  const names = EVENT_NAMES.filter((name) => eventFacts(name)?.erasedBy.includes(member));
+  return [member, names.map((name) => `'${name}'`).join(", ")] as const;
+});

@@ -3,10 +3,11 @@
  * tables of the workspace it changes.
  */
 import { expect, test } from "bun:test";
+import { eventFacts } from "../../src/operations.ts";
 import { documentsAuditId } from "../http/support/openapi.ts";
 import { type Answered, type Client, methodOf, type Sent } from "./client.ts";
 import type { TestWorkspace } from "./daemon.ts";
-import { changedTables } from "./workspace-view.ts";
+import { changedTables, type SeenEvent } from "./workspace-view.ts";
 
 /** What a scenario works with. */
 export interface Scene {
@@ -73,6 +74,7 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
     appended: wanted,
     text: answered.text,
   });
+  for (const event of appended) expectErasable(event, sent);
   expect(changedTables(dumpBefore, view.dump())).toEqual([...(scenario.changes ?? [])].sort());
   expect(answered.headers.get("x-audit-id")).toBe(appended.at(-1)?.id ?? null);
   if (appended.length > 0) expect(documentsAuditId(methodOf(sent), sent.path, answered.status)).toBe(true);
@@ -86,6 +88,17 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
     expect(structuredClone(appended.at(-1)?.details)).toEqual(exact as Record<string, unknown>);
   }
   await scenario.check?.(scene, answered);
+}
+
+/** A key that stands in the details of an event stands where an erasure looks for it. */
+function expectErasable({ operation, agentId, details }: SeenEvent, { query, body }: Sent): void {
+  const sent = { ...query, ...(body as object | undefined) } as Record<string, unknown>;
+  const isOfAgent = agentId !== null || details?.agent_id !== undefined;
+  for (const [member, value] of Object.entries(isOfAgent ? (details ?? {}) : {})) {
+    const isKey = value !== "" && (value === sent.key || value === sent.prefix);
+    if (isKey || member === "key" || member === "prefix")
+      expect([operation, ...(eventFacts(operation)?.erasedBy ?? [])]).toContain(member);
+  }
 }
 
 function expectProblem(answered: Answered, scenario: Scenario): void {

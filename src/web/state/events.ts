@@ -1,6 +1,8 @@
 /** The workspace's events as they happen, for every view that wants to know. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { DisplayGroup } from "../../operation-facts.ts";
+import { eventFacts } from "../../operations.ts";
 import { type LiveState, listen } from "../api/live.ts";
 import type { AuditEvent } from "../api/types.ts";
 
@@ -48,13 +50,20 @@ export function useEvents(onEvent: Listener, onGap: () => void = () => {}): void
   }, []);
 }
 
-/** Operations that change nothing: an event of one is no reason to ask for anything again. */
-const READING = /^(audit|agent)\.|\.(list|read|read_full|read_version|list_versions|search)$/;
+/** Groups whose operations change nothing: an event of one is no reason to request anything again. */
+const READING: readonly DisplayGroup[] = [
+  "config_reads",
+  "checkpoint_reads",
+  "data_reads",
+  "watching",
+  "proofs",
+];
 
-/** Whether what is shown of an agent may be another after this event. */
-export const changesSomething = ({ operation, result }: AuditEvent): boolean =>
-  (result === "ok" || result === "allowed") &&
-  (!READING.test(operation) || operation === "agent.suspend" || operation === "agent.resume");
+/** Whether what is shown of an agent may differ after this event. */
+export function changesSomething({ operation, result }: AuditEvent): boolean {
+  const group = eventFacts(operation)?.group;
+  return (result === "ok" || result === "allowed") && (group === undefined || !READING.includes(group));
+}
 
 /** Runs something at most once per interval, and once more after the last call. */
 export function useThrottled(act: () => void, intervalMs: number): () => void {
