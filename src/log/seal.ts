@@ -24,6 +24,10 @@ import {
 /** The operation that announces the log's next sealing key; its details carry `signing_key`. */
 export const ROTATE_SEAL_KEY = "seal.rotate_key";
 
+/** Whether the details of an operation name a sealing key: the genesis names the first. */
+export const namesSealKey = (operation: string): boolean =>
+  operation === "workspace.create" || operation === ROTATE_SEAL_KEY;
+
 /** A signed tree head. */
 export interface Seal {
   origin: string;

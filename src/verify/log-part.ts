@@ -7,7 +7,7 @@ import type { Reader } from "../store/transaction.ts";
 import { feedLog } from "./events/event-pages.ts";
 import { LogVerifier } from "./events/log-verifier.ts";
 import type { Segment } from "./events/segment.ts";
-import { NOTED } from "./preparation.ts";
+import { isNoted } from "./preparation.ts";
 import { type PackedWrites, WritePacker } from "./rows/expected/writes.ts";
 import { isStoredTile } from "./rows/stored-tiles.ts";
 
@@ -49,13 +49,11 @@ export async function verifyLogPart(reader: Reader, range: LogRange): Promise<Lo
     seals: { trusted: null, offered: [] },
     marks,
     onEvent: (event, details) => {
-      if (NOTED.has(event.operation))
-        events.push({ after: writes.count, event: canonicalEvent(event), details });
+      if (isNoted(event)) events.push({ after: writes.count, event: canonicalEvent(event), details });
     },
     onAccepted: (accepted, text) => {
-      const { operation, result } = accepted.shape.event;
-      if (!NOTED.has(operation)) return;
-      if (operation === "data.write" && (result !== "allowed" || writes.add(accepted, text))) return;
+      const { effect } = accepted.shape;
+      if (effect === "none" || (effect === "put" && writes.add(accepted, text))) return;
       const event = text.ascii(accepted.start, accepted.end);
       const details = text.text(accepted.detailsAt, accepted.detailsEnd);
       events.push({ after: writes.count, event, details });

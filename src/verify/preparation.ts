@@ -1,15 +1,15 @@
 /** What is made ready before the events of a workspace are read, and what is told of each of them. */
+import type { JsonObject } from "../json.ts";
+import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
-import { ROTATE_SEAL_KEY, type Seal } from "../log/seal.ts";
+import { namesSealKey, type Seal } from "../log/seal.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
 import { keepPageMemory } from "./events/event-pages.ts";
 import { LogVerifier } from "./events/log-verifier.ts";
 import type { StoredCheck } from "./rows/agents.ts";
 import { Census } from "./rows/expected/census.ts";
-import { FOLLOWED } from "./rows/expected/disturb.ts";
-import { LogTally, TALLIED } from "./rows/expected/tally.ts";
-import { loadTimelines } from "./rows/expected/timelines.ts";
+import { loadHistories } from "./rows/expected/histories.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
 
@@ -36,65 +36,58 @@ export interface WorkspaceVerificationOptions {
   division?: { from: number; events: number };
 }
 
-/** Operations besides `data.write` that are counted, or followed from key to key. */
-const COUNTED: ReadonlySet<string> = new Set([...TALLIED, ...FOLLOWED]);
-
-/** Operations of which what is stored beside the log depends. */
-export const NOTED: ReadonlySet<string> = new Set([
-  ...COUNTED,
-  ...["data.write", "workspace.create", ROTATE_SEAL_KEY],
-]);
-
 /** What a verification works with. */
 export interface Prepared extends StoredCheck {
   keys: KeyCheck;
   tiles: TileCheck;
-  /** From where the log has all its events. */
+  /** The position from which the log has all its events. */
   before: number;
-  /** Counts an event and follows it; `details` are null where erased or not genuine. */
+  /** Takes the next event; `details` are null where they are erased or not genuine. */
   take(event: AuditEventBody, details: string | null): void;
-  /** Counts an event without following it. */
-  observe(event: AuditEventBody, details: string | null): void;
+  /** Takes an event that was kept when those around it were pruned: the keys before and after are not known. */
+  takeKept(event: AuditEventBody, details: string | null): void;
 }
 
-/** Reads what must be known beforehand. */
+/** Whether stored rows depend on an event. */
+export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
+  namesSealKey(operation) || effectKind(operation, result) !== "none";
+
+/** Reads what must be known before the events are. */
 export async function prepare(
   reader: Reader,
   scope: VerificationScope,
   { maxKeys, publicKey = null }: WorkspaceVerificationOptions,
 ): Promise<Prepared> {
   await keepPageMemory(reader);
-  const tally = new LogTally();
   const before = await prunedBefore(reader);
-  tally.partial = before > 0;
-  const census = new Census(await loadTimelines(reader, scope), maxKeys);
+  const histories = await loadHistories(reader, scope, before);
+  const census = new Census(histories, maxKeys);
   const keys = new KeyCheck();
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
-  const observe = (event: AuditEventBody, details: string | null) => {
-    keys.add(event, details);
-    tally.add(event, details);
-  };
-  const take = (event: AuditEventBody, details: string | null) => {
-    observe(event, details);
-    census.replay.add(event, details);
-  };
+  const taking =
+    (follow: (event: AuditEventBody, effect: RecordedEffect) => void) =>
+    (event: AuditEventBody, text: string | null): void => {
+      if (!isNoted(event)) return;
+      const details = text === null ? null : (JSON.parse(text) as JsonObject);
+      keys.add(event, details);
+      follow(event, recordedEffect(event, details));
+    };
+  const take = taking((event, effect) => census.replay.add(event, effect));
+  const takeKept = taking((event, effect) => histories.of(event.agent_id).take(event, effect));
   const verifier: LogVerifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
     ...("agentId" in scope ? {} : { seals: { trusted: publicKey, offered } }),
     onEvent: take,
     onAccepted: (accepted, text) => {
-      const { operation, result } = accepted.shape.event;
-      if (operation === "data.write") {
-        if (result === "allowed") census.replay.addWrite(accepted, text);
-        return;
-      }
-      if (!COUNTED.has(operation)) return;
+      const { effect } = accepted.shape;
+      if (effect === "put") census.replay.addWrite(accepted, text);
+      if (effect === "put" || effect === "none") return;
       const event = parseEvent(text.text(accepted.start, accepted.end));
       take(event, text.text(accepted.detailsAt, accepted.detailsEnd));
     },
     onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
   const tiles = new TileCheck(reader, verifier);
-  return { reader, verifier, tally, census, keys, tiles, before, take, observe };
+  return { reader, verifier, histories, census, keys, tiles, before, take, takeKept };
 }

@@ -14,7 +14,7 @@ import { eventHash } from "../../log/hash.ts";
 import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
 import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log/restores.ts";
 import type { StoredEvent } from "../../log/rows.ts";
-import { ROTATE_SEAL_KEY, type Seal } from "../../log/seal.ts";
+import { namesSealKey, type Seal } from "../../log/seal.ts";
 import { type ProblemCode, ProblemList } from "../problems.ts";
 import {
   beginningProblem,
@@ -363,7 +363,7 @@ export class LogVerifier {
   /** Remembers which sealing keys the log names. */
   #noteKeys(event: AuditEventBody, details: string | null): void {
     if (this.#seals === null || details === null) return;
-    if (event.operation !== "workspace.create" && event.operation !== ROTATE_SEAL_KEY) return;
+    if (!namesSealKey(event.operation)) return;
     const { signing_key: fingerprint } = JSON.parse(details) as JsonObject;
     if (typeof fingerprint === "string") this.#nameKey({ fingerprint, seq: event.seq });
   }

@@ -7,6 +7,7 @@ import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/eve
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";
+import { namesSealKey } from "../../log/seal.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
@@ -24,7 +25,7 @@ export interface PrunedParts {
   seals: SealFeed;
   tiles: TileCheck;
   /** Told of every event that is kept. */
-  observe(event: AuditEventBody, details: string | null): void;
+  takeKept(event: AuditEventBody, details: string | null): void;
 }
 
 /** Verifies what is left of the events before `beforeSeq`, and has the verifier go on behind them. */
@@ -67,10 +68,10 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
         chain.events += 1;
       }
       const details = isErased(stored) ? null : stored.details;
-      parts.observe(event, details);
+      parts.takeKept(event, details);
       const restore = declaredRestore(event, details);
       if (restore !== null) kept.restores.push(restore);
-      if (details === null || event.agent_id !== null) continue;
+      if (details === null || !namesSealKey(event.operation)) continue;
       const { signing_key: fingerprint } = JSON.parse(details) as { signing_key?: unknown };
       if (typeof fingerprint === "string") kept.keys.push({ fingerprint, seq: event.seq });
     }

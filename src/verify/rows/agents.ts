@@ -9,7 +9,7 @@ import { checkConfigs } from "./configs.ts";
 import { EntryCheck } from "./entries.ts";
 import { chunksOfAgent, type EntryChunks } from "./entry-chunks.ts";
 import type { Census } from "./expected/census.ts";
-import type { LogTally } from "./expected/tally.ts";
+import type { Histories } from "./expected/history.ts";
 import type { AgentName, Report } from "./findings.ts";
 import { takePresent } from "./present-entries.ts";
 
@@ -37,7 +37,7 @@ export interface RowCounts {
 export interface StoredCheck {
   reader: Reader;
   verifier: LogVerifier;
-  tally: LogTally;
+  histories: Histories;
   census: Census;
 }
 
@@ -106,23 +106,21 @@ async function checkAgent(
   const { reader, verifier } = check;
   const name: AgentName = { firstSeq: row[0], agentId: decodeText(row[2]) };
   const report: Report = (code, seq, message) => verifier.report(code, name.agentId, seq, message);
-  const tally = check.tally.of(name.agentId);
+  const history = check.histories.of(name.agentId);
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
   const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
-  if (!tally.uncertain || configs.rows < tally.configs) {
-    compareCounts("config versions", configs.rows, tally.configs, name, report);
+  if (!history.uncertain || configs.rows < history.configs) {
+    compareCounts("config versions", configs.rows, history.configs, name, report);
   }
-  if (!check.tally.partial) compareCounts("checkpoints", checkpoints.rows, tally.checkpoints, name, report);
-  if (
-    !tally.uncertain &&
-    checkpoints.rows === tally.checkpoints &&
-    !tally.checkpointIds.equals(checkpoints.ids)
-  ) {
+  if (history.prunedBefore === 0)
+    compareCounts("checkpoints", checkpoints.rows, history.checkpoints, name, report);
+  const counted = !history.uncertain && checkpoints.rows === history.checkpoints;
+  if (counted && !history.areCheckpoints(checkpoints.ids)) {
     report("content_mismatch", name.firstSeq, "the stored checkpoints are not those that the log leaves");
   }
   const { census } = check;
-  const facts = { checkpoints: checkpoints.counted, tally, census, liveEntries: row[5] };
+  const facts = { checkpoints: checkpoints.counted, history, census, liveEntries: row[5] };
   const entries = new EntryCheck(name, facts, report);
   return { configs: configs.rows, checkpoints: checkpoints.rows, entries };
 }

@@ -1,11 +1,11 @@
 /** The checkpoints of one agent against the events that made them. */
+import type { JsonObject } from "../../json.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
-import { retentionCutoff } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "../columns.ts";
-import { type EventColumns, eventColumns, type NamedEvent, readNamedEvent } from "./events-named.ts";
-import { MultisetPrint } from "./expected/multiset.ts";
+import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
+import { cutoffAt, type Retention } from "./expected/history.ts";
 import type { AgentName, Report } from "./findings.ts";
 import type { CountedCheckpoint } from "./visibility.ts";
 
@@ -46,19 +46,19 @@ interface StoredCheckpoint {
 /** What the other checks need to know of an agent's checkpoints. */
 export interface CheckpointFacts {
   rows: number;
-  ids: MultisetPrint;
+  ids: Set<string>;
   /** In the order of their positions. */
   counted: CountedCheckpoint[];
 }
 
-/** Checks every checkpoint. `retention`: days of retention by config version, of those that have it. */
+/** Checks every checkpoint. */
 export async function checkCheckpoints(
   reader: Reader,
   agent: AgentName,
-  retention: ReadonlyMap<number, number>,
+  retention: Retention,
   report: Report,
 ): Promise<CheckpointFacts> {
-  const facts: CheckpointFacts = { rows: 0, ids: new MultisetPrint(), counted: [] };
+  const facts: CheckpointFacts = { rows: 0, ids: new Set(), counted: [] };
   for (let after: [number, number] = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
     const page: Row[] = await reader.all<Row>(SELECT, [agent.firstSeq, ...after]);
     for (const row of page) {
@@ -71,11 +71,11 @@ export async function checkCheckpoints(
       const named = readNamedEvent(row[9], row[10]);
       const problem = checkpointProblem(checkpoint, named, agent.agentId);
       if (problem !== null) report(problem.code, checkpoint.eventSeq, problem.message);
-      facts.ids.add(checkpoint.id, 1);
+      facts.ids.add(checkpoint.id);
       facts.counted.push({
         asOfSeq: checkpoint.asOfSeq,
         expected: checkpoint.entryCount,
-        cutoffMs: cutoffOf(checkpoint, named, retention),
+        cutoffMs: named === null ? -1 : cutoffAt(retention, versionOf(checkpoint), named.timeMs),
       });
     }
     const last = page.at(-1);
@@ -106,83 +106,56 @@ function checkpointProblem(
   named: NamedEvent | null,
   agentId: string | null,
 ): CheckpointProblem | null {
-  const isCreate = named?.event.operation === "checkpoint.create";
-  const isRestore = named?.event.operation === "checkpoint.restore";
-  if (
-    named === null ||
-    named.event.agent_id !== agentId ||
-    named.event.result !== "ok" ||
-    !(isCreate || isRestore)
-  ) {
+  const kind = named === null ? "none" : kindOf(named);
+  if (named?.event.agent_id !== agentId || (kind !== "add_checkpoint" && kind !== "restore")) {
     return { code: "content_orphan", message: "a stored checkpoint names an event that did not make it" };
   }
   if (named.details === null) {
     const message = "a stored checkpoint cannot be proved: the details of its event are erased";
     return { code: "content_unprovable", message };
   }
-  if (agrees(checkpoint, isCreate ? created(named) : safety(named))) return null;
+  const stated = statedBy(named);
+  if (stated !== null && agrees(checkpoint, stated)) return null;
   return { code: "content_mismatch", message: "a stored checkpoint is not what its event says was made" };
 }
 
-/** What an event says of the checkpoint that it made. */
-type Stated = Record<Exclude<keyof StoredCheckpoint, "eventSeq" | "configVersion">, unknown> & {
+/** The columns that an event gives the checkpoint that it makes; null when its details do not tell. */
+type Stated = Omit<StoredCheckpoint, "eventSeq" | "configVersion" | "metadata"> & {
   configVersion: string | null;
+  metadata: string | null;
 };
 
-function created({ event, details }: NamedEvent): Stated {
-  const { checkpoint_id: id, as_of_seq, entry_count: entryCount, label, metadata } = details ?? {};
-  const asOfSeq = as_of_seq === event.seq ? event.seq : null;
-  return {
-    id,
-    asOfSeq,
-    entryCount,
-    label,
-    metadata: canonical(metadata),
-    configVersion: event.config_version,
-  };
-}
-
-/** A restore makes a checkpoint of the state before it, and tells little of it. */
-function safety({ event, details }: NamedEvent): Stated {
-  const { safety_checkpoint_id: id, safety_entry_count: entryCount } = details ?? {};
-  return {
-    id,
-    asOfSeq: event.seq - 1,
-    entryCount,
-    label: null,
-    metadata: "{}",
-    configVersion: event.config_version,
-  };
+function statedBy({ event, effect }: NamedEvent): Stated | null {
+  const { seq, config_version: configVersion } = event;
+  if (effect.kind === "restore") {
+    // A safety checkpoint holds the state before the restore.
+    return { ...effect.safety, asOfSeq: seq - 1, label: null, metadata: "{}", configVersion };
+  }
+  if (effect.kind !== "add_checkpoint" || effect.asOfSeq !== seq) return null;
+  const { id, asOfSeq, entryCount, label, metadata } = effect;
+  return { id, asOfSeq, entryCount, label, metadata: canonical(metadata), configVersion };
 }
 
 function agrees(checkpoint: StoredCheckpoint, stated: Stated): boolean {
-  const version = checkpoint.configVersion === null ? null : `v${checkpoint.configVersion}`;
   return (
     checkpoint.id === stated.id &&
     checkpoint.asOfSeq === stated.asOfSeq &&
     checkpoint.entryCount === stated.entryCount &&
     checkpoint.label === stated.label &&
     checkpoint.metadata === stated.metadata &&
-    version === stated.configVersion
+    versionOf(checkpoint) === stated.configVersion
   );
 }
 
-function canonical(value: Parameters<typeof canonicalJson>[0] | undefined): string | null {
+const versionOf = ({ configVersion }: StoredCheckpoint): string | null =>
+  configVersion === null ? null : `v${configVersion}`;
+
+/** Null for a value without a canonical form. */
+function canonical(value: JsonObject): string | null {
   try {
-    return value === undefined ? null : canonicalJson(value);
+    return canonicalJson(value);
   } catch (error) {
     if (error instanceof CanonicalJsonError) return null;
     throw error;
   }
-}
-
-/** Entries written before this moment were expired when the checkpoint was made. */
-function cutoffOf(
-  { configVersion }: StoredCheckpoint,
-  named: NamedEvent | null,
-  retention: ReadonlyMap<number, number>,
-): number {
-  const days = configVersion === null ? undefined : retention.get(configVersion);
-  if (days === undefined || named === null) return -1;
-  return retentionCutoff({ blockPii: false, blockSecrets: false, retentionDays: days }, named.timeMs);
 }

@@ -1,11 +1,12 @@
 /** The config versions of one agent against the events that made them. */
-import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
-import { policiesOf } from "../../state/configs.ts";
+import type { EnforcedPolicies } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "../columns.ts";
-import { type EventColumns, eventColumns, type NamedEvent, readNamedEvent } from "./events-named.ts";
+import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
+import { retentionOf } from "./expected/histories.ts";
+import type { Retention } from "./expected/history.ts";
 import type { AgentName, Report } from "./findings.ts";
 
 /** A config has at most 256 KiB. */
@@ -25,19 +26,16 @@ const SELECT = `SELECT ${integer("c.version")}, ${isOfWrongType("c.rolled_back_f
   FROM configs c LEFT JOIN events v ON v.seq = c.created_seq
   WHERE c.agent = ? AND c.version > ? ORDER BY c.version LIMIT ${ROWS_AT_ONCE}`;
 
-/** Operations whose event may have made a config version. */
-const WRITERS = new Set(["config.update", "config.rollback", "checkpoint.restore"]);
-
 /** What the other checks need to know of an agent's configs. */
 export interface ConfigFacts {
   rows: number;
-  /** Retention in days of the versions that have one. */
-  retention: ReadonlyMap<number, number>;
+  /** By version (`v1` …), of those that have a retention. */
+  retention: Retention;
 }
 
 /** Checks every version: its content, its event, and that numbers have no gaps. */
 export async function checkConfigs(reader: Reader, agent: AgentName, report: Report): Promise<ConfigFacts> {
-  const retention = new Map<number, number>();
+  const retention = new Map<string, EnforcedPolicies>();
   let rows = 0;
   for (let last = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await reader.all<Row>(SELECT, [agent.firstSeq, last]);
@@ -62,8 +60,8 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
         agent.agentId,
       );
       if (message !== null) report("content_mismatch", createdSeq, `stored config v${version} ${message}`);
-      const days = retentionOf(config);
-      if (days !== null) retention.set(version, days);
+      const policies = retentionOf(config);
+      if (policies !== null) retention.set(`v${version}`, policies);
     }
     const end = page.at(-1)?.[0];
     if (page.length < ROWS_AT_ONCE || end === null || end === undefined) return { rows, retention };
@@ -77,34 +75,25 @@ function configProblem(
   named: NamedEvent | null,
   agentId: string | null,
 ): string | null {
-  if (named === null || named.event.agent_id !== agentId || !isWriter(named)) {
+  if (named === null || named.event.agent_id !== agentId || !couldAddConfig(named)) {
     return "names an event that did not make it";
   }
-  const { event, details } = named;
+  const { event, details, effect } = named;
   // The event was decided under the version before.
   if ((event.config_version ?? "v0") !== `v${version - 1}`)
     return "is not the next one after the one in force";
   if (details === null) return "cannot be proved: the details of its event are erased";
-  if (
-    (details.version ?? details.config_version) !== `v${version}` ||
-    details.config_digest !== sha256Hex(config)
-  ) {
+  const made = effect.kind === "restore" ? effect.config : effect.kind === "add_config" ? effect : null;
+  if (made === null || made.version !== `v${version}` || made.digest !== sha256Hex(config)) {
     return "is not what its event says was made";
   }
-  const from = rolledBackFrom === null ? undefined : `v${rolledBackFrom}`;
-  return details.rolled_back_from === from
+  const from = rolledBackFrom === null ? null : `v${rolledBackFrom}`;
+  return made.rolledBackFrom === from
     ? null
     : "is said to be the content of another version than its event says";
 }
 
-function isWriter({ event }: NamedEvent): boolean {
-  return event.result === "ok" && WRITERS.has(event.operation);
-}
-
-function retentionOf(config: string): number | null {
-  try {
-    return policiesOf(JSON.parse(config) as JsonObject).retentionDays;
-  } catch {
-    return null; // text that is no config does not fit its digest either, which is reported
-  }
+function couldAddConfig(named: NamedEvent): boolean {
+  const kind = kindOf(named);
+  return kind === "add_config" || kind === "restore";
 }

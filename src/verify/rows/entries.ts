@@ -3,14 +3,14 @@ import type { Reader } from "../../store/transaction.ts";
 import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
 import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
-import type { AgentTally } from "./expected/tally.ts";
+import type { AgentHistory } from "./expected/history.ts";
 import type { AgentName, Report } from "./findings.ts";
 import { type CountedCheckpoint, Visibility } from "./visibility.ts";
 
 /** What is known of the agent beforehand. */
 export interface EntryFacts {
   checkpoints: readonly CountedCheckpoint[];
-  tally: Readonly<AgentTally>;
+  history: AgentHistory;
   census: Census;
   /** The present entries, as the agent's row counts them. */
   liveEntries: number | null;
@@ -74,7 +74,7 @@ export class EntryCheck {
       for (const entry of page) this.other(entry);
     }
     const { report } = this;
-    if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.tally, report);
+    if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.history, report);
     this.#restored.check(report);
     if (this.#facts.liveEntries === this.#live) return;
     report(
@@ -85,11 +85,11 @@ export class EntryCheck {
   }
 }
 
-function checkCheckpointCounts(visibility: Visibility, tally: Readonly<AgentTally>, report: Report): void {
+function checkCheckpointCounts(visibility: Visibility, history: AgentHistory, report: Report): void {
   for (const { asOfSeq, expected, counted } of visibility.counted()) {
     if (counted > expected) {
       report("content_mismatch", asOfSeq, "a checkpoint sees more entries than there were when it was made");
-    } else if (counted < expected && tally.lastRemoval < asOfSeq) {
+    } else if (counted < expected && history.lastRemoval < asOfSeq) {
       report("content_missing", asOfSeq, "a checkpoint sees fewer entries than there were when it was made");
     }
   }
@@ -100,10 +100,9 @@ class RestoredCounts {
   readonly #counts = new Map<number, { counted: number; stated: number }>();
 
   add({ from, liveFrom, writtenSeq }: StoredVersion): void {
-    const stated = from?.details?.entries_restored;
-    if (liveFrom === writtenSeq || typeof stated !== "number") return;
+    if (liveFrom === writtenSeq || from?.effect.kind !== "restore") return;
     const count = this.#counts.get(liveFrom);
-    if (count === undefined) this.#counts.set(liveFrom, { counted: 1, stated });
+    if (count === undefined) this.#counts.set(liveFrom, { counted: 1, stated: from.effect.restored });
     else count.counted += 1;
   }
 

@@ -3,7 +3,7 @@
 import { sha256Hex } from "../../log/hash.ts";
 import { CanonicalJsonError, canonicalString } from "../../log/jcs.ts";
 import type { ProblemCode } from "../problems.ts";
-import type { NamedEvent } from "./events-named.ts";
+import { kindOf, type NamedEvent } from "./events-named.ts";
 
 /** The columns of a row of `entries` that say of which key it is, and from when to when. */
 export interface StoredLife {
@@ -55,11 +55,9 @@ function contentProblem(row: StoredVersion, agentId: string | null): EntryProble
       "a stored entry cannot be proved: the details of its event are erased",
     );
   }
-  if (
-    written.details.key !== row.key ||
-    written.details.value_digest !== digestOf(row) ||
-    !isJson(row.metadata)
-  ) {
+  const { effect } = written;
+  const isSame = effect.kind === "put" && effect.key === row.key && effect.digest === digestOf(row);
+  if (!isSame || !isJson(row.metadata)) {
     return mismatch("a stored entry is not what its event says was written");
   }
   if (row.updatedAt !== written.timeMs) return mismatch("a stored entry has another time than its event");
@@ -117,36 +115,32 @@ export function isJson(text: string): boolean {
   }
 }
 
-function isWrite(named: NamedEvent, agentId: string | null): boolean {
-  const { event } = named;
-  return event.operation === "data.write" && event.result === "allowed" && event.agent_id === agentId;
-}
+const isWrite = (named: NamedEvent, agentId: string | null): boolean =>
+  kindOf(named) === "put" && named.event.agent_id === agentId;
 
-/** Whether an event is about the row's key, as far as its details still say. */
-function isAboutKey(named: NamedEvent, row: StoredVersion): boolean {
-  return named.details === null || named.details.key === row.key;
+/** Whether a write or a deletion is about the row's key, as far as its details still say. */
+function isAboutKey({ effect }: NamedEvent, { key }: StoredVersion): boolean {
+  return (
+    effect.kind === "unknown" || ((effect.kind === "put" || effect.kind === "end") && effect.key === key)
+  );
 }
 
 function isRestore(named: NamedEvent | null, agentId: string | null): boolean {
-  if (named === null) return false;
-  const { event, details } = named;
-  if (event.operation !== "checkpoint.restore" || event.result !== "ok" || event.agent_id !== agentId)
-    return false;
-  return details === null || Number(details.entries_restored) > 0;
+  if (named === null || named.event.agent_id !== agentId) return false;
+  const { effect } = named;
+  return effect.kind === "restore" ? effect.restored > 0 : kindOf(named) === "restore";
 }
 
 function couldHaveEnded(row: StoredVersion, agentId: string | null): boolean {
-  if (row.to === null) return false;
-  const { event, details } = row.to;
-  if (event.agent_id !== agentId) return false;
-  if (isWrite(row.to, agentId)) return isAboutKey(row.to, row);
-  if (event.result !== "ok") return false;
-  switch (event.operation) {
-    case "data.delete":
+  if (row.to === null || row.to.event.agent_id !== agentId) return false;
+  const { effect } = row.to;
+  switch (kindOf(row.to)) {
+    case "put":
+    case "end":
       return isAboutKey(row.to, row);
-    case "data.delete_prefix":
-      return details === null || (typeof details.prefix === "string" && row.key.startsWith(details.prefix));
-    case "checkpoint.restore":
+    case "end_prefix":
+      return effect.kind === "unknown" || (effect.kind === "end_prefix" && row.key.startsWith(effect.prefix));
+    case "restore":
       return true;
     default:
       return false;

@@ -1,6 +1,8 @@
 /** Events that stored rows name, joined to these rows and read with them. */
 import type { JsonObject } from "../../json.ts";
+import { type RecordedEffect, recordedEffect } from "../../log/effects.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
+import type { EffectKind } from "../../operation-facts.ts";
 import { decodeText } from "../columns.ts";
 
 /** An event as a stored row needs it. The log itself is verified elsewhere. */
@@ -8,9 +10,14 @@ export interface NamedEvent {
   event: AuditEventBody;
   /** Null when erased or unreadable. */
   details: JsonObject | null;
+  effect: RecordedEffect;
   /** Its time, ms since the Unix epoch. */
   timeMs: number;
 }
+
+/** The kind of a named event's effect, also when its details are erased. */
+export const kindOf = ({ effect }: NamedEvent): EffectKind | "none" =>
+  effect.kind === "unknown" ? effect.of : effect.kind;
 
 /** SQL: two columns that hold the event of a joined `events` table. */
 export const eventColumns = (table: string): string =>
@@ -29,7 +36,8 @@ export function readNamedEvent(...[length, bytes]: EventColumns): NamedEvent | n
     if (error instanceof EventFormatError) return null;
     throw error;
   }
-  return { event, details: readDetails(bytes.subarray(length)), timeMs: Date.parse(event.timestamp) };
+  const details = readDetails(bytes.subarray(length));
+  return { event, details, effect: recordedEffect(event, details), timeMs: Date.parse(event.timestamp) };
 }
 
 function readDetails(bytes: Buffer): JsonObject | null {

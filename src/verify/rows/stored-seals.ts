@@ -3,10 +3,11 @@
  * verifier: read in step with the events, so that memory does not grow with them.
  */
 
+import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
-import { parseSeal, ROTATE_SEAL_KEY, type Seal } from "../../log/seal.ts";
+import { namesSealKey, parseSeal, type Seal } from "../../log/seal.ts";
 import type { FiledSeal } from "../../seals/seal-file.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
@@ -114,10 +115,10 @@ export class KeyCheck {
   readonly #named: NamingEvent[] = [];
 
   /** Takes every event; details are null where erased or not genuine. */
-  add(event: AuditEventBody, details: string | null): void {
-    if (event.operation !== "workspace.create" && event.operation !== ROTATE_SEAL_KEY) return;
-    const { signing_key: fingerprint, origin } = details === null ? {} : JSON.parse(details);
-    this.#named.push({ seq: event.seq, fingerprint, origin });
+  add({ operation, seq }: AuditEventBody, details: JsonObject | null): void {
+    if (!namesSealKey(operation)) return;
+    const { signing_key: fingerprint, origin } = details ?? {};
+    this.#named.push({ seq, fingerprint, origin });
   }
 
   async compare(reader: Reader, verifier: LogVerifier): Promise<void> {

@@ -3,6 +3,8 @@
  * a few numbers for each checkpoint, and none for an entry.
  */
 
+import { firstAtOrAfter } from "./expected/history.ts";
+
 /** A checkpoint as far as counting goes. */
 export interface CountedCheckpoint {
   asOfSeq: number;
@@ -28,8 +30,8 @@ export class Visibility {
 
   /** Counts an entry. Answers whether any checkpoint sees it. */
   add(liveFrom: number, liveTo: number | null, updatedAt: number): boolean {
-    const first = this.#indexOf(liveFrom);
-    const end = liveTo === null ? this.#asOf.length : this.#indexOf(liveTo);
+    const first = firstAtOrAfter(this.#asOf, liveFrom);
+    const end = liveTo === null ? this.#asOf.length : firstAtOrAfter(this.#asOf, liveTo);
     if (first >= end) return false;
     if (this.#withRetention) {
       for (let index = first; index < end; index++) {
@@ -55,17 +57,5 @@ export class Visibility {
   #change(first: number, end: number): void {
     this.#counts[first] = (this.#counts[first] as number) + 1;
     this.#counts[end] = (this.#counts[end] as number) - 1;
-  }
-
-  /** The first checkpoint at or after a position. */
-  #indexOf(seq: number): number {
-    let low = 0;
-    let high = this.#asOf.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#asOf[middle] as number) < seq) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

@@ -9,7 +9,7 @@ import { CanonicalScan } from "../../../log/canonical-scan.ts";
 import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { LOG_RESTORE } from "../../../log/restores.ts";
-import { ROTATE_SEAL_KEY } from "../../../log/seal.ts";
+import { namesSealKey } from "../../../log/seal.ts";
 import type { ChainState } from "../chains.ts";
 import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
 
@@ -19,7 +19,7 @@ const MAX_SHAPES = 8_192;
 const MAX_SHAPES_OF_AGENT = 32;
 
 /** Events whose details the verifier reads itself, or that may stand in one place only. */
-const NEVER_QUICK: ReadonlySet<string> = new Set(["workspace.create", ROTATE_SEAL_KEY, LOG_RESTORE]);
+const isNeverFast = (operation: string): boolean => namesSealKey(operation) || operation === LOG_RESTORE;
 
 /** What the next event has to follow. */
 export interface Place {
@@ -87,7 +87,7 @@ export class KnownChains {
     chain.hash.u8.set(Buffer.from(hash, "latin1"));
     this.#last = null;
     if (!own) return;
-    if (NEVER_QUICK.has(event.operation)) return;
+    if (isNeverFast(event.operation)) return;
     if (chain.shapes.some((shape) => shape.fits(event))) return;
     chain.shapes.unshift(new Shape(event));
     this.#shapes += 1;

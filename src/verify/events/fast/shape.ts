@@ -4,6 +4,7 @@
  */
 
 import { Bytes, copy, same } from "../../../log/bytes.ts";
+import { effectKind } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 
 /** Hex digits of a hash, characters of an id behind its prefix, of a time. */
@@ -45,9 +46,13 @@ export class Shape {
   /** In an export: between seq, agent_seq and timestamp. */
   readonly shown: Pieces;
 
+  /** The kind of effect of such events. */
+  readonly effect: ReturnType<typeof effectKind>;
+
   /** @param event one that was parsed, so that its members have their form */
   constructor(readonly event: Shaped) {
     const { actor, agent_id, blocked_by, config_version, operation, result, workspace_id } = event;
+    this.effect = effectKind(operation, result);
     this.canonical = new Pieces([
       `{"actor":"${actor}","agent_id":${quoted(agent_id)},"agent_seq":`,
       `,"blocked_by":${quoted(blocked_by)},"config_version":${quoted(config_version)},"details_commitment":"`,

@@ -1,23 +1,24 @@
 /** The stored entries as a whole against the log as a whole: the two sums of {@link Replay}. */
+import { recordedEffect } from "../../../log/effects.ts";
 import { EventFormatError, parseEvent } from "../../../log/event.ts";
 import type { FileEvent } from "../../events/log-pages.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import type { StoredLife } from "../entry.ts";
 import type { AgentName, Report } from "../findings.ts";
+import type { Histories } from "./history.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { partOf, Replay } from "./replay.ts";
-import type { Timeline } from "./timeline.ts";
 
 export class Census {
   readonly replay: Replay;
-  readonly #timelines: ReadonlyMap<string | null, Timeline>;
+  readonly #histories: Histories;
   /** Sums of the stored rows of each agent, by part of the keys. */
   readonly #stored = new Map<string | null, MultisetPrint[]>();
 
   /** @param maxKeys how many keys are followed at once */
-  constructor(timelines: ReadonlyMap<string | null, Timeline>, maxKeys?: number) {
-    this.#timelines = timelines;
-    this.replay = new Replay(timelines, maxKeys);
+  constructor(histories: Histories, maxKeys?: number) {
+    this.#histories = histories;
+    this.replay = new Replay(histories, maxKeys);
   }
 
   /** Takes a stored row, after the log was read. */
@@ -39,10 +40,7 @@ export class Census {
     const { replay } = this;
     if (!replay.overflowed) return this.#compare(verifier, replay, 0);
     for (let part = 0; part < replay.parts; part++) {
-      const anew = new Map(
-        Array.from(this.#timelines, ([agentId, timeline]) => [agentId, timeline.anew()] as const),
-      );
-      const partial = new Replay(anew, { part, parts: replay.parts });
+      const partial = new Replay(this.#histories.restarted(), { part, parts: replay.parts });
       for await (const page of again()) for (const stored of page) addTo(partial, stored);
       this.#compare(verifier, partial, part);
     }
@@ -69,7 +67,8 @@ export class Census {
 
 function addTo(replay: Replay, { canonical, details }: FileEvent): void {
   try {
-    replay.add(parseEvent(canonical), details);
+    const event = parseEvent(canonical);
+    replay.add(event, recordedEffect(event, details === null ? null : JSON.parse(details)));
   } catch (error) {
     // What is no event was reported when the log was verified.
     if (!(error instanceof EventFormatError)) throw error;

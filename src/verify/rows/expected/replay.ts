@@ -13,21 +13,20 @@
  */
 
 import { Bytes } from "../../../log/bytes.ts";
+import { type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
+import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { StoredLife } from "../entry.ts";
 import { DigestTable } from "./digest-table.ts";
-import { disturb } from "./disturb.ts";
+import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable } from "./key-table.ts";
 import { MultisetPrint } from "./multiset.ts";
-import { type Disturbance, Timeline } from "./timeline.ts";
 import { nameOf, PresentVersions, type Version } from "./versions.ts";
 import {
-  digestIn,
   digestStart,
   type KeyPlace,
   keyEnd,
-  keyOf,
   keyStart,
   type PlainWrite,
   type StoredWrite,
@@ -41,7 +40,7 @@ type Past = Version & { to: number };
 
 interface AgentReplay {
   number: number;
-  timeline: Timeline;
+  history: AgentHistory;
   expected: MultisetPrint;
 }
 
@@ -53,7 +52,7 @@ export const partOf = (key: string, parts: number): number =>
   parts === 1 ? 0 : Bun.hash.xxHash32(key, SEED) % parts;
 
 export class Replay {
-  readonly #timelines: ReadonlyMap<string | null, Timeline>;
+  readonly #histories: Histories;
   readonly #agents = new Map<string | null, AgentReplay>();
   readonly #byNumber: AgentReplay[] = [];
   readonly #keys = new KeyTable();
@@ -74,12 +73,9 @@ export class Replay {
    * @param division the part of the keys that is followed. A number instead: all are, until they are
    *   more than that; then `overflowed` is true, and `parts` says how often the log is to be read.
    */
-  constructor(
-    timelines: ReadonlyMap<string | null, Timeline>,
-    division: { part: number; parts: number } | number = MAX_KEYS,
-  ) {
+  constructor(histories: Histories, division: { part: number; parts: number } | number = MAX_KEYS) {
     const all = typeof division === "number";
-    this.#timelines = timelines;
+    this.#histories = histories;
     this.#part = all ? 0 : division.part;
     this.parts = all ? 1 : division.parts;
     this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
@@ -90,7 +86,7 @@ export class Replay {
     const { agent_id, config_version } = shape.event;
     const write = { agent_id, config_version, seq, timeMs };
     const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
-    if (end < 0) this.#addText(write, text.text(detailsAt, detailsEnd));
+    if (end < 0) this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
     else this.addPlainWrite(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
   }
 
@@ -100,11 +96,12 @@ export class Replay {
     if (slot >= 0) this.#digests.set(slot, write.seq, text, digestAt);
   }
 
-  #addText(write: PlainWrite, details: string): void {
-    const key = bytesOf(keyOf(details));
+  #put(write: PlainWrite, effect: RecordedEffect): void {
+    if (effect.kind !== "put") return;
+    const key = bytesOf(effect.key);
     const slot = this.#write(write, key, 0, key.u8.length);
-    const digest = digestIn(details);
-    if (slot >= 0 && digest !== null) this.#digests.set(slot, write.seq, Bytes.of(digest), 0);
+    if (slot < 0 || effect.digest.length !== HASH_CHARS) return;
+    this.#digests.set(slot, write.seq, Bytes.of(effect.digest), 0);
   }
 
   /**
@@ -135,24 +132,11 @@ export class Replay {
     return this.#present.meet(slot);
   }
 
-  /** Takes an event, in the order of the log; `details` are null where erased or not genuine. */
-  add(event: AuditEventBody, details: string | null): void {
-    switch (event.operation) {
-      case "data.write":
-        if (event.result === "allowed" && details !== null) {
-          this.#addText({ ...event, timeMs: Date.parse(event.timestamp) }, details);
-        }
-        return;
-      case "data.delete":
-        if (event.result === "ok" && details !== null) this.#delete(event, bytesOf(keyOf(details)));
-        return;
-      case "data.delete_prefix":
-      case "data.expire":
-      case "checkpoint.create":
-      case "checkpoint.restore":
-      case "checkpoint.delete":
-        if (event.result === "ok") disturb(this.#agent(event.agent_id).timeline, event, details);
-    }
+  /** Takes the effect of an event, in the order of the log. A key that erased details named is gone from the rows. */
+  add(event: AuditEventBody, effect: RecordedEffect): void {
+    if (effect.kind === "put") this.#put({ ...event, timeMs: Date.parse(event.timestamp) }, effect);
+    else if (effect.kind === "end") this.#delete(event, bytesOf(effect.key));
+    else this.#histories.of(event.agent_id).take(event, effect);
   }
 
   /** Since when the present version of a key must be live; null when the log does not say. */
@@ -168,16 +152,16 @@ export class Replay {
 
   /** Says of a stored row how it is to be counted; null when it is left out. */
   nameOf(agentId: string | null, row: StoredLife): string | null {
-    const { timeline } = this.#agent(agentId);
-    if (timeline.unknown || row.updatedAt < timeline.sweptBeforeMs) return null;
-    if (timeline.isUncertain(row.liveFrom, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
+    const { history } = this.#agent(agentId);
+    if (history.unknown || row.updatedAt < history.facts.sweptBeforeMs) return null;
+    if (history.isUncertain(row.liveFrom, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
     const version = { written: row.writtenSeq, from: row.liveFrom, created: row.createdSeq };
-    return nameOf(timeline, row.key, version, row.liveTo);
+    return nameOf(history, row.key, version, row.liveTo);
   }
 
   /** True when erased details keep the sum of an agent from being known. */
   isUnknown(agentId: string | null): boolean {
-    return this.#agent(agentId).timeline.unknown;
+    return this.#agent(agentId).history.unknown;
   }
 
   /** The sum for an agent of what was not met, after the last event and the last row. */
@@ -201,15 +185,15 @@ export class Replay {
   #write(event: PlainWrite, text: Bytes, start: number, end: number): number {
     if (this.parts !== 1 && partOf(text.text(start, end), this.parts) !== this.#part) return -1;
     const agent = this.#agent(event.agent_id);
-    const { timeline } = agent;
+    const { history } = agent;
     const { seq, timeMs } = event;
     const slot = this.#keys.find(agent.number, text, start, end);
     if (slot < 0) return this.#begin(agent, event, text, start, end);
     const present = this.#present;
     this.#follow(agent, slot);
     // What is expired is gone already: what follows it under the same key is a new entry.
-    const goesOn = present.has(slot) && present.timeMs(slot) >= timeline.cutoff(event.config_version, timeMs);
-    const isKept = present.has(slot) && timeline.isSeenNow(present.from(slot), seq);
+    const goesOn = present.has(slot) && present.timeMs(slot) >= history.cutoff(event.config_version, timeMs);
+    const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
     if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
     present.overwrite(slot, seq, timeMs, goesOn);
     this.#boundKeys();
@@ -219,7 +203,7 @@ export class Replay {
   #begin(agent: AgentReplay, { seq, timeMs }: PlainWrite, text: Bytes, start: number, end: number): number {
     const slot = this.#keys.add(agent.number, text, start, end);
     const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs };
-    this.#present.begin(slot, version, agent.timeline.disturbances.length);
+    this.#present.begin(slot, version, agent.history.bulkChanges.length);
     this.#held += 1;
     this.#boundKeys();
     return slot;
@@ -247,16 +231,16 @@ export class Replay {
     this.#held -= 1;
   }
 
-  /** Brings a key up to all that happened to many keys since it was last looked at. */
+  /** Applies to a key the bulk changes since it was last looked at. */
   #follow(agent: AgentReplay, slot: number): void {
-    const { disturbances } = agent.timeline;
+    const { bulkChanges } = agent.history;
     const present = this.#present;
-    for (let next = present.followed(slot); next < disturbances.length; next++) {
+    for (let next = present.followed(slot); next < bulkChanges.length; next++) {
       present.setFollowed(slot, next + 1);
-      const disturbance = disturbances[next] as Disturbance;
-      if (disturbance.kind === "restore") this.#restore(agent, slot, disturbance);
-      else if (present.has(slot) && present.timeMs(slot) >= disturbance.cutoffMs) {
-        if (this.#keys.keyOf(slot).startsWith(disturbance.prefix)) this.#end(agent, slot, disturbance.seq);
+      const change = bulkChanges[next] as BulkChange;
+      if (change.kind === "restore") this.#restore(agent, slot, change);
+      else if (present.has(slot) && present.timeMs(slot) >= change.cutoffMs) {
+        if (this.#keys.keyOf(slot).startsWith(change.prefix)) this.#end(agent, slot, change.seq);
       }
     }
   }
@@ -286,7 +270,7 @@ export class Replay {
     const present = this.#present.get(slot);
     this.#present.clear(slot);
     if (present === null) return;
-    if (agent.timeline.isSeen(present.from, to)) this.#count(agent, slot, present, to);
+    if (agent.history.isSeen(present.from, to)) this.#count(agent, slot, present, to);
     const past = this.#past.get(slot);
     if (past === undefined) this.#past.set(slot, [{ ...present, to }]);
     else past.push({ ...present, to });
@@ -294,20 +278,20 @@ export class Replay {
   }
 
   /** Forgets versions that no checkpoint sees any more, when all that happened is followed. */
-  #forget({ timeline }: AgentReplay, slot: number): void {
+  #forget({ history }: AgentReplay, slot: number): void {
     const past = this.#past.get(slot);
     if (past === undefined) return;
-    const seen = past.filter(({ from, to }) => timeline.isSeenNow(from, to));
+    const seen = past.filter(({ from, to }) => history.isSeenNow(from, to));
     this.#held -= past.length - seen.length;
     if (seen.length > 0) this.#past.set(slot, seen);
     else this.#past.delete(slot);
   }
 
   /** Counts a version that must be stored. */
-  #count({ timeline, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
-    if (version.timeMs < timeline.sweptBeforeMs) return;
-    if (timeline.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
-    expected.add(nameOf(timeline, this.#keys.keyOf(slot), version, to), 1);
+  #count({ history, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
+    if (version.timeMs < history.facts.sweptBeforeMs) return;
+    if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
+    expected.add(nameOf(history, this.#keys.keyOf(slot), version, to), 1);
   }
 
   #boundKeys(): void {
@@ -317,8 +301,8 @@ export class Replay {
   #agent(agentId: string | null): AgentReplay {
     let agent = this.#agents.get(agentId);
     if (agent === undefined) {
-      const timeline = this.#timelines.get(agentId) ?? new Timeline();
-      agent = { number: this.#byNumber.length, timeline, expected: new MultisetPrint() };
+      const history = this.#histories.of(agentId);
+      agent = { number: this.#byNumber.length, history, expected: new MultisetPrint() };
       this.#agents.set(agentId, agent);
       this.#byNumber.push(agent);
     }

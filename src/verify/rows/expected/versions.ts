@@ -1,5 +1,5 @@
 /** The present version of each key, by its slot in a {@link KeyTable}, as numbers in one piece of memory. */
-import type { Timeline } from "./timeline.ts";
+import type { AgentHistory } from "./history.ts";
 
 /** A version of a key. */
 export interface Version {
@@ -13,12 +13,12 @@ export interface Version {
 
 /** What is summed of a version: all of its life. Where a key began is left out where the log cannot say. */
 export function nameOf(
-  timeline: Timeline,
+  history: AgentHistory,
   key: string,
   { written, from, created }: Pick<Version, "written" | "from" | "created">,
   to: number | null,
 ): string {
-  return `${written} ${from} ${to ?? "-"} ${timeline.knowsOrigins(from) ? created : "-"} ${key}`;
+  return `${written} ${from} ${to ?? "-"} ${history.knowsOrigins(from) ? created : "-"} ${key}`;
 }
 
 const FIRST_SLOTS = 1_024;
@@ -31,7 +31,7 @@ export class PresentVersions {
   #numbers = new Float64Array(NUMBERS * FIRST_SLOTS);
   #met = new Uint8Array(FIRST_SLOTS);
 
-  /** Makes a slot anew, of a key of whose agent so many disturbances are taken into account. */
+  /** Begins a slot for a key. @param followed how many of its agent's bulk changes are applied already */
   begin(slot: number, version: Version, followed: number): void {
     if (slot >= this.#met.length) this.#grow();
     this.set(slot, version);
@@ -87,7 +87,7 @@ export class PresentVersions {
     this.#numbers[NUMBERS * slot + WRITTEN] = NONE;
   }
 
-  /** How many of its agent's disturbances are taken into account. */
+  /** How many of its agent's bulk changes are applied to the key. */
   followed(slot: number): number {
     return this.#numbers[NUMBERS * slot + FOLLOWED] as number;
   }

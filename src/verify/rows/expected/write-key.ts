@@ -1,7 +1,5 @@
-/** What is followed of writes, and the key in the details of one or of a deletion: most need no parser. */
-import type { JsonObject } from "../../../json.ts";
+/** The key and the digest in the details of a write, found in their bytes without parsing them. */
 import { Bytes, same } from "../../../log/bytes.ts";
-import { HASH_CHARS } from "../../events/fast/shape.ts";
 
 /** What is followed of a write besides its key. */
 export interface PlainWrite {
@@ -30,29 +28,6 @@ const KEY_START = '{"key":"';
 const KEY_END = '","value_digest":"';
 /** Characters behind {@link KEY_END}: the digest and the end of the object. */
 const REST = 66;
-/** A digest, and what ends the object. */
-const DIGEST_REST = /^[0-9a-f]{64}"\}$/;
-
-/** Where the key ends in details of the usual form; -1 in others. */
-function usualEnd(details: string): number {
-  const end = details.length - REST - KEY_END.length;
-  return details.startsWith(KEY_START) && details.startsWith(KEY_END, end) ? end : -1;
-}
-
-/** The key in details that are genuine. */
-export function keyOf(details: string): string {
-  const end = usualEnd(details);
-  if (end >= 0 && !details.includes("\\")) return details.slice(KEY_START.length, end);
-  return String((JSON.parse(details) as JsonObject).key);
-}
-
-/** The digest in details of the usual form, hex; null in others. */
-export function digestIn(details: string): string | null {
-  if (usualEnd(details) < 0) return null;
-  const rest = details.slice(-REST);
-  return DIGEST_REST.test(rest) ? rest.slice(0, HASH_CHARS) : null;
-}
-
 const KEY_START_BYTES = Bytes.of(KEY_START);
 const KEY_END_BYTES = Bytes.of(KEY_END);
 

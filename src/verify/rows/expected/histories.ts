@@ -1,31 +1,37 @@
-/** What must be known of every agent before the log is read: see {@link Timeline}. */
+/** What must be known of every agent before the log is read: see {@link StoredFacts}. */
 import type { JsonObject } from "../../../json.ts";
-import { policiesOf } from "../../../state/configs.ts";
+import { recordedEffect } from "../../../log/effects.ts";
+import { namesWithEffect } from "../../../operations.ts";
+import { type EnforcedPolicies, policiesOf } from "../../../state/configs.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { goOn } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
-import { changedNothing, type Retention, restoreCutoff } from "./retention.ts";
-import { Timeline } from "./timeline.ts";
+import { cutoffOf, Histories, NOTHING_STORED, type Retention, type StoredFacts } from "./history.ts";
 
 const ROWS_AT_ONCE = 2_000;
 
 /** One agent, or all of them. */
 export type Wanted = { agentId: string } | { scope: "workspace" };
 
-/** The timelines of the agents that have checkpoints or retention, before any event is added. */
-export async function loadTimelines(reader: Reader, wanted: Wanted): Promise<Map<string | null, Timeline>> {
+/** The histories of all agents, before any event is taken. @param prunedBefore see {@link Histories} */
+export async function loadHistories(
+  reader: Reader,
+  wanted: Wanted,
+  prunedBefore: number,
+): Promise<Histories> {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const retention = await loadRetention(reader, wanted);
-  const swept =
-    retention.size === 0 ? new Map<string | null, number>() : await loadSweeps(reader, wanted, retention);
-  const agents = new Set([...checkpoints.keys(), ...retention.keys()]);
-  const timelines = new Map<string | null, Timeline>();
-  for (const agentId of agents) {
-    const positions = Float64Array.from(checkpoints.get(agentId) ?? []).sort();
-    timelines.set(agentId, new Timeline(positions, retention.get(agentId), swept.get(agentId)));
+  const swept = await loadSweeps(reader, wanted, retention);
+  const facts = new Map<string | null, StoredFacts>();
+  for (const agentId of new Set([...checkpoints.keys(), ...retention.keys()])) {
+    facts.set(agentId, {
+      checkpoints: Float64Array.from(checkpoints.get(agentId) ?? []).sort(),
+      retention: retention.get(agentId) ?? NOTHING_STORED.retention,
+      sweptBeforeMs: swept.get(agentId) ?? -1,
+    });
   }
-  return timelines;
+  return new Histories(facts, prunedBefore);
 }
 
 async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<string | null, number[]>> {
@@ -49,8 +55,8 @@ async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<stri
 async function loadRetention(
   reader: Reader,
   wanted: Wanted,
-): Promise<Map<string | null, Map<string, number>>> {
-  const retention = new Map<string | null, Map<string, number>>();
+): Promise<Map<string | null, Map<string, EnforcedPolicies>>> {
+  const retention = new Map<string | null, Map<string, EnforcedPolicies>>();
   const columns = `c.rowid, ${textBytes("a.agent_id")}, ${integer("c.version")}, ${textBytes("c.config")}`;
   for await (const [, agent, version, bytes] of rowsOf<[number, Buffer | null, number | null, Buffer | null]>(
     reader,
@@ -59,17 +65,19 @@ async function loadRetention(
     wanted,
     "c.rowid",
   )) {
-    const days = retentionOf(decodeText(bytes));
-    if (days === null || version === null) continue;
+    const policies = retentionOf(decodeText(bytes));
+    if (policies === null || version === null) continue;
     const agentId = decodeText(agent);
-    const known = retention.get(agentId) ?? new Map<string, number>();
-    retention.set(agentId, known.set(`v${version}`, days));
+    const known = retention.get(agentId) ?? new Map<string, EnforcedPolicies>();
+    retention.set(agentId, known.set(`v${version}`, policies));
   }
   return retention;
 }
 
 /** Sweeps, and restores: these end expired entries without counting them. */
-const REMOVALS = "operation IN ('data.expire', 'checkpoint.restore')";
+const REMOVALS = `operation IN (${namesWithEffect("expire", "restore")
+  .map((name) => `'${name}'`)
+  .join(", ")})`;
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
 async function loadSweeps(
@@ -78,20 +86,20 @@ async function loadSweeps(
   retention: ReadonlyMap<string | null, Retention>,
 ): Promise<Map<string | null, number>> {
   const swept = new Map<string | null, number>();
+  if (retention.size === 0) return swept;
   // The inner query is answered by an index alone.
   const condition = "agentId" in wanted ? `agent_id = ? AND ${REMOVALS}` : REMOVALS;
   const sql = `SELECT v.seq, ${eventColumns("v")} FROM events v
     WHERE v.seq > ? AND v.seq IN (SELECT seq FROM events WHERE ${condition})`;
   for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, "v.seq")) {
     const named = readNamedEvent(...columns);
-    if (named === null) continue;
-    const { agent_id: agentId, operation } = named.event;
-    const known = retention.get(agentId);
-    if (known === undefined) continue;
-    const isRestore = operation === "checkpoint.restore";
-    if (isRestore && named.details !== null && !changedNothing(named.details)) continue;
-    const cutoff = restoreCutoff(known, named.event, isRestore ? named.details : null);
-    swept.set(agentId, Math.max(cutoff, swept.get(agentId) ?? -1));
+    const known = retention.get(named?.event.agent_id ?? null);
+    if (named === null || known === undefined) continue;
+    const effect = recordedEffect(named.event, named.details);
+    if (effect.kind === "none" || (effect.kind === "restore" && effect.restored + effect.removed > 0))
+      continue;
+    const { agent_id: agentId } = named.event;
+    swept.set(agentId, Math.max(cutoffOf(known, named.event, effect), swept.get(agentId) ?? -1));
   }
   return swept;
 }
@@ -114,9 +122,11 @@ async function* rowsOf<R extends Row>(
 
 const only = (wanted: Wanted): string => ("agentId" in wanted ? "AND a.agent_id = ?" : "");
 
-function retentionOf(config: string | null): number | null {
+/** The policies of a stored config; null without a retention, and when the text is no config. */
+export function retentionOf(config: string | null): EnforcedPolicies | null {
   try {
-    return config === null ? null : policiesOf(JSON.parse(config) as JsonObject).retentionDays;
+    const policies = config === null ? null : policiesOf(JSON.parse(config) as JsonObject);
+    return policies?.retentionDays == null ? null : policies;
   } catch {
     return null; // text that is no config does not fit its digest, which is reported with the config
   }

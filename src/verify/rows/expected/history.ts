@@ -1,0 +1,246 @@
+/**
+ * What the log says of one agent beyond single keys: the config versions and checkpoints that must be stored, and
+ * what changed many entries at once (restores, deletions by prefix, sweeps of expired entries).
+ */
+import type { RecordedEffect } from "../../../log/effects.ts";
+import type { AuditEventBody } from "../../../log/event.ts";
+import { type EnforcedPolicies, retentionCutoff } from "../../../state/configs.ts";
+
+/** A change of many keys. Entries written before `cutoffMs` were past their retention then. */
+export type BulkChange = { seq: number; cutoffMs: number } & (
+  | { kind: "prefix"; prefix: string }
+  /** `asOf`: the position whose state is brought back; null when the log does not tell which. */
+  | { kind: "restore"; asOf: number | null }
+);
+
+/** The policies by config version (`v1` …), of the versions that have a retention. */
+export type Retention = ReadonlyMap<string, EnforcedPolicies>;
+
+/** What must be known of an agent before its log is read. */
+export interface StoredFacts {
+  /** Positions that the stored checkpoints see, ascending. */
+  checkpoints: Float64Array;
+  retention: Retention;
+  /** Entries written before this moment (ms) may have been removed as expired; -1: none. */
+  sweptBeforeMs: number;
+}
+
+export const NOTHING_STORED: StoredFacts = {
+  checkpoints: new Float64Array(),
+  retention: new Map(),
+  sweptBeforeMs: -1,
+};
+
+/** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
+export function cutoffAt(retention: Retention, configVersion: string | null, timeMs: number): number {
+  const policies = configVersion === null ? undefined : retention.get(configVersion);
+  return policies === undefined ? -1 : retentionCutoff(policies, timeMs);
+}
+
+/** {@link cutoffAt} at an event; a restore goes by the config before it and by the one after it. */
+export function cutoffOf(
+  retention: Retention,
+  { config_version, timestamp }: AuditEventBody,
+  effect: RecordedEffect,
+): number {
+  if (retention.size === 0) return -1;
+  const timeMs = Date.parse(timestamp);
+  const after = effect.kind === "restore" ? (effect.config?.version ?? null) : null;
+  return Math.max(cutoffAt(retention, config_version, timeMs), cutoffAt(retention, after, timeMs));
+}
+
+export class AgentHistory {
+  /** Config versions made. */
+  configs = 0;
+  /** Checkpoints made and not removed, safety checkpoints included. */
+  checkpoints = 0;
+  /** Position of the newest event that removed entries from checkpoints; -1 when there is none. */
+  lastRemoval: number;
+  /** Details that would be needed to count are erased, or pruned with their events. */
+  uncertain: boolean;
+  /** Erased details keep the entries of this agent as a whole from being known. */
+  unknown = false;
+  readonly bulkChanges: BulkChange[] = [];
+  /** Checkpoints that exist as far as the log is read, and all their positions, ascending. */
+  readonly #existing = new Map<string, number>();
+  readonly #positions: number[] = [];
+  /** Positions of the restores that cannot be followed, ascending. */
+  readonly #unknown: number[] = [];
+  #firstSweep = Number.POSITIVE_INFINITY;
+
+  /** @param prunedBefore the position from which the log has all its events */
+  constructor(
+    readonly facts: StoredFacts,
+    readonly prunedBefore: number,
+  ) {
+    this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : -1;
+    this.uncertain = prunedBefore > 0;
+  }
+
+  /** Takes the effect of the next event of the log. What happens to a single key is for {@link Replay}. */
+  take(event: AuditEventBody, effect: RecordedEffect): void {
+    const { seq } = event;
+    const kind = effect.kind === "unknown" ? effect.of : effect.kind;
+    switch (kind) {
+      case "add_config":
+        this.configs += 1;
+        return;
+      case "add_checkpoint":
+        this.#addCheckpoint(effect.kind === kind ? effect.id : null, seq);
+        return;
+      case "remove_checkpoint":
+        this.#removeCheckpoint(effect.kind === kind ? effect.id : null);
+        return;
+      case "restore":
+        this.#restore(event, effect);
+        return;
+      case "end_prefix":
+        if (effect.kind !== kind) this.unknown = true;
+        else
+          this.bulkChanges.push({
+            kind: "prefix",
+            seq,
+            prefix: effect.prefix,
+            cutoffMs: this.#cutoff(event, effect),
+          });
+        return;
+      case "expire":
+        this.#sweep(seq);
+        this.lastRemoval = Math.max(this.lastRemoval, seq);
+        return;
+      case "erase":
+        this.lastRemoval = Math.max(this.lastRemoval, seq);
+        return;
+      case "put":
+      case "end":
+      case "suspend":
+      case "resume":
+      case "prune":
+      case "none":
+        return;
+      default:
+        kind satisfies never;
+    }
+  }
+
+  /** Whether these are the ids of the checkpoints that exist after the last event. */
+  areCheckpoints(ids: ReadonlySet<string>): boolean {
+    return ids.size === this.#existing.size && [...ids].every((id) => this.#existing.has(id));
+  }
+
+  /** Whether a checkpoint that exists as far as the log is read sees what was live from `from` to `to`. */
+  isSeenNow(from: number, to: number): boolean {
+    const index = firstAtOrAfter(this.#positions, from);
+    return (this.#positions[index] ?? Number.POSITIVE_INFINITY) < to;
+  }
+
+  /** Whether a stored checkpoint sees what was live from `from` until before `to`. */
+  isSeen(from: number, to: number): boolean {
+    const { checkpoints } = this.facts;
+    return (checkpoints[firstAtOrAfter(checkpoints, from)] ?? Number.POSITIVE_INFINITY) < to;
+  }
+
+  /** Whether the log leaves open what became of a version that lived from `from` to `to`. */
+  isUncertain(from: number, to: number): boolean {
+    const next = this.#unknown[firstAtOrAfter(this.#unknown, from)];
+    return next !== undefined && next <= to;
+  }
+
+  /** Whether the log alone says, up to a position, where each key began. */
+  knowsOrigins(seq: number): boolean {
+    return seq < this.#firstSweep && seq < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
+  cutoff(configVersion: string | null, timeMs: number): number {
+    const { retention } = this.facts;
+    return retention.size === 0 ? -1 : cutoffAt(retention, configVersion, timeMs);
+  }
+
+  #cutoff(event: AuditEventBody, effect: RecordedEffect): number {
+    return cutoffOf(this.facts.retention, event, effect);
+  }
+
+  /** @param id null when the event's details are erased */
+  #addCheckpoint(id: string | null, asOf: number): void {
+    this.checkpoints += 1;
+    if (id === null) {
+      this.uncertain = true;
+      return;
+    }
+    this.#existing.set(id, asOf);
+    this.#positions.push(asOf);
+  }
+
+  #removeCheckpoint(id: string | null): void {
+    this.checkpoints -= 1;
+    if (id === null) this.uncertain = true;
+    const asOf = id === null ? undefined : this.#existing.get(id);
+    if (id === null || asOf === undefined) return;
+    this.#existing.delete(id);
+    this.#positions.splice(firstAtOrAfter(this.#positions, asOf), 1);
+  }
+
+  #restore(event: AuditEventBody, effect: RecordedEffect): void {
+    const { seq } = event;
+    const known = effect.kind === "restore" ? effect : null;
+    if (known !== null && known.restored === 0 && known.removed === 0) {
+      // It may still have ended expired entries, which it does not count.
+      if (this.facts.retention.size > 0) this.#sweep(seq);
+    } else if (seq >= this.prunedBefore) {
+      const asOf = known === null ? undefined : this.#existing.get(known.checkpointId);
+      // What a restore does depends on the entries before it: after one that is not known, none is.
+      const follows = asOf !== undefined && this.#unknown.length === 0;
+      if (!follows) this.#unknown.push(seq);
+      const cutoffMs = this.#cutoff(event, effect);
+      this.bulkChanges.push({ kind: "restore", seq, cutoffMs, asOf: follows ? asOf : null });
+    }
+    this.#addCheckpoint(known?.safety.id ?? null, seq - 1);
+    if (known?.config) this.configs += 1;
+  }
+
+  #sweep(seq: number): void {
+    this.#firstSweep = Math.min(this.#firstSweep, seq);
+  }
+}
+
+/** The histories of all agents. */
+export class Histories {
+  readonly #stored: ReadonlyMap<string | null, StoredFacts>;
+  readonly #agents = new Map<string | null, AgentHistory>();
+
+  /** @param prunedBefore the position from which the log has all its events */
+  constructor(
+    stored: ReadonlyMap<string | null, StoredFacts>,
+    readonly prunedBefore: number,
+  ) {
+    this.#stored = stored;
+  }
+
+  /** The history of an agent, which is empty before its first event. */
+  of(agentId: string | null): AgentHistory {
+    let history = this.#agents.get(agentId);
+    if (history === undefined) {
+      history = new AgentHistory(this.#stored.get(agentId) ?? NOTHING_STORED, this.prunedBefore);
+      this.#agents.set(agentId, history);
+    }
+    return history;
+  }
+
+  /** The same before the log is read. */
+  restarted(): Histories {
+    return new Histories(this.#stored, this.prunedBefore);
+  }
+}
+
+/** The first index whose position is `seq` or later; the length when there is none. Positions ascend. */
+export function firstAtOrAfter(positions: ArrayLike<number>, seq: number): number {
+  let low = 0;
+  let high = positions.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((positions[middle] as number) < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
