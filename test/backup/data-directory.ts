@@ -6,6 +6,7 @@ import { withWriter } from "../../src/daemon/recorder.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { writeData } from "../../src/features/data/write.ts";
+import { filesReleased } from "../released.ts";
 import { administer } from "../support/administration.ts";
 
 export class FilledDirectory implements Disposable {
@@ -34,6 +35,7 @@ export class FilledDirectory implements Disposable {
       directory.ids.push(workspace.id);
       directory.keys.push(apiKey);
     }
+    await filesReleased(directory.data.root);
     return directory;
   }
 
@@ -55,6 +57,7 @@ export class FilledDirectory implements Disposable {
       );
       await writer.seal();
     });
+    await filesReleased(this.data.root);
   }
 
   /** The newest lines of a workspace's file of seals, as an auditor keeps them. */

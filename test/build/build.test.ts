@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileS
 import { join } from "node:path";
 import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
-import { governd, startGovernd } from "../cli/governd.ts";
+import { governdProcess, startGovernd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { hasChromium, Stage } from "../web/support/browser.ts";
 import { signUp } from "../web/support/people.ts";
@@ -53,7 +53,10 @@ describe("the binary, in an empty directory with an empty environment", () => {
   });
 
   test("governs from the first workspace to the stop", async () => {
-    const made = await governd(["workspace", "create", "--name", "One", "--json"], { program, cwd: home });
+    const made = await governdProcess(["workspace", "create", "--name", "One", "--json"], {
+      program,
+      cwd: home,
+    });
     expect(made.err).toBe("");
     const { workspace_id, api_key: apiKey } = made.json<{ workspace_id: string; api_key: string }>();
     const data = join(home, "governd-data");
@@ -93,7 +96,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
     expect((await daemon.ask("/v1/openapi.json")).status).toBe(200);
     expect((await daemon.ask("/v1/docs")).status).toBe(200);
 
-    const verified = await governd(["verify", join(data, "workspaces", `${workspace_id}.db`)], {
+    const verified = await governdProcess(["verify", join(data, "workspaces", `${workspace_id}.db`)], {
       program,
       cwd: home,
     });
@@ -116,7 +119,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
   });
 
   test("says so when it cannot unpack libSQL's native part", async () => {
-    const { code, out, err } = await governd(["version"], {
+    const { code, out, err } = await governdProcess(["version"], {
       program,
       env: { TMPDIR: temporary.join("none") },
     });

@@ -18,6 +18,7 @@ import { newSealKey } from "../../src/datadir/seal-key.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { issueServerCertificate, makeAuthority } from "../../src/tls/issue.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
+import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd, startGovernd } from "./governd.ts";
 
@@ -57,9 +58,7 @@ function snapshot(root: string): string[] {
 
 test("a directory that is in order", async () => {
   using from = await FilledDirectory.make(2);
-  // A copy, since this process may not have let go of the files themselves yet.
-  const root = from.join("copy");
-  cpSync(from.data.root, root, { recursive: true });
+  const { root } = from.data;
   const before = snapshot(root);
   const checked = await check(root);
   expect([checked.code, checked.result, found(checked)]).toEqual([0, "ok", []]);
@@ -87,6 +86,7 @@ test("beside a running daemon, and what one that was killed left behind, to the 
   const beside = await check(from.data.root);
   expect([beside.code, beside.findings[0]?.message]).toEqual([0, "a daemon runs on this directory"]);
   await daemon.stop("SIGKILL");
+  await filesReleased(from.data.root);
   const left = snapshot(from.data.root);
   const after = await check(from.data.root);
   expect([after.code, after.findings[0]?.message]).toEqual([0, "no daemon runs on this directory"]);

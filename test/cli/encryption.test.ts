@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, makeWorkspace, startGovernd } from "./governd.ts";
+import { governd, governdProcess, makeWorkspace, startGovernd } from "./governd.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -87,7 +87,9 @@ describe("an encrypted data directory", () => {
       ["erase", "--workspace", id, "--agent", "a", "--key", "k"],
       ["prune", "--workspace", id, "--before", "2026-01-01"],
     ]) {
-      const { code, out, err } = await governd([...command, "--data-dir", data, ...flags]);
+      // A daemon listens to signals, which a test must not.
+      const run = command[0] === "serve" ? governdProcess : governd;
+      const { code, out, err } = await run([...command, "--data-dir", data, ...flags]);
       expect({ command, code, out }).toEqual({ command, code: 2, out: "" });
       expect(err).toContain(message);
       expect(err.split("\n")).toHaveLength(2);

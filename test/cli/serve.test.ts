@@ -8,7 +8,7 @@ import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, makeWorkspace, startGovernd } from "./governd.ts";
+import { governd, governdProcess, makeWorkspace, startGovernd } from "./governd.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => temporary[Symbol.dispose]());
 
 const write = (key: string) => JSON.stringify({ agent_id: "a", key, value: "v" });
-const serve = (...words: string[]) => governd(["serve", "--data-dir", data, ...words]);
+const serve = (...words: string[]) => governdProcess(["serve", "--data-dir", data, ...words]);
 
 /** The line that a failed start prints, and that it was all that it printed. */
 async function refusal(...words: string[]): Promise<string> {
@@ -213,7 +213,7 @@ describe("governd serve refuses", () => {
 
   test("a directory that is something else's", async () => {
     writeFileSync(temporary.join("letter.txt"), "");
-    const { code, err } = await governd(["serve", "--data-dir", temporary.path]);
+    const { code, err } = await governdProcess(["serve", "--data-dir", temporary.path]);
     expect(code).toBe(2);
     expect(err).toContain("is not a governd data directory");
   });

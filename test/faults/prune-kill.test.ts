@@ -1,7 +1,14 @@
 /** `governd prune` killed at any moment, beside a daemon under load: all of it is done, or nothing. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { FROM_SOURCE, governd, makeWorkspace, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import {
+  FROM_SOURCE,
+  governd,
+  governdProcess,
+  makeWorkspace,
+  type RunningDaemon,
+  startGovernd,
+} from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -75,7 +82,7 @@ test("a pruning that is killed is done or not begun, and can be done again", asy
   while (whole.before_seq < PRUNABLE) whole = await plan();
   expect(whole).toMatchObject({ from_seq: 0, before_seq: PRUNABLE, pruned: false });
   const began = performance.now();
-  await governd([...words]);
+  await governdProcess(words);
   const takesMs = performance.now() - began;
   const doing = [...words, "--yes", "--export", exported];
   for (let round = 0; round < KILLS; round++) {

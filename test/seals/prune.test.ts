@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../src/cli/program.ts";
 import { streamTail } from "../../src/features/audit/live.ts";
+import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
 let daemon: TestDaemon;
@@ -15,24 +15,16 @@ let otherExport: string;
 /** The day after tomorrow: also when midnight comes meanwhile, all that is written here is before it. */
 const SOON = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
 
-async function governd(...words: string[]) {
-  let [out, err] = ["", ""];
-  const exit = await run([...words, "--json"], {
-    out: async (text) => {
-      out += text;
-    },
-    err: async (text) => {
-      err += text;
-    },
-    interactive: false,
-  });
-  return { exit, json: JSON.parse(out || err || "null") };
+/** Runs a command beside the daemon; its result, or its error, is JSON. */
+async function command(...words: string[]) {
+  const { code, out, err } = await governd([...words, "--json"]);
+  return { exit: code, json: JSON.parse(out || err || "null") };
 }
 
 const prune = (...words: string[]) =>
-  governd("prune", "--workspace", workspace.id, "--before", SOON, "--data-dir", daemon.dataDir, ...words);
+  command("prune", "--workspace", workspace.id, "--before", SOON, "--data-dir", daemon.dataDir, ...words);
 const key = () => ["--public-key", join(daemon.dataDir, "keys", "seal.pub")];
-const verify = (...words: string[]) => governd("verify", ...words, ...key());
+const verify = (...words: string[]) => command("verify", ...words, ...key());
 
 const PYTHON = Bun.which("python3");
 const SCRIPT = join(import.meta.dir, "../../tools/verify.py");
@@ -117,7 +109,7 @@ describe("pruning", () => {
     expect(found.json.sources[0].sealed_through).toBeGreaterThan(700);
     expect((await verify(receipt)).exit).toBe(0);
     expect((await verify(exported)).exit).toBe(0);
-    expect((await governd("verify", daemon.dataDir, ...key())).exit).toBe(0);
+    expect((await command("verify", daemon.dataDir, ...key())).exit).toBe(0);
 
     const { client } = workspace;
     expect((await client.read("alpha", "kept")).json.value).toBe("an entry that stays");

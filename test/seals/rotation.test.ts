@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../src/cli/program.ts";
 import { newSealKey } from "../../src/datadir/seal-key.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
+import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
 let daemon: TestDaemon;
@@ -18,18 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-async function governd(...words: string[]) {
-  let [out, err] = ["", ""];
-  const exit = await run([...words, "--json"], {
-    out: async (text) => {
-      out += text;
-    },
-    err: async (text) => {
-      err += text;
-    },
-    interactive: false,
-  });
-  return { exit, json: JSON.parse(out || err || "null") };
+/** Runs a command beside the daemon; its result, or its error, is JSON. */
+async function command(...words: string[]) {
+  const { code, out, err } = await governd([...words, "--json"]);
+  return { exit: code, json: JSON.parse(out || err || "null") };
 }
 
 const keyOf = async ({ client }: TestWorkspace) => (await client.send({ path: "/v1/audit/key" })).json;
@@ -40,7 +32,7 @@ test("the old key announces the new one, and a running daemon goes on with it", 
   const oldPublicKey = join(daemon.dataDir, "old.pub");
   writeFileSync(oldPublicKey, before.public_key);
   await workspace.client.write("a", "k", "before");
-  const rotated = await governd("rotate-seal-key", "--data-dir", daemon.dataDir);
+  const rotated = await command("rotate-seal-key", "--data-dir", daemon.dataDir);
   expect(rotated).toMatchObject({ exit: 0, json: { announced: 2 } });
   const after = await keyOf(workspace);
   expect(after.fingerprint).toBe(rotated.json.fingerprint);
@@ -66,7 +58,7 @@ test("the old key announces the new one, and a running daemon goes on with it", 
   const file = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
   const newPublicKey = join(daemon.dataDir, "keys", "seal.pub");
   for (const key of [oldPublicKey, newPublicKey]) {
-    const { exit, json } = await governd("verify", file, "--public-key", key);
+    const { exit, json } = await command("verify", file, "--public-key", key);
     expect([exit, json.sources[0].problems]).toEqual([0, []]);
     expect(json.sources[0].sealed_through).toBeGreaterThanOrEqual(parseSeal(proof.seal).size - 1);
   }
@@ -75,10 +67,10 @@ test("the old key announces the new one, and a running daemon goes on with it", 
 test("a workspace made afterwards names the new key; rotating again works", async () => {
   const made = await daemon.workspace();
   expect((await keyOf(made)).fingerprint).toBe((await keyOf(other)).fingerprint);
-  const rotated = await governd("rotate-seal-key", "--data-dir", daemon.dataDir);
+  const rotated = await command("rotate-seal-key", "--data-dir", daemon.dataDir);
   expect(rotated.json.announced).toBe(3);
   expect((await keyOf(other)).earlier).toHaveLength(2);
-  const info = await governd("key-info", "--data-dir", daemon.dataDir);
+  const info = await command("key-info", "--data-dir", daemon.dataDir);
   expect(info.json.fingerprint).toBe(rotated.json.fingerprint);
   expect(info.json.workspaces.every(({ current }: { current: boolean }) => current)).toBe(true);
 });
@@ -86,7 +78,7 @@ test("a workspace made afterwards names the new key; rotating again works", asyn
 test("goes on where it was cut off", async () => {
   const next = newSealKey();
   writeFileSync(join(daemon.dataDir, "keys", "seal.key.next"), next, { mode: 0o600 });
-  const rotated = await governd("rotate-seal-key", "--data-dir", daemon.dataDir);
+  const rotated = await command("rotate-seal-key", "--data-dir", daemon.dataDir);
   expect(rotated).toMatchObject({ exit: 0, json: { announced: 3 } });
   expect(readFileSync(join(daemon.dataDir, "keys", "seal.key"), "utf8")).toBe(next);
 });
@@ -94,8 +86,8 @@ test("goes on where it was cut off", async () => {
 test("--new-key belongs to a key that is kept elsewhere", async () => {
   const file = join(daemon.dataDir, "elsewhere.key");
   writeFileSync(file, newSealKey());
-  const refused = await governd("rotate-seal-key", "--data-dir", daemon.dataDir, "--new-key", file);
+  const refused = await command("rotate-seal-key", "--data-dir", daemon.dataDir, "--new-key", file);
   expect([refused.exit, refused.json.error.code]).toEqual([2, "usage"]);
-  const external = await governd("rotate-seal-key", "--data-dir", daemon.dataDir, "--seal-key", file);
+  const external = await command("rotate-seal-key", "--data-dir", daemon.dataDir, "--seal-key", file);
   expect([external.exit, external.json.error.code]).toEqual([2, "usage"]);
 });
