@@ -51,7 +51,7 @@ export type EffectKind =
   | "resume"
   | "prune";
 
-/** Class and activity in OCSF; `log/ocsf.ts` has their numbers. */
+/** Class and activity in OCSF; `log/export-views.ts` has their numbers. */
 export type OcsfActivity =
   | `api.${"read" | "delete"}`
   | `datastore.${"read" | "update" | "query" | "write" | "create" | "delete" | "list"}`

@@ -402,7 +402,7 @@ export const OPERATIONS = {
     grows: "nothing",
     effect: "none",
     erasedBy: [],
-    ocsf: "entity.read",
+    ocsf: "api.read",
     group: "watching",
     did: "listed the agents",
     tried: "list the agents",

@@ -1,40 +1,45 @@
 /**
- * Exports for other systems, one JSON object a line: CloudEvents 1.0 (JSON format) and OCSF API
- * Activity. They are views: their lines carry the event's hash, but are not verified on their own.
+ * Exports for other systems, one JSON object a line: CloudEvents 1.0 (JSON format) and OCSF. They are views:
+ * their lines carry the event's hash, but are not verified on their own.
  */
-import { parseEvent } from "./event.ts";
-import { presentEvent } from "./present.ts";
+import type { JsonObject } from "../json.ts";
+import type { OcsfActivity } from "../operation-facts.ts";
+import { eventFacts } from "../operations.ts";
+import { type PresentedEvent, presentEvent } from "./present.ts";
 import type { StoredEvent } from "./rows.ts";
 
-/** The version of OCSF that the view follows, and the numbers of its class API Activity. */
+/** The version of OCSF that the view follows. */
 export const OCSF_VERSION = "1.3.0";
-const OCSF_CATEGORY_APPLICATION = 6;
-const OCSF_CLASS_API_ACTIVITY = 6003;
 const OCSF_INFORMATIONAL = 1;
+const OCSF_UNKNOWN = 0;
 const OCSF_STATUS = { success: 1, failure: 2 } as const;
+/** `type_id` of what OCSF has no number for: its `type` says what it is. */
+const OCSF_OTHER = 99;
 
-/** Activities of API Activity. */
-const OCSF_ACTIVITY = { create: 1, read: 2, update: 3, delete: 4, other: 99 } as const;
-
-/** Operations by what they do; every other one reads. */
-const ACTIVITIES: Readonly<Record<string, keyof typeof OCSF_ACTIVITY>> = {
-  "workspace.create": "create",
-  "key.create": "create",
-  "checkpoint.create": "create",
-  "config.update": "update",
-  "config.rollback": "update",
-  "data.write": "update",
-  "checkpoint.restore": "update",
-  "key.revoke": "delete",
-  "checkpoint.delete": "delete",
-  "data.delete": "delete",
-  "data.delete_prefix": "delete",
-  "data.expire": "delete",
-  "data.erase": "delete",
-  "audit.prune": "delete",
-  "seal.rotate_key": "other",
-  "log.restore": "other",
+/** Category, class and activity of OCSF, by the words of the list of operations. */
+const OCSF_CLASSES = {
+  api: { category: 6, uid: 6003, activities: { read: 2, delete: 4 } },
+  datastore: {
+    category: 6,
+    uid: 6005,
+    activities: { read: 1, update: 2, query: 4, write: 5, create: 6, delete: 7, list: 8 },
+  },
+  entity: {
+    category: 3,
+    uid: 3004,
+    activities: { create: 1, read: 2, update: 3, delete: 4, suspend: 12, resume: 13 },
+  },
+  group: { category: 3, uid: 3006, activities: { add_user: 3, remove_user: 4 } },
+} as const satisfies {
+  [C in OcsfClass]: { category: number; uid: number; activities: Record<ActivityOf<C>, number> };
 };
+
+type OcsfClass = OcsfActivity extends `${infer C}.${string}` ? C : never;
+type ActivityOf<C extends OcsfClass> = OcsfActivity extends infer A
+  ? A extends `${C}.${infer Name}`
+    ? Name
+    : never
+  : never;
 
 /** An event as a CloudEvent; `data` is the event as the API shows it. */
 export function cloudEvent(stored: StoredEvent): string {
@@ -51,36 +56,65 @@ export function cloudEvent(stored: StoredEvent): string {
   })}\n`;
 }
 
-/** An event as OCSF API Activity. Where a request came from is not in the log, so it is not here. */
-export function ocsfActivity(stored: StoredEvent): string {
+/** An event as OCSF. Where a request came from is not in the log, so it is not here. */
+export function ocsfEvent(stored: StoredEvent): string {
   const event = presentEvent(stored);
-  const { seq } = parseEvent(asText(stored.canonical));
-  const activity = OCSF_ACTIVITY[ACTIVITIES[event.operation] ?? "read"];
-  const worked = event.result === "ok" || event.result === "allowed";
+  // An operation that the list does not have is an API call of an unknown kind.
+  const known = eventFacts(event.operation)?.ocsf;
+  const [name, activityName = ""] = (known ?? "api").split(".") as [OcsfClass, string?];
+  const { category, uid, activities } = OCSF_CLASSES[name];
+  const activity = (activities as Readonly<Record<string, number>>)[activityName] ?? OCSF_UNKNOWN;
+  const isDone = event.result === "ok" || event.result === "allowed";
   return `${JSON.stringify({
     activity_id: activity,
-    category_uid: OCSF_CATEGORY_APPLICATION,
-    class_uid: OCSF_CLASS_API_ACTIVITY,
-    type_uid: OCSF_CLASS_API_ACTIVITY * 100 + activity,
+    category_uid: category,
+    class_uid: uid,
+    type_uid: uid * 100 + activity,
     time: Date.parse(event.timestamp),
     severity_id: OCSF_INFORMATIONAL,
-    status_id: worked ? OCSF_STATUS.success : OCSF_STATUS.failure,
+    status_id: isDone ? OCSF_STATUS.success : OCSF_STATUS.failure,
     status_detail: event.blocked_by ?? event.result,
     metadata: {
       version: OCSF_VERSION,
       product: { name: "governd", vendor_name: "governd" },
       uid: event.id,
-      sequence: seq,
+      sequence: event.seq,
       log_name: event.workspace_id,
+      event_code: event.operation,
+      // In the classes of this category, the actor belongs to a profile.
+      ...(category === 3 ? { profiles: ["host"] } : {}),
     },
     actor: { user: { uid: event.actor } },
-    api: { operation: event.operation, service: { name: "governd" } },
-    src_endpoint: { name: "not recorded" },
-    resources: event.agent_id === null ? [] : [{ uid: event.agent_id, type: "agent" }],
+    ...OCSF_TARGETS[name](event),
     unmapped: event,
   })}\n`;
 }
 
-function asText(canonical: string | Uint8Array): string {
-  return typeof canonical === "string" ? canonical : Buffer.from(canonical).toString("latin1");
+const UNKNOWN_SOURCE = { name: "not recorded" };
+
+/** What an event is about, in the form of its class. */
+const OCSF_TARGETS: Record<OcsfClass, (event: PresentedEvent) => JsonObject> = {
+  api: ({ operation, agent_id: agentId }) => ({
+    api: { operation, service: { name: "governd" } },
+    src_endpoint: UNKNOWN_SOURCE,
+    resources: agentId === null ? [] : [{ uid: agentId, type: "agent" }],
+  }),
+  datastore: (event) => ({
+    databucket: { uid: subjectOf(event), type: "agent", type_id: OCSF_OTHER },
+    src_endpoint: UNKNOWN_SOURCE,
+  }),
+  entity: (event) => ({
+    entity: { uid: subjectOf(event), type: event.operation.split(".")[0] as string, type_id: OCSF_OTHER },
+  }),
+  group: (event) => ({
+    group: { uid: event.workspace_id, type: "workspace" },
+    user: { uid: subjectOf(event) },
+  }),
+};
+
+/** The id of the key, account, invitation or agent that an event is about, or else of the workspace. */
+function subjectOf({ agent_id: agentId, workspace_id: workspaceId, details }: PresentedEvent): string {
+  const { key_id, account_id, invitation_id, agent_id } = details ?? {};
+  const found = [key_id, account_id, invitation_id, agentId, agent_id].find((id) => typeof id === "string");
+  return (found as string | undefined) ?? workspaceId;
 }

@@ -1,7 +1,7 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import { parseEvent } from "./event.ts";
 import { EXPORT_FORMAT, type ExportHeader, type ExportProof } from "./export-format.ts";
-import { cloudEvent, ocsfActivity } from "./export-views.ts";
+import { cloudEvent, ocsfEvent } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
 import { inclusionProof, rangeProof } from "./proof.ts";
@@ -65,7 +65,7 @@ export function exportWriter(
     case "cloudevents":
       return new ViewWriter(header, cloudEvent);
     case "ocsf":
-      return new ViewWriter(header, ocsfActivity);
+      return new ViewWriter(header, ocsfEvent);
   }
 }
 

@@ -212,7 +212,7 @@ export const exportTrail = route({
   docs: {
     summary: "Export the audit trail",
     description:
-      "The export itself, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (API Activity, OCSF 1.3.0) are views for other systems. An export that breaks off can be continued with `cursor`: what follows joins on to what was received.",
+      "The export itself, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An export that breaks off can be continued with `cursor`: what follows joins on to what was received.",
     response: {
       description: "The export.",
       schema: AuditExport,
