@@ -115,9 +115,46 @@ export class ModelAgent {
 
   /** What is past its retention goes for good, from checkpoints too. */
   sweep(nowMs: number): void {
-    for (const entries of [this.#live, ...[...this.#checkpoints.values()].map((one) => one.entries)]) {
+    for (const entries of this.#states)
       for (const [key, entry] of entries) if (!this.#isFresh(entry, nowMs)) entries.delete(key);
-    }
+  }
+
+  /** Whether a sweep would find something. */
+  hasExpired(nowMs: number): boolean {
+    return this.#states.some((entries) => entries.values().some((entry) => !this.#isFresh(entry, nowMs)));
+  }
+
+  /** What is erased goes for good, too. Returns how many of the present entries went, hidden ones included. */
+  erase(wanted: (key: string) => boolean): number {
+    this.#step++;
+    const before = this.#live.size;
+    for (const entries of this.#states)
+      for (const key of entries.keys()) if (wanted(key)) entries.delete(key);
+    return before - this.#live.size;
+  }
+
+  /** Whether anything is stored under such a key, in the present or for a checkpoint. */
+  holds(wanted: (key: string) => boolean): boolean {
+    return this.#states.some((entries) => entries.keys().some(wanted));
+  }
+
+  /** The value under a key; undefined when there is none or it is past its retention. */
+  read(key: string, nowMs: number): string | undefined {
+    const entry = this.#live.get(key);
+    return entry !== undefined && this.#isFresh(entry, nowMs) ? entry.value : undefined;
+  }
+
+  /** The values that a restore of the data would bring back under that retention. */
+  comingBack(id: string, retention: Retention, nowMs: number): string[] {
+    const isFresh = (entry: Entry) => this.#isFresh(entry, nowMs) && isWithin(retention, entry, nowMs);
+    const { entries } = this.#checkpoints.get(id) as Checkpoint;
+    return [...entries]
+      .filter(([key, past]) => isFresh(past) && this.#live.get(key)?.write !== past.write)
+      .map(([, { value }]) => value);
+  }
+
+  get #states(): Map<string, Entry>[] {
+    return [this.#live, ...Array.from(this.#checkpoints.values(), ({ entries }) => entries)];
   }
 
   list(nowMs: number): Shown[] {

@@ -88,6 +88,8 @@ async function turn(
   suspended: boolean,
 ): Promise<Outcome> {
   const agent = await knownAgent(tx, context, agentId);
+  // The overview reads the heads in the file; those of this transaction's earlier events must be there.
+  await context.agents.flush(tx);
   const found = agent === null ? null : await findOverview(tx, agentId, context.nowMs);
   if (agent === null || found === null) return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
   const suspension: Suspension | null = suspended
@@ -96,7 +98,7 @@ async function turn(
   const details: JsonObject = { reason, state_before: agent.suspended ? "suspended" : "active" };
   const shown = showAgent({
     ...found,
-    // The heads of this transaction's events are written at its end.
+    // This operation's own event is still to come.
     events: agent.headSeq + 1,
     lastActivityAt: context.timestamp,
     suspension,

@@ -1,0 +1,267 @@
+/**
+ * What a workspace is meant to be, in the simplest form. It follows the log: each event says which operation of the
+ * simulation it records (its actor), and the model says what that operation must have come to at this place.
+ */
+import { sha256Hex } from "../../src/log/hash.ts";
+import { canonicalJson } from "../../src/log/jcs.ts";
+import type {
+  OperationInputs,
+  OperationName,
+  OperationRequest,
+  WorkspaceEvent,
+} from "../../src/workspace/contract.ts";
+import { ModelAgent } from "../state/model.ts";
+import type { SeenEvent } from "../support/workspace-view.ts";
+import { isPii, isSecret, type Policies } from "./operations.ts";
+
+/** What was asked for, by the actor of its event. */
+export type Asked = { request: OperationRequest } | { event: WorkspaceEvent };
+
+interface Config {
+  text: string;
+  policies: Policies;
+}
+
+interface Agent {
+  data: ModelAgent;
+  configs: Config[];
+  suspended: boolean;
+  /** The configuration version at each of its checkpoints; 0 for none. */
+  checkpoints: Map<string, number>;
+}
+
+/** What an event must say. */
+interface Expected {
+  agentId: string | null;
+  result: string;
+  /** Members of the details. */
+  details?: Record<string, unknown>;
+  /** Members of the body that the client gets. */
+  body?: Record<string, unknown>;
+}
+
+export class ModelWorkspace {
+  readonly agents = new Map<string, Agent>();
+
+  /** The agent of a checkpoint that exists. */
+  #ownerOf(checkpointId: string): [string, Agent] | undefined {
+    return [...this.agents].find(([, { checkpoints }]) => checkpoints.has(checkpointId));
+  }
+
+  get checkpoints(): string[] {
+    return [...this.agents.values()].flatMap(({ checkpoints }) => [...checkpoints.keys()]);
+  }
+
+  /** Takes the sweep of an agent that an event tells of. */
+  expire(agentId: string, nowMs: number): void {
+    this.#known(agentId).data.sweep(nowMs);
+  }
+
+  /** Takes an operation at its place in the log. */
+  take(asked: Asked, event: SeenEvent, nowMs: number): Expected {
+    if ("event" in asked) return { agentId: null, result: "ok", details: asked.event.details };
+    const { name, input } = asked.request;
+    const denied = this.#denied(name, input);
+    if (denied !== null) return { agentId: denied, result: "denied" };
+    const rule = RULES[name];
+    if (rule === undefined) throw new Error(`the model does not know ${name}`);
+    return rule.call(this, input as never, { event, nowMs, scope: asked.request.principal.scope });
+  }
+
+  #denied(name: OperationName, input: OperationInputs[OperationName]): string | null {
+    if (!name.startsWith("data.") && !name.startsWith("checkpoint.")) return null;
+    const id = "agentId" in input ? input.agentId : undefined;
+    const owner = "checkpointId" in input ? this.#ownerOf(input.checkpointId) : undefined;
+    const [agentId, agent] = owner ?? [id, id === undefined ? undefined : this.agents.get(id)];
+    return agentId !== undefined && agent?.suspended === true ? agentId : null;
+  }
+
+  #known(agentId: string): Agent {
+    const known = this.agents.get(agentId);
+    if (known !== undefined) return known;
+    const agent: Agent = { data: new ModelAgent(), configs: [], suspended: false, checkpoints: new Map() };
+    this.agents.set(agentId, agent);
+    return agent;
+  }
+
+  write(
+    { agentId, key, value, metadata }: OperationInputs["data.write"],
+    { nowMs }: Circumstances,
+  ): Expected {
+    const agent = this.#known(agentId);
+    const blockedBy = blockedByPolicy(inForce(agent), value);
+    if (blockedBy !== null)
+      return { agentId, result: "blocked", body: { allowed: false, blocked_by: blockedBy } };
+    agent.data.write(key, value, nowMs);
+    const digest = sha256Hex(canonicalJson({ key, metadata, value }));
+    return { agentId, result: "allowed", details: { key, value_digest: digest }, body: { allowed: true } };
+  }
+
+  read({ agentId, key }: OperationInputs["data.read"], { nowMs }: Circumstances): Expected {
+    const value = this.agents.get(agentId)?.data.read(key, nowMs);
+    if (value === undefined) return { agentId: this.#orNull(agentId), result: "not_found" };
+    return { agentId, result: "ok", body: { key, value } };
+  }
+
+  delete({ agentId, key }: OperationInputs["data.delete"], { nowMs }: Circumstances): Expected {
+    const gone = this.agents.get(agentId)?.data.delete((one) => one === key, nowMs) ?? 0;
+    return { agentId: this.#orNull(agentId), result: gone === 1 ? "ok" : "not_found" };
+  }
+
+  deletePrefix(
+    { agentId, prefix }: OperationInputs["data.delete_prefix"],
+    { nowMs }: Circumstances,
+  ): Expected {
+    const count = this.agents.get(agentId)?.data.delete((key) => key.startsWith(prefix), nowMs) ?? 0;
+    return { agentId: this.#orNull(agentId), result: "ok", details: { count }, body: { deleted: count } };
+  }
+
+  erase(input: OperationInputs["data.erase"], { event }: Circumstances): Expected {
+    const { agentId } = input;
+    const isWanted =
+      "key" in input ? (key: string) => key === input.key : (key: string) => key.startsWith(input.prefix);
+    const agent = this.agents.get(agentId);
+    const held = agent?.data.holds(isWanted) ?? false;
+    const entries = agent?.data.erase(isWanted) ?? 0;
+    // Details of the log alone may have been about the key.
+    if ("key" in input && !held && event.result === "not_found")
+      return { agentId: this.#orNull(agentId), result: "not_found" };
+    return { agentId: this.#orNull(agentId), result: "ok", details: { entries }, body: { deleted: entries } };
+  }
+
+  configure(
+    { agentId, config, ifMatch }: OperationInputs["config.update"],
+    { nowMs }: Circumstances,
+  ): Expected {
+    const known = this.agents.get(agentId);
+    const version = known?.configs.length ?? 0;
+    const matches =
+      ifMatch === undefined || (version > 0 && (ifMatch === "*" || ifMatch.includes(`v${version}`)));
+    if (!matches) return { agentId: this.#orNull(agentId), result: "conflict" };
+    return this.#addConfig(agentId, canonicalJson(config), nowMs);
+  }
+
+  rollback({ agentId, version }: OperationInputs["config.rollback"], { nowMs }: Circumstances): Expected {
+    const old = this.agents.get(agentId)?.configs[Number(version.slice(1)) - 1];
+    if (old === undefined) return { agentId: this.#orNull(agentId), result: "not_found" };
+    return this.#addConfig(agentId, old.text, nowMs);
+  }
+
+  #addConfig(agentId: string, text: string, nowMs: number): Expected {
+    const agent = this.#known(agentId);
+    requireSwept(agent, nowMs);
+    agent.configs.push({ text, policies: policiesOf(text) });
+    agent.data.configure(inForce(agent).retention_days ?? null);
+    const version = `v${agent.configs.length}`;
+    return { agentId, result: "ok", details: { version, config_digest: sha256Hex(text) }, body: { version } };
+  }
+
+  checkpoint(
+    { agentId, label }: OperationInputs["checkpoint.create"],
+    { event, nowMs }: Circumstances,
+  ): Expected {
+    const agent = this.#known(agentId);
+    const id = event.details?.checkpoint_id as string;
+    agent.checkpoints.set(id, agent.configs.length);
+    const entry_count = agent.data.checkpoint(id, nowMs);
+    return {
+      agentId,
+      result: "ok",
+      details: { entry_count, label, as_of_seq: event.seq },
+      body: { id, entry_count },
+    };
+  }
+
+  deleteCheckpoint({ checkpointId }: OperationInputs["checkpoint.delete"]): Expected {
+    const owner = this.#ownerOf(checkpointId);
+    if (owner === undefined) return { agentId: null, result: "not_found" };
+    const [agentId, agent] = owner;
+    agent.checkpoints.delete(checkpointId);
+    agent.data.deleteCheckpoint(checkpointId);
+    return { agentId, result: "ok" };
+  }
+
+  restore(input: OperationInputs["checkpoint.restore"], { event, nowMs, scope }: Circumstances): Expected {
+    const owner = this.#ownerOf(input.checkpointId);
+    if (owner === undefined) return { agentId: null, result: "not_found" };
+    const [agentId, agent] = owner;
+    requireSwept(agent, nowMs);
+    const from = agent.checkpoints.get(input.checkpointId) as number;
+    const wanted = input.restoreConfig && scope !== "agent" ? agent.configs[from - 1] : undefined;
+    const isNew = wanted !== undefined && wanted.text !== agent.configs.at(-1)?.text;
+    const policies = isNew ? wanted.policies : inForce(agent);
+    const back = agent.data.comingBack(input.checkpointId, policies.retention_days ?? null, nowMs);
+    if (input.restoreData && back.some((value) => blockedByPolicy(policies, value) !== null))
+      return { agentId, result: "blocked" };
+    const safetyId = event.details?.safety_checkpoint_id as string;
+    agent.checkpoints.set(safetyId, agent.configs.length);
+    const parts = { config: isNew, data: input.restoreData };
+    const counts = { ...agent.data.restore(input.checkpointId, parts, safetyId, nowMs) };
+    if (isNew) agent.configs.push(wanted);
+    const details = {
+      ...counts,
+      ...(isNew ? { config_version: `v${agent.configs.length}`, rolled_back_from: `v${from}` } : {}),
+    };
+    return { agentId, result: "ok", details, body: counts };
+  }
+
+  turn(agentId: string, suspended: boolean): Expected {
+    const agent = this.agents.get(agentId);
+    if (agent === undefined) return { agentId: null, result: "not_found" };
+    const before = agent.suspended ? "suspended" : "active";
+    agent.suspended = suspended;
+    return {
+      agentId,
+      result: "ok",
+      details: { state_before: before },
+      body: { state: suspended ? "suspended" : "active" },
+    };
+  }
+
+  #orNull(agentId: string): string | null {
+    return this.agents.has(agentId) ? agentId : null;
+  }
+}
+
+interface Circumstances {
+  event: SeenEvent;
+  nowMs: number;
+  scope: string;
+}
+
+type Rule = (this: ModelWorkspace, input: never, circumstances: Circumstances) => Expected;
+
+const { prototype: model } = ModelWorkspace;
+const RULES: { [N in OperationName]?: Rule } = {
+  "data.write": model.write,
+  "data.read": model.read,
+  "data.delete": model.delete,
+  "data.delete_prefix": model.deletePrefix,
+  "data.erase": model.erase,
+  "config.update": model.configure,
+  "config.rollback": model.rollback,
+  "checkpoint.create": model.checkpoint,
+  "checkpoint.delete": model.deleteCheckpoint,
+  "checkpoint.restore": model.restore,
+  "agent.suspend": function ({ agentId }: OperationInputs["agent.suspend"]) {
+    return this.turn(agentId, true);
+  },
+  "agent.resume": function ({ agentId }: OperationInputs["agent.resume"]) {
+    return this.turn(agentId, false);
+  },
+  "audit.export": () => ({ agentId: null, result: "ok" }),
+};
+
+const policiesOf = (text: string): Policies => (JSON.parse(text) as { policies?: Policies }).policies ?? {};
+const inForce = ({ configs }: Agent): Policies => configs.at(-1)?.policies ?? {};
+
+function blockedByPolicy(policies: Policies, value: string): string | null {
+  if (policies.block_secrets === true && isSecret(value)) return "policy:block_secrets";
+  return policies.block_pii === true && isPii(value) ? "policy:block_pii" : null;
+}
+
+/** Before another configuration comes into force, what is past its retention is gone. */
+function requireSwept({ data }: Agent, nowMs: number): void {
+  if (data.hasExpired(nowMs))
+    throw new Error("expired entries were not removed before the configuration changed");
+}

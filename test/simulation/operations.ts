@@ -1,0 +1,122 @@
+/** Random operations, few keys and agents so that they meet. */
+import type { JsonObject } from "../../src/json.ts";
+import type {
+  OperationInputs,
+  OperationName,
+  OperationRequest,
+  Principal,
+} from "../../src/workspace/contract.ts";
+import type { Seeded } from "../seeded.ts";
+import type { Asked, ModelWorkspace } from "./model.ts";
+
+export interface Policies {
+  block_pii?: boolean;
+  block_secrets?: boolean;
+  retention_days?: number;
+}
+
+const AGENTS = ["a", "b", "agent-3"];
+/** Some are prefixes of others. */
+const KEYS = ["k", "k/1", "k/2", "m", "\u{10FFFF}", "ключ"];
+const PREFIXES = ["k", "k/", "m", "z"];
+const PII = "write to jane.doe@gmail.com";
+/** Put together here, so that no key stands in this repository. */
+const SECRET = `-----BEGIN ${"PRIVATE KEY"}-----\n${"MIIEvQIBADANBgkq".repeat(4)}\n-----END ${"PRIVATE KEY"}-----`;
+const VALUES = ["x", "y", "", "zweite Notiz: äöü \u0000 🙂", "long ".repeat(600), PII, SECRET];
+
+export const isPii = (value: string): boolean => value === PII;
+export const isSecret = (value: string): boolean => value === SECRET;
+
+const POLICIES: readonly Policies[] = [
+  {},
+  { retention_days: 1 },
+  { retention_days: 3 },
+  { block_pii: true },
+  { block_secrets: true, retention_days: 2 },
+  { block_pii: true, block_secrets: true },
+];
+const NO_CHECKPOINT = "cp_01h455vb4pex5vsknk084sn02q";
+
+type Make = (
+  random: Seeded,
+  model: ModelWorkspace,
+) => { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
+
+const agent = (random: Seeded) => random.pick(AGENTS);
+const checkpoint = (random: Seeded, model: ModelWorkspace): string => {
+  const { checkpoints } = model;
+  return checkpoints.length === 0 || random.chance(0.05) ? NO_CHECKPOINT : random.pick(checkpoints);
+};
+
+const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
+  [
+    30,
+    (random) => {
+      const metadata: JsonObject = random.chance(0.3) ? { n: random.below(9), tag: "ü" } : {};
+      return [
+        "data.write",
+        { agentId: agent(random), key: random.pick(KEYS), value: random.pick(VALUES), metadata },
+      ];
+    },
+  ],
+  [5, (random) => ["data.read", { agentId: agent(random), key: random.pick(KEYS) }]],
+  [6, (random) => ["data.delete", { agentId: agent(random), key: random.pick(KEYS) }]],
+  [3, (random) => ["data.delete_prefix", { agentId: agent(random), prefix: random.pick(PREFIXES) }]],
+  [
+    2,
+    (random) => {
+      const agentId = agent(random);
+      if (random.chance(0.5)) return ["data.erase", { agentId, key: random.pick(KEYS) }];
+      return ["data.erase", { agentId, prefix: random.pick(PREFIXES) }];
+    },
+  ],
+  [
+    5,
+    (random) => {
+      const config = { policies: random.pick(POLICIES) as JsonObject, n: random.below(3) };
+      const input = { agentId: agent(random), config };
+      if (random.chance(0.7)) return ["config.update", input];
+      return [
+        "config.update",
+        { ...input, ifMatch: random.chance(0.3) ? "*" : [`v${random.between(1, 4)}`] },
+      ];
+    },
+  ],
+  [2, (random) => ["config.rollback", { agentId: agent(random), version: `v${random.between(1, 4)}` }]],
+  [
+    6,
+    (random) => [
+      "checkpoint.create",
+      { agentId: agent(random), label: random.pick([null, "l"]), metadata: {} },
+    ],
+  ],
+  [2, (random, model) => ["checkpoint.delete", { checkpointId: checkpoint(random, model) }]],
+  [
+    6,
+    (random, model) => {
+      const restoreConfig = random.chance(0.5);
+      const restoreData = !restoreConfig || random.chance(0.7);
+      return ["checkpoint.restore", { checkpointId: checkpoint(random, model), restoreConfig, restoreData }];
+    },
+  ],
+  [1, (random) => ["agent.suspend", { agentId: agent(random), reason: null }]],
+  [2, (random) => ["agent.resume", { agentId: agent(random), reason: "over" }]],
+  [1, () => ["audit.export", { scope: { scope: "workspace" }, format: "ndjson", window: {} }]],
+];
+
+/** Something that a workspace is asked for, under an actor that nothing else has. */
+export function randomOperation(
+  random: Seeded,
+  model: ModelWorkspace,
+  workspaceId: string,
+  actor: string,
+): Asked {
+  if (random.chance(0.02)) {
+    const details = { key_id: actor, n: random.below(9) };
+    return { event: { operation: "key.create", actor, details } };
+  }
+  const scope = random.chance(0.1) ? "agent" : "full";
+  const principal: Principal = { actor, workspaceId, scope, agents: null };
+  const [name, input] = random.weighted(OPERATIONS)(random, model);
+  return { request: { name, input, principal } as OperationRequest };
+}

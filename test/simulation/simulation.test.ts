@@ -1,0 +1,30 @@
+/**
+ * A few runs of the simulator, with a fixed number of steps, and with seeds that nobody chose. A failure names the
+ * command that repeats it; `npm run simulate` runs it for as long as wanted.
+ */
+import { expect, test } from "bun:test";
+import { anySeed } from "../seeded.ts";
+import { simulate } from "./simulation.ts";
+
+const STEPS = 150;
+const TIMEOUT_MS = 120_000;
+
+test(
+  "the same seed is the same run",
+  async () => {
+    const [one, two] = [await simulate({ seed: 1, steps: STEPS }), await simulate({ seed: 1, steps: STEPS })];
+    expect(two).toEqual(one);
+    expect(one.acknowledged).toBeGreaterThan(100);
+    expect(one.stops).toBeGreaterThan(1);
+    expect(one.failures).toBeGreaterThan(1);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "whatever fails, what was acknowledged is in the log and in effect, and nothing else is",
+  async () => {
+    for (let run = 0; run < 2; run++) await simulate({ seed: anySeed(), steps: STEPS });
+  },
+  TIMEOUT_MS,
+);

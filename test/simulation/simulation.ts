@@ -1,0 +1,458 @@
+/**
+ * One run of the simulator: workspaces, the real code of both ends of a workspace thread, and everything around it
+ * decided by a seed. Whatever happens, what was acknowledged is in the log and in effect, and nothing else is.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { join } from "node:path";
+import { readSealKey } from "../../src/datadir/seal-key.ts";
+import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
+import { IdSource, RandomPool } from "../../src/ids.ts";
+import { verifierKey } from "../../src/log/note.ts";
+import { parseSeal, type Seal } from "../../src/log/seal.ts";
+import { readAgent } from "../../src/state/agents.ts";
+import { retentionCutoff } from "../../src/state/configs.ts";
+import { listEntries } from "../../src/state/entries.ts";
+import { ThreadGauges } from "../../src/threads/gauges.ts";
+import type { FailureReport, ReplyMessage, ThreadOptions } from "../../src/threads/messages.ts";
+import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { recordingJob } from "../../src/workspace/recording.ts";
+import { Seeded } from "../seeded.ts";
+import { WorkspaceView } from "../support/workspace-view.ts";
+import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { SimulatedDisk } from "./disk.ts";
+import { type Asked, ModelWorkspace } from "./model.ts";
+import { randomOperation } from "./operations.ts";
+import { SimulatedThreads } from "./thread.ts";
+import { SimulatedTime } from "./time.ts";
+
+const HOUR_MS = 3_600_000;
+const MAX_TRACE = Number(process.env.TRACE ?? 60);
+
+/** What a client was told, by the actor of its operation. */
+type Told = ReplyMessage | Rejection;
+
+class SimulatedWorkspace {
+  readonly model = new ModelWorkspace();
+  readonly asked = new Map<string, Asked>();
+  readonly told = new Map<string, Told>();
+  /** Hashes of the events that were looked at, by position: they stay. */
+  readonly hashes: string[] = [];
+  /** Seals that were announced: the log stays one that they are of. */
+  readonly seals: Seal[] = [];
+
+  constructor(readonly id: string) {}
+}
+
+export interface Counts {
+  operations: number;
+  acknowledged: number;
+  stops: number;
+  failures: number;
+  events: number;
+  /** The hash over all events of all workspaces: the same for the same seed. */
+  digest: string;
+}
+
+export interface SimulationOptions {
+  seed: number;
+  steps: number;
+}
+
+/** @throws an error that names the seed, the step and the command that repeats the run */
+export async function simulate(options: SimulationOptions): Promise<Counts> {
+  using directory = temporaryDirectory(inMemory());
+  const simulation = new Simulation(options, directory.path);
+  try {
+    return await simulation.run();
+  } catch (error) {
+    const command = `npm run simulate -- --seed ${options.seed} --steps ${options.steps}`;
+    const trace = simulation.trace.join("\n  ");
+    const message = `the simulation of seed ${options.seed} failed: ${(error as Error).message}\n  ${trace}\nRepeat it with: ${command}`;
+    throw new Error(message, { cause: error });
+  }
+}
+
+class Simulation {
+  readonly trace: string[] = [];
+  readonly #steps: number;
+  readonly #random: Seeded;
+  readonly #time = new SimulatedTime();
+  readonly #disk: SimulatedDisk;
+  readonly #threads: SimulatedThreads;
+  readonly #sealKey: { kind: "pem"; pem: string };
+  readonly #publicKey: Uint8Array;
+  readonly #workspaces: SimulatedWorkspace[] = [];
+  #main: WriterThread | null = null;
+  #step = 0;
+  #operations = 0;
+  #acknowledged = 0;
+  #stops = 0;
+  #failures = 0;
+
+  constructor({ seed, steps }: SimulationOptions, directory: string) {
+    this.#steps = steps;
+    this.#random = new Seeded(seed);
+    this.#disk = new SimulatedDisk(directory, this.#random, () => this.#stopped("the machine stops"));
+    // Some runs have a channel as it should be.
+    const channel = { overtaken: this.#random.pick([0, 0.1]), lost: this.#random.pick([0, 0, 0.01]) };
+    this.#threads = new SimulatedThreads(this.#time, this.#disk, this.#random, channel);
+    this.#sealKey = { kind: "pem", pem: keyOf(this.#random.bytes(32)) };
+    this.#publicKey = readSealKey(this.#sealKey).publicBytes;
+  }
+
+  async run(): Promise<Counts> {
+    for (let count = this.#random.between(1, 2); count > 0; count--) await this.#makeWorkspace();
+    this.#main = new WriterThread(this.#threadOptions(), this.#events(), this.#threads);
+    for (this.#step = 1; this.#step <= this.#steps; this.#step++) {
+      await this.#act();
+      for (let ticks = this.#random.below(4); ticks > 0; ticks--) await this.#tick();
+      if (this.#random.chance(0.02)) await this.#settleAndCheck(this.#random.chance(0.3));
+    }
+    // What was lost on its way is told to have crashed.
+    this.#kill();
+    await this.#settleAndCheck(true);
+    await this.#requireUsable();
+    this.#threads.end(null);
+    return this.#counts();
+  }
+
+  async #makeWorkspace(): Promise<void> {
+    const random = new RandomPool((bytes) => this.#random.fill(bytes));
+    const id = new IdSource(this.#time.clock, random).next("ws");
+    const sealKey = verifierKey(`test.example/${id}`, this.#publicKey);
+    const path = join(this.#disk.directory, `${id}.db`);
+    await createWorkspaceFile(
+      path,
+      { workspaceId: id, name: "simulated", actor: "cli", sealKey },
+      this.#time.clock,
+      random,
+    );
+    const workspace = new SimulatedWorkspace(id);
+    using view = new WorkspaceView(path);
+    workspace.hashes.push(view.connection.get<[string]>("SELECT hash FROM events")?.[0] as string);
+    this.#workspaces.push(workspace);
+  }
+
+  #threadOptions(): ThreadOptions {
+    return {
+      workspacesDir: "",
+      encryptionKey: null,
+      clockOffsetMs: 0,
+      searchMemoryBytes: 0,
+      fullTextFrom: 300_000,
+      embeddings: null,
+      quota: null,
+      sealing: { sealsDir: "", key: this.#sealKey, intervalMs: 20_000 },
+      gauges: new ThreadGauges().memory,
+    };
+  }
+
+  #events() {
+    return {
+      onFailure: (failure: FailureReport) => {
+        this.#failures++;
+        this.#note(`failure: ${failure.where} ${failure.name}`);
+        if (!isExpected(failure)) throw new Error(`an unexpected failure: ${JSON.stringify(failure)}`);
+      },
+      onSealed: (workspaceId: string, { note }: { note: string }) =>
+        void this.#workspaces.find(({ id }) => id === workspaceId)?.seals.push(parseSeal(note)),
+    };
+  }
+
+  #note(text: string): void {
+    this.trace.push(`${this.#step}: ${text}`);
+    if (this.trace.length > MAX_TRACE) this.trace.shift();
+  }
+
+  async #act(): Promise<void> {
+    const random = this.#random;
+    const act = random.weighted<() => unknown>([
+      [
+        60,
+        () =>
+          this.#ask(
+            random.weighted([
+              [6, 1],
+              [3, 4],
+              [1, 30],
+            ]),
+          ),
+      ],
+      [10, () => this.#pass(random.pick([1, 50, 1_000, 30_000]))],
+      [3, () => this.#pass(random.between(1, 60) * HOUR_MS)],
+      [1, () => this.#jump(random.between(-48, 48) * HOUR_MS)],
+      [4, () => this.#main?.sweep(this.#workspaces.map(({ id }) => id))],
+      [1, () => this.#main?.spare(random.chance(0.3))],
+      [3, () => this.#disk.plan("fail")],
+      [3, () => this.#disk.plan("stop")],
+      [1, () => this.#disk.fail()],
+      [3, () => this.#disk.heal()],
+      [1, () => this.#kill()],
+      [2, () => this.#writeBeside()],
+    ]);
+    await act();
+  }
+
+  #ask(count: number): void {
+    const workspace = this.#random.pick(this.#workspaces);
+    for (let i = 0; i < count; i++) {
+      const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
+      const asked = randomOperation(this.#random, workspace.model, workspace.id, actor);
+      workspace.asked.set(actor, asked);
+      this.#note(`asks for ${describe(asked)} as ${this.#operations}`);
+      const settle = (told: Told) => this.#tell(workspace, actor, told);
+      const refused =
+        "event" in asked
+          ? this.#main?.record(workspace.id, asked.event, settle)
+          : this.#main?.submit(asked.request, undefined, settle);
+      if (refused !== null && refused !== undefined) this.#tell(workspace, actor, refused);
+    }
+  }
+
+  #tell(workspace: SimulatedWorkspace, actor: string, told: Told): void {
+    if (workspace.told.has(actor)) throw new Error(`${actor} was told twice`);
+    workspace.told.set(actor, told);
+    this.#note(`told ${actor.slice(-5)} ${JSON.stringify(told).slice(0, 150)}`);
+    if (typeof told === "object" && told.auditId !== null) this.#acknowledged++;
+  }
+
+  #pass(ms: number): void {
+    this.#note(`${ms} ms pass`);
+    this.#time.pass(ms);
+  }
+
+  #jump(ms: number): void {
+    this.#note(`the clock is set by ${ms / HOUR_MS} hours`);
+    this.#time.jump(ms);
+  }
+
+  /** The thread dies between two statements. */
+  #kill(): void {
+    if (this.#threads.running) this.#disk.stop();
+  }
+
+  #stopped(why: string): void {
+    this.#stops++;
+    this.#note(why);
+    this.#threads.end(new Error(why));
+  }
+
+  /** Another process writes to the file, as the command line does. */
+  async #writeBeside(): Promise<void> {
+    const workspace = this.#random.pick(this.#workspaces);
+    const actor = `usr_${String(++this.#operations).padStart(26, "0")}`;
+    const event = { operation: "member.join", actor, details: { beside: true } } as const;
+    workspace.asked.set(actor, { event });
+    this.#note(`another process writes as ${this.#operations}`);
+    const connection = openWorkspaceFile(join(this.#disk.directory, `${workspace.id}.db`));
+    try {
+      const random = new RandomPool((bytes) => this.#random.fill(bytes));
+      const writer = new WorkspaceWriter(connection, { clock: this.#time.clock, random });
+      const [settled] = await writer.perform([recordingJob(workspace.id, event)]);
+      if (settled?.auditId === null)
+        throw new Error(`the other process could not write: ${JSON.stringify(settled)}`);
+      this.#tell(workspace, actor, { id: 0, ...(settled as NonNullable<typeof settled>) });
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** Lets messages arrive, and the thread go on to where it waits for the event loop. */
+  async #tick(): Promise<void> {
+    for (let count = this.#random.below(3); count > 0; count--) this.#threads.deliver();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Waits until nothing is on its way any more; a thread that died is started again. */
+  async #settle(): Promise<void> {
+    for (let idle = 0; idle < 8; ) {
+      if (!this.#threads.running) this.#time.pass(100);
+      await this.#tick();
+      idle = this.#threads.running && this.#threads.inFlight === 0 ? idle + 1 : 0;
+    }
+  }
+
+  async #settleAndCheck(thorough: boolean): Promise<void> {
+    await this.#settle();
+    this.#disk.syncSeals();
+    for (const workspace of this.#workspaces) await this.#check(workspace, thorough);
+  }
+
+  async #check(workspace: SimulatedWorkspace, thorough: boolean): Promise<void> {
+    using view = new WorkspaceView(join(this.#disk.directory, `${workspace.id}.db`));
+    this.#followLog(workspace, view);
+    await this.#compareData(workspace, view);
+    if (thorough) await this.#verify(workspace, view);
+  }
+
+  #followLog(workspace: SimulatedWorkspace, view: WorkspaceView): void {
+    const { hashes, model, asked, told } = workspace;
+    const rows = view.connection.all<[number, string, string]>(
+      "SELECT seq, hash, body FROM events ORDER BY seq",
+    );
+    const recorded = new Set<string>();
+    rows.forEach(([seq, hash], index) => {
+      if (seq !== index) throw new Error(`position ${index} of the log is missing`);
+      if (hashes[seq] !== undefined && hashes[seq] !== hash)
+        throw new Error(`position ${seq} was used twice`);
+    });
+    if (rows.length < hashes.length)
+      throw new Error(`the log lost ${hashes.length - rows.length} events that it had`);
+    for (const event of view.eventsAfter(hashes.length - 1)) {
+      const [, hash, body] = rows[event.seq] as [number, string, string];
+      hashes[event.seq] = hash;
+      const { actor, timestamp } = JSON.parse(body) as { actor: string; timestamp: string };
+      const nowMs = Date.parse(timestamp);
+      if (event.operation === "data.expire") {
+        model.expire(event.agentId as string, nowMs);
+        continue;
+      }
+      const one = asked.get(actor);
+      if (one === undefined || recorded.has(actor))
+        throw new Error(`event ${event.seq} is of nothing that was asked for once`);
+      recorded.add(actor);
+      const expected = model.take(one, event, nowMs);
+      const answer = told.get(actor);
+      requireRecorded(answer, event.id, event.result);
+      const where = `event ${event.seq} (${describe(one)})`;
+      requireSame(where, { agentId: expected.agentId, result: expected.result }, event);
+      if (event.details !== null) requireSame(`${where}: details`, expected.details ?? {}, event.details);
+      if (typeof answer === "object" && answer.answer.kind === "json")
+        requireSame(`${where}: the reply`, expected.body ?? {}, JSON.parse(answer.answer.body));
+      asked.delete(actor);
+      told.delete(actor);
+    }
+    for (const [actor, answer] of told) {
+      if (typeof answer === "object" && answer.auditId !== null)
+        throw new Error(`${actor} was acknowledged, and is not in the log`);
+      // What was surely not done must not appear later; nor can what was never told.
+      if (isCertain(answer)) {
+        asked.delete(actor);
+        told.delete(actor);
+      }
+    }
+  }
+
+  async #compareData({ model }: SimulatedWorkspace, { connection }: WorkspaceView): Promise<void> {
+    const nowMs = this.#time.clock();
+    for (const [agentId, { data, configs, suspended, checkpoints }] of model.agents) {
+      const agent = await readAgent(connection, agentId);
+      if (agent === null) throw new Error(`the agent ${agentId} is missing`);
+      const range = { prefix: "", after: null, offset: 0, limit: 1000 };
+      const entries = (await listEntries(connection, agent, range, nowMs)).map(
+        ({ key, value, createdAt, updatedAt }) => ({ key, value: JSON.parse(value), createdAt, updatedAt }),
+      );
+      requireSame(`entries of ${agentId}`, { entries: data.list(nowMs) }, { entries });
+      const { liveEntries, configVersion } = agent;
+      const expected = { liveEntries: data.liveCount, configVersion: configs.length || null, suspended };
+      requireSame(agentId, expected, { liveEntries, configVersion, suspended: agent.suspended });
+      const stored = connection.all<[string]>("SELECT id FROM checkpoints WHERE agent = ? ORDER BY id", [
+        agent.firstSeq,
+      ]);
+      requireSame("checkpoints", { ids: [...checkpoints.keys()].sort() }, { ids: stored.map(([id]) => id) });
+      for (const checkpointId of checkpoints.keys()) {
+        const plan = {
+          kind: "checkpoint",
+          checkpointId,
+          head: '{"id":0',
+          cutoffMs: retentionCutoff(agent.policies, nowMs),
+        } as const;
+        let text = "";
+        for await (const piece of streamCheckpoint(connection, plan)) text += piece;
+        const state = (JSON.parse(text).state.entries as { key: string; value: string }[]).map(
+          ({ key, value }) => ({ key, value }),
+        );
+        const wanted = data.state(checkpointId, nowMs).map(({ key, value }) => ({ key, value }));
+        requireSame(`the state of ${checkpointId}`, { state: wanted }, { state });
+      }
+    }
+  }
+
+  async #verify({ id, seals }: SimulatedWorkspace, { connection }: WorkspaceView): Promise<void> {
+    const file = join(this.#disk.directory, `${id}.log`);
+    const sealFile = existsSync(file) ? () => createReadStream(file) : null;
+    const report = await verifyWorkspace(
+      connection,
+      { scope: "workspace" },
+      { publicKey: this.#publicKey, anchors: seals, sealFile },
+    );
+    if (report.problems.length > 0)
+      throw new Error(`the workspace does not verify: ${JSON.stringify(report.problems)}`);
+  }
+
+  /** When nothing fails any more, every workspace takes writes again within seconds. */
+  async #requireUsable(): Promise<void> {
+    this.#disk.heal();
+    for (let i = 0; i < 5; i++) {
+      this.#time.pass(1_000);
+      await this.#settle();
+    }
+    for (const workspace of this.#workspaces) {
+      const before = this.#operations;
+      const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
+      const event = { operation: "key.revoke", actor, details: { before } } as const;
+      workspace.asked.set(actor, { event });
+      this.#main?.record(workspace.id, event, (told) => this.#tell(workspace, actor, told));
+      for (let i = 0; i < 20 && !workspace.told.has(actor); i++) await this.#settle();
+      const told = workspace.told.get(actor);
+      // A message may be lost at the end as well.
+      if (told !== undefined && (typeof told === "string" || told.auditId === null))
+        throw new Error(`a workspace did not recover: ${JSON.stringify(told)}`);
+    }
+    await this.#settleAndCheck(true);
+  }
+
+  #counts(): Counts {
+    const digest = createHash("sha256");
+    for (const { hashes } of this.#workspaces) digest.update(hashes.join());
+    return {
+      operations: this.#operations,
+      acknowledged: this.#acknowledged,
+      stops: this.#stops,
+      failures: this.#failures,
+      events: this.#workspaces.reduce((sum, { hashes }) => sum + hashes.length, 0),
+      digest: digest.digest("hex"),
+    };
+  }
+}
+
+/** PKCS #8 of an Ed25519 key (RFC 8410, section 7) in PEM. */
+function keyOf(seed: Uint8Array): string {
+  const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]);
+  return `-----BEGIN PRIVATE KEY-----\n${der.toString("base64")}\n-----END PRIVATE KEY-----\n`;
+}
+
+const describe = (asked: Asked): string =>
+  "event" in asked
+    ? asked.event.operation
+    : `${asked.request.name} ${JSON.stringify(asked.request.input).slice(0, 120)}`;
+
+/** Failures that the simulation itself causes. */
+const isExpected = ({ name }: FailureReport): boolean =>
+  /^(SqliteError|CannotOpen|WorkspacePaused|Stopped|died)/.test(name);
+
+/** Whether a client was told that nothing happened. */
+const isCertain = (told: Told): boolean =>
+  typeof told === "string" ? told !== "crashed" : !JSON.stringify(told.answer).includes("may still appear");
+
+/** An operation is in the log: its client was told so, or was told nothing for certain. */
+function requireRecorded(told: Told | undefined, auditId: string, result: string): void {
+  if (told === undefined) return;
+  if (typeof told === "object" && told.auditId !== null) {
+    if (told.auditId !== auditId) throw new Error("the reply names another event");
+    if (told.result !== result) throw new Error(`the reply says ${told.result}, and the event ${result}`);
+  } else if (isCertain(told))
+    throw new Error(`an operation is in the log, and its client was told ${JSON.stringify(told)}`);
+}
+
+/** Every expected member is what it is expected to be. */
+function requireSame(where: string, expected: object, found: object): void {
+  for (const [name, value] of Object.entries(expected)) {
+    const [wanted, got] = [JSON.stringify(value), JSON.stringify((found as Record<string, unknown>)[name])];
+    if (wanted !== got) throw new Error(`${where}: ${name} is ${got}, and must be ${wanted}`);
+  }
+}

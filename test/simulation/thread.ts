@@ -1,0 +1,107 @@
+/** A workspace thread in this process: both ends of its channel are the real code, and the simulation is the channel. */
+import { RandomPool } from "../../src/ids.ts";
+import type { ThreadOptions } from "../../src/threads/messages.ts";
+import { REPLIES } from "../../src/threads/reply-text.ts";
+import type { Spawning } from "../../src/threads/supervised.ts";
+import { WorkspaceThread } from "../../src/threads/workspace-thread.ts";
+import type { Seeded } from "../seeded.ts";
+import type { SimulatedDisk } from "./disk.ts";
+import type { SimulatedTime } from "./time.ts";
+
+export interface Channel {
+  /** Chances of a message to be overtaken by a later one, or to be lost. */
+  overtaken: number;
+  lost: number;
+}
+
+type Deliver = (text: string) => void;
+
+export class SimulatedThreads implements Spawning {
+  readonly #time: SimulatedTime;
+  readonly #disk: SimulatedDisk;
+  readonly #random: Seeded;
+  readonly #channel: Channel;
+  #toThread: string[] = [];
+  #toMain: string[] = [];
+  #thread: WorkspaceThread | null = null;
+  #onMessage: Deliver = () => {};
+  #onEnd: (error: unknown) => void = () => {};
+
+  constructor(time: SimulatedTime, disk: SimulatedDisk, random: Seeded, channel: Channel) {
+    this.#time = time;
+    this.#disk = disk;
+    this.#random = random;
+    this.#channel = channel;
+  }
+
+  get timer(): Spawning["timer"] {
+    return this.#time.timer;
+  }
+
+  get running(): boolean {
+    return this.#thread !== null;
+  }
+
+  /** Messages on their way. */
+  get inFlight(): number {
+    return this.#toThread.length + this.#toMain.length;
+  }
+
+  readonly start: Spawning["start"] = (_entry, options, onMessage, onEnd) => {
+    const workspacesDir = this.#disk.directory;
+    const own: ThreadOptions = {
+      ...options,
+      workspacesDir,
+      sealing: { ...options.sealing, sealsDir: workspacesDir },
+    };
+    const cancels: (() => void)[] = [];
+    const isCurrent = () => this.#thread === thread;
+    const thread: WorkspaceThread = new WorkspaceThread(own, {
+      clock: this.#time.clock,
+      timer: (ms, work) => {
+        const cancel = this.#time.timer(ms, () => isCurrent() && work());
+        cancels.push(cancel);
+        return cancel;
+      },
+      random: new RandomPool((bytes) => this.#random.fill(bytes)),
+      post: (text) => {
+        if (isCurrent()) this.#toMain.push(text);
+      },
+      openFile: this.#disk.open,
+      onClosed: () => this.end(null),
+    });
+    this.#thread = thread;
+    this.#onMessage = onMessage as Deliver;
+    this.#onEnd = (error) => {
+      for (const cancel of cancels) cancel();
+      onEnd(error);
+    };
+    this.#toMain.push(JSON.stringify({ kind: "ready" }));
+    return {
+      postMessage: (message) => {
+        if (isCurrent()) this.#toThread.push(String(message));
+      },
+    };
+  };
+
+  /** The thread is gone, and what was on its way. */
+  end(error: unknown): void {
+    if (this.#thread === null) return;
+    this.#thread = null;
+    this.#toThread = [];
+    this.#toMain = [];
+    this.#onEnd(error);
+  }
+
+  /** Delivers a message, if there is one. */
+  deliver(): void {
+    const queue = this.#random.chance(0.5) ? this.#toThread : this.#toMain;
+    if (queue.length === 0) return;
+    const place = this.#random.chance(this.#channel.overtaken) ? this.#random.below(queue.length) : 0;
+    const [text] = queue.splice(place, 1) as [string];
+    const mayBeLost = queue === this.#toThread || text.startsWith(REPLIES);
+    if (mayBeLost && this.#random.chance(this.#channel.lost)) return;
+    if (queue === this.#toThread) this.#thread?.receive(text);
+    else this.#onMessage(text);
+  }
+}

@@ -1,0 +1,47 @@
+/** Time that only the simulation moves. */
+import type { Timer } from "../../src/timer.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+interface Waiting {
+  atMs: number;
+  work: () => void;
+}
+
+export class SimulatedTime {
+  /** Never steps back; timers count on it. */
+  #elapsedMs = 0;
+  /** What the wall clock was set by. */
+  #skewMs = 0;
+  #waiting: Waiting[] = [];
+
+  readonly clock = (): number => START_MS + this.#elapsedMs + this.#skewMs;
+
+  readonly timer: Timer = (ms, work) => {
+    const waiting = { atMs: this.#elapsedMs + ms, work };
+    this.#waiting.push(waiting);
+    return () => {
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+    };
+  };
+
+  /** Lets time pass, and calls the timers that are due, in their order. */
+  pass(ms: number): void {
+    const untilMs = this.#elapsedMs + ms;
+    for (;;) {
+      let next: Waiting | undefined;
+      for (const one of this.#waiting)
+        if (one.atMs <= untilMs && (next === undefined || one.atMs < next.atMs)) next = one;
+      if (next === undefined) break;
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.atMs);
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      next.work();
+    }
+    this.#elapsedMs = untilMs;
+  }
+
+  /** Sets the wall clock, forwards or backwards. */
+  jump(ms: number): void {
+    this.#skewMs += ms;
+  }
+}
