@@ -1,4 +1,4 @@
-/** Which page an address is. */
+/** Chooses the page for an address. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary } from "preact/hooks";
 import { address } from "./api/client.ts";
@@ -10,24 +10,25 @@ import { SignInPage } from "./pages/account/sign-in.tsx";
 import { SignUpPage } from "./pages/account/sign-up.tsx";
 import { WorkspacesPage } from "./pages/account/workspaces.tsx";
 import { AgentPage } from "./pages/agent/agent.tsx";
+import { TrailPage } from "./pages/agent/audit.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
 import { AgentsPage } from "./pages/workspace/agents.tsx";
 import { KeysPage } from "./pages/workspace/keys.tsx";
 import { MembersPage } from "./pages/workspace/members.tsx";
 import { OverviewPage } from "./pages/workspace/overview.tsx";
 import { ProofPage } from "./pages/workspace/proof.tsx";
-import { TrailPage } from "./pages/workspace/trail.tsx";
 import { Shell } from "./shell.tsx";
 import { paths } from "./state/paths.ts";
 import { go, match, path, place } from "./state/router.ts";
 import { loadSession, type Room, roomOf, session } from "./state/session.ts";
+import { Button } from "./ui/button.tsx";
 import { Notices } from "./ui/notices.tsx";
 import { Empty, Heading, Waiting } from "./ui/parts.tsx";
 import { Problem } from "./ui/problem.tsx";
 
 type Parts = Record<string, string>;
 
-/** Pages of a workspace. The order does not matter: no two patterns fit one address. */
+/** Pages of a workspace. No two patterns match the same address, so the order does not matter. */
 const ROOM_PAGES: readonly (readonly [
   pattern: string,
   page: (room: Room, parts: Parts) => ComponentChildren,
@@ -59,7 +60,7 @@ const ROOM_PAGES: readonly (readonly [
   ["/workspaces/:workspace/members", (room) => <MembersPage room={room} />],
 ];
 
-/** Pages for who is not signed in, or not yet. */
+/** Pages that need no session. */
 const DOORS: Record<string, () => ComponentChildren> = {
   "/sign-in": () => <SignInPage />,
   "/sign-up": () => <SignUpPage />,
@@ -76,16 +77,14 @@ export function App() {
   );
 }
 
-/** A defect of the dashboard leaves a message and a way on, not half a page. */
+/** After a defect of the dashboard, shows a message instead of half a page. */
 function Guarded() {
   const [error] = useErrorBoundary();
   if (error === undefined) return <Place />;
   return (
     <main class="door">
       <Problem problem={asProblem(error)}>
-        <button type="button" class="button" onClick={() => location.reload()}>
-          Load the page again
-        </button>
+        <Button onClick={() => location.reload()}>Load the page again</Button>
       </Problem>
     </main>
   );
@@ -100,9 +99,7 @@ function Place() {
     return (
       <div class="door">
         <Problem problem={state.problem}>
-          <button type="button" class="button" onClick={() => void loadSession()}>
-            Try again
-          </button>
+          <Button onClick={() => void loadSession()}>Try again</Button>
         </Problem>
       </div>
     );
@@ -112,7 +109,7 @@ function Place() {
   return <Inside here={here} />;
 }
 
-/** Signs in first, and comes back here after. */
+/** Goes to the sign-in page, which returns to this address. */
 function ToSignIn() {
   useEffect(() => {
     const { path: here, query } = place.peek();
@@ -122,7 +119,7 @@ function ToSignIn() {
   return null;
 }
 
-/** The workspace that one was in, for the ways back from pages that are about none. */
+/** The workspace that was open last, for the navigation on pages that belong to none. */
 let lastRoomId: string | null = null;
 
 function lastRoom(): Room | null {
@@ -151,7 +148,7 @@ function Inside({ here }: { here: string }) {
   );
 }
 
-/** Where one begins: the only workspace, or the choice. */
+/** The start page: goes to the only workspace, or to the list of them. */
 function Home() {
   const state = session.value;
   useEffect(() => {

@@ -1,13 +1,14 @@
 /** The frame around the pages of a workspace: where one is, and where one can go. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { learnActors } from "./state/actors.ts";
 import { liveState, useLiveWorkspace } from "./state/events.ts";
 import { useAction } from "./state/load.ts";
 import { paths } from "./state/paths.ts";
 import { go, path } from "./state/router.ts";
 import { type Room, session, signOut } from "./state/session.ts";
-import { Icon, type IconName } from "./ui/icon.tsx";
+import { learnActors } from "./ui/actor.tsx";
+import { Button } from "./ui/button.tsx";
+import { Icon, type IconName, LogoMark } from "./ui/icon.tsx";
 
 interface ShellProps {
   room: Room | null;
@@ -25,16 +26,15 @@ export function Shell({ room, children }: ShellProps) {
       </a>
       <header class="topbar">
         <Logo />
-        <button
-          type="button"
-          class="button icon-button"
+        <Button
+          kind="icon"
           aria-expanded={open}
           aria-controls="side"
           aria-label="Menu"
           onClick={() => setOpen(!open)}
         >
           <Icon name={open ? "close" : "menu"} />
-        </button>
+        </Button>
       </header>
       <aside id="side" aria-label="Ways" class={open ? "side side-open" : "side"}>
         <div class="side-inner">
@@ -55,10 +55,7 @@ export function Shell({ room, children }: ShellProps) {
 function Logo() {
   return (
     <a class="logo" href="/" aria-label="governd, home">
-      <svg viewBox="0 0 32 32" aria-hidden="true">
-        <rect width="32" height="32" rx="9" />
-        <path d="M9 16.5l5 5 9-10" />
-      </svg>
+      <LogoMark />
       governd
     </a>
   );

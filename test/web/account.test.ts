@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("an account", () => {
     await page.goto("/settings");
     await page.getByRole("button", { name: "Turn on …" }).click();
     await page.getByLabel("Your password").fill(OWNER.password);
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("img", { name: /QR code/ }).waitFor();
     const secret = ((await page.getByLabel("Secret", { exact: true }).textContent()) ?? "").trim();
     await page

@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)("an export", () => {
     const types = new Map<string, string>();
     page.on("request", (request) => types.set(new URL(request.url()).pathname, request.resourceType()));
     await page.goto(`/workspaces/${kept.workspaceId}/proof`);
-    await page.getByLabel("Form", { exact: true }).selectOption("ndjson");
+    await page.getByLabel("Format", { exact: true }).selectOption("ndjson");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export" }).click(),

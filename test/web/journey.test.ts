@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     expect([await status(first), await status(second)]).toEqual([401, 200]);
     await page.getByRole("button", { name: "Revoke crawler" }).click();
     await page.getByRole("button", { name: "Revoke now" }).click();
-    await page.getByText("Revoked: requests with it are refused from now on.").waitFor();
+    await page.getByText("Revoked: requests with it are refused.").waitFor();
     expect(await status(second)).toBe(401);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Requests to the daemon, with the session's cookie. The cookie is out of reach of scripts, and the
- * dashboard keeps no key and nothing else in the browser's storage.
+ * Requests to the daemon, with the session's cookie. Scripts cannot read the cookie, and the dashboard
+ * stores nothing in the browser.
  */
 import { ApiProblem, problemOf, unreachable } from "./problem.ts";
 import type { Page } from "./types.ts";
@@ -18,14 +18,14 @@ export interface Ask {
   signal?: AbortSignal | undefined;
 }
 
-/** Called when the daemon says that there is no session any more. */
+/** Called when the daemon says that the session has ended. */
 let onSignedOut: () => void = () => {};
 
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-/** The address of a request: empty parameters are left out. */
+/** Returns the address of a request. Empty parameters are left out. */
 export function address(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -35,8 +35,8 @@ export function address(path: string, query: Query = {}): string {
 }
 
 /**
- * Sends a request; the answer is a good one, with its body still to be read.
- * @throws {ApiProblem} for every other answer, and when there is none.
+ * Sends a request and returns its response, with the body unread.
+ * @throws {ApiProblem} when the daemon refuses the request or does not respond.
  */
 export async function send(path: string, ask: Ask = {}): Promise<Response> {
   const headers: Record<string, string> = { accept: "application/json", ...ask.headers };
@@ -63,17 +63,17 @@ export async function send(path: string, ask: Ask = {}): Promise<Response> {
   throw problem;
 }
 
-/** Sends a request and reads its JSON; null for an answer without a body. */
+/** Sends a request and returns the JSON of its response, null when there is no body. */
 export async function ask<T>(path: string, request: Ask = {}): Promise<T> {
   const response = await send(path, request);
   return response.status === 204 ? (null as T) : ((await response.json()) as T);
 }
 
-/** Whether an error only says that nobody waits for the answer any more. */
+/** Reports whether an error only means that the request was aborted. */
 export const isAbort = (error: unknown): boolean =>
   error instanceof DOMException && error.name === "AbortError";
 
-/** Whether an error is a problem with this code. */
+/** Reports whether an error is a problem with this code. */
 export const isCode = (error: unknown, code: string): error is ApiProblem =>
   error instanceof ApiProblem && error.code === code;
 
@@ -89,16 +89,11 @@ export class WorkspaceApi {
     return send(path, { ...request, workspace: this.workspaceId });
   }
 
-  /** One page of a list. */
-  page<T>(path: string, query: Query, cursor: string | null, signal?: AbortSignal): Promise<Page<T>> {
-    return this.ask<Page<T>>(path, { query: { ...query, cursor }, signal });
-  }
-
   /** Every item of a list, page by page. */
   async *all<T>(path: string, query: Query, signal?: AbortSignal): AsyncGenerator<T[]> {
     let cursor: string | null = null;
     do {
-      const page: Page<T> = await this.page<T>(path, query, cursor, signal);
+      const page: Page<T> = await this.ask<Page<T>>(path, { query: { ...query, cursor }, signal });
       yield page.data;
       cursor = page.next_cursor;
     } while (cursor !== null);

@@ -1,15 +1,15 @@
 /**
- * New audit events as they happen, over `GET /v1/audit/stream` (server-sent events). Read with `fetch`,
- * since `EventSource` cannot name the workspace. One stream serves all of a page.
+ * New audit events as they happen, from `GET /v1/audit/stream` (server-sent events). It uses `fetch`,
+ * since `EventSource` cannot send the workspace's header. One stream serves the whole page.
  */
 import { isCode, send } from "./client.ts";
 import type { AuditEvent } from "./types.ts";
 
-/** Wait before the next attempt: doubled at each failure, from the first to the last. */
+/** The backoff between attempts: doubles after each failure, from the first to the last. */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 
-/** The daemon says something every 15 seconds; after this silence the connection is taken for dead. */
+/** The daemon sends something every 15 seconds. After this silence the connection counts as dead. */
 const SILENCE_MS = 40_000;
 
 export type LiveState = "connecting" | "live" | "waiting";
@@ -18,11 +18,11 @@ export interface LiveOptions {
   workspace: string;
   onEvent(event: AuditEvent): void;
   onState(state: LiveState): void;
-  /** Events may have been missed: what is shown should be asked for again. */
+  /** Events may have been missed, so views should reload. */
   onGap(): void;
 }
 
-/** Listens until it is told to stop. */
+/** Listens until the returned function is called. */
 export function listen(options: LiveOptions): () => void {
   const stopped = new AbortController();
   void run(options, stopped.signal);
@@ -43,7 +43,7 @@ async function run(options: LiveOptions, stopped: AbortSignal): Promise<void> {
         if (message.data !== "") options.onEvent(JSON.parse(message.data) as AuditEvent);
       }
     } catch (error) {
-      // Whatever else it was, a session that ended included, the next attempt or the page itself will tell.
+      // Other errors, such as an ended session, show up in the next attempt or in the page itself.
       if (isCode(error, "audit_event_not_found")) lastId = null;
     }
     if (stopped.aborted) return;
@@ -95,14 +95,14 @@ async function* messages(
   }
 }
 
-/** Cuts a stream's text into messages, as the HTML standard says in section 9.2.6. */
+/** Splits a stream's text into messages (HTML standard, section 9.2.6). */
 export class MessageReader {
   #rest = "";
   #message: Message = { id: "", data: "" };
 
   *push(text: string): Generator<Message> {
     const all = this.#rest + text;
-    // A return at the very end may be half of a line's end.
+    // A carriage return at the end may be the first half of a CRLF.
     const lines = all.split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {

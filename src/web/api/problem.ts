@@ -1,8 +1,8 @@
-/** What went wrong with a request, in the words of the API (RFC 9457). */
+/** What went wrong with a request, as the API describes it (RFC 9457). */
 import type { Finding, JsonObject } from "./types.ts";
 
-/** Status of a request that got no answer at all. */
-export const NO_ANSWER = 0;
+/** The status of a request that got no response. */
+const NO_RESPONSE = 0;
 
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
@@ -16,7 +16,7 @@ export class ApiProblem extends Error {
 
   constructor(status: number, document: JsonObject, requestId: string | null) {
     const text = (member: string) => (typeof document[member] === "string" ? document[member] : null);
-    super(text("detail") ?? "The answer gave no reason.");
+    super(text("detail") ?? "The response gave no reason.");
     this.status = status;
     this.code = text("code") ?? "unknown";
     this.title = text("title") ?? `The daemon answered ${status}`;
@@ -25,30 +25,30 @@ export class ApiProblem extends Error {
     this.document = document;
   }
 
-  /** What the policies objected to, when that is the reason. */
+  /** What the policies found, when that is the reason. */
   get findings(): Finding[] {
     const { findings } = this.document;
     return Array.isArray(findings) ? (findings as unknown as Finding[]) : [];
   }
 }
 
-/** A problem for whatever was thrown. */
+/** Returns whatever was thrown as a problem. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   const detail = error instanceof Error ? error.message : String(error);
   return new ApiProblem(
-    NO_ANSWER,
+    NO_RESPONSE,
     { title: "Something in the dashboard went wrong", detail, code: "dashboard" },
     null,
   );
 }
 
-/** The daemon could not be reached. */
+/** Returns the problem of a request that could not reach the daemon. */
 export function unreachable(): ApiProblem {
   return new ApiProblem(
-    NO_ANSWER,
+    NO_RESPONSE,
     {
-      title: "No answer from the daemon",
+      title: "No response from the daemon",
       detail: "It could not be reached. Check that it is running and that you are connected, then try again.",
       code: "unreachable",
     },
@@ -56,7 +56,7 @@ export function unreachable(): ApiProblem {
   );
 }
 
-/** The problem that an answer is. */
+/** Returns the problem that a response describes. */
 export async function problemOf(response: Response): Promise<ApiProblem> {
   const requestId = response.headers.get("x-request-id");
   const isJson = response.headers.get("content-type")?.includes("json") === true;

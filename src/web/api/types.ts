@@ -50,6 +50,7 @@ export type ConfigVersionItem = ItemOf<Static<typeof config.ConfigVersionList>>;
 export type EntryItem = ItemOf<Static<typeof data.EntryList>>;
 export type FullEntry = Static<typeof data.FullEntry>;
 export type Finding = Static<typeof data.Finding>;
+export type DeletedOrErased = Static<typeof data.DeletedOrErased>;
 export type WriteResult = Static<typeof data.WriteResult>;
 export type SearchResult = Static<typeof data.SearchResult>;
 

@@ -1,4 +1,4 @@
-/** The workspace's events as they happen, for every view that wants to know. */
+/** The workspace's events as they happen, for all views. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { DisplayGroup } from "../../operation-facts.ts";
@@ -11,7 +11,7 @@ type Listener = (event: AuditEvent) => void;
 const listeners = new Set<Listener>();
 const gapListeners = new Set<() => void>();
 
-/** Whether events arrive at the moment. */
+/** Whether the stream of events is connected. */
 export const liveState = signal<LiveState>("connecting");
 
 /** Keeps the stream of a workspace open while a page of it is shown. */
@@ -34,7 +34,7 @@ export function useLiveWorkspace(workspace: string): void {
   );
 }
 
-/** Tells of each event, and when some may have been missed. */
+/** Calls `onEvent` for each event, and `onGap` when some may have been missed. */
 export function useEvents(onEvent: Listener, onGap: () => void = () => {}): void {
   const latest = useRef({ onEvent, onGap });
   latest.current = { onEvent, onGap };
@@ -50,7 +50,7 @@ export function useEvents(onEvent: Listener, onGap: () => void = () => {}): void
   }, []);
 }
 
-/** Groups whose operations change nothing: an event of one is no reason to request anything again. */
+/** Groups whose operations change nothing: their events need no reload. */
 const READING: readonly DisplayGroup[] = [
   "config_reads",
   "checkpoint_reads",
@@ -59,10 +59,28 @@ const READING: readonly DisplayGroup[] = [
   "proofs",
 ];
 
-/** Whether what is shown of an agent may differ after this event. */
+/** Reports whether an event may have changed what is shown of an agent. */
 export function changesSomething({ operation, result }: AuditEvent): boolean {
   const group = eventFacts(operation)?.group;
   return (result === "ok" || result === "allowed") && (group === undefined || !READING.includes(group));
+}
+
+/** Reports whether an event changed something, or tried to and was refused. */
+export const changesOrRefuses = (event: AuditEvent): boolean =>
+  changesSomething(event) || event.result === "blocked" || event.result === "denied";
+
+/** Reports whether an event put another configuration of the agent in force. */
+export const changesConfig = (agentId: string, { agent_id, result, operation }: AuditEvent): boolean =>
+  agent_id === agentId &&
+  result === "ok" &&
+  /^config\.(update|rollback)$|^checkpoint\.restore$/.test(operation);
+
+/** Reloads after changes of an agent, at most once per interval. */
+export function useReloadOnChange(agentId: string, reload: () => void, intervalMs: number): void {
+  const refresh = useThrottled(reload, intervalMs);
+  useEvents((event) => {
+    if (event.agent_id === agentId && changesSomething(event)) refresh();
+  }, reload);
 }
 
 /** Runs something at most once per interval, and once more after the last call. */

@@ -1,6 +1,6 @@
-/** Loading what a view shows. What is on the screen stays there until there is something better. */
+/** Loads what a view shows. A reload keeps the old data on the screen until the new data is there. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { isAbort } from "../api/client.ts";
+import { type Ask, ask, isAbort, type Query } from "../api/client.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
 import type { Page } from "../api/types.ts";
 
@@ -8,35 +8,30 @@ import type { Page } from "../api/types.ts";
 export interface Loaded<T> {
   data: T | undefined;
   problem: ApiProblem | null;
-  /** An answer is awaited. */
-  loading: boolean;
   reload(): void;
-  /** Changes what is shown, when it is known what the daemon would answer. */
+  /** Changes the data in place, when it is known what a reload would return. */
   set(change: (data: T) => T): void;
 }
 
-/** Loads when `key` changes; what another key loaded is not shown for this one. */
+/** Loads when `key` changes. Data loaded for another key is not shown. */
 export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data?: T; problem: ApiProblem | null; loading: boolean }>(
-    {
-      key,
-      problem: null,
-      loading: true,
-    },
-  );
+  const [state, setState] = useState<{ key: string; data?: T; problem: ApiProblem | null }>({
+    key,
+    problem: null,
+  });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     const abandoned = new AbortController();
-    setState((old) => (old.key === key ? { ...old, loading: true } : { key, problem: null, loading: true }));
+    setState((old) => (old.key === key ? old : { key, problem: null }));
     latest.current(abandoned.signal).then(
       (data) => {
-        if (!abandoned.signal.aborted) setState({ key, data, problem: null, loading: false });
+        if (!abandoned.signal.aborted) setState({ key, data, problem: null });
       },
       (error: unknown) => {
         if (abandoned.signal.aborted || isAbort(error)) return;
-        setState((old) => ({ ...old, problem: asProblem(error), loading: false }));
+        setState((old) => ({ ...old, problem: asProblem(error) }));
       },
     );
     return () => abandoned.abort();
@@ -49,10 +44,19 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
   return {
     data: mine ? state.data : undefined,
     problem: mine ? state.problem : null,
-    loading: !mine || state.loading,
     reload,
     set,
   };
+}
+
+/** Loads the response to one request; loads again when the request changes. */
+export function useAsk<T>(path: string, request: Ask = {}): Loaded<T> {
+  return useLoad<T>(JSON.stringify([path, request]), (signal) => ask<T>(path, { ...request, signal }));
+}
+
+/** Loads a list that has no pages. */
+export function useItems<T>(path: string): Loaded<T[]> {
+  return useLoad<T[]>(path, async (signal) => (await ask<{ data: T[] }>(path, { signal })).data);
 }
 
 /** A list that grows page by page. */
@@ -62,12 +66,12 @@ export interface LoadedList<T> extends Loaded<T[]> {
   loadingMore: boolean;
 }
 
-/** Loads the first page when `key` changes, and the next one when asked. */
-export function useList<T>(
-  key: string,
-  load: (cursor: string | null, signal?: AbortSignal) => Promise<Page<T>>,
-): LoadedList<T> {
-  /** How many pages are shown: a reload asks for as many, so that the list does not shrink under the reader. */
+/** Loads the first page of a workspace's list when the request changes, and the next one on request. */
+export function useList<T>(workspace: string, path: string, query: Query): LoadedList<T> {
+  const key = JSON.stringify([workspace, path, query]);
+  const load = (cursor: string | null, signal?: AbortSignal) =>
+    ask<Page<T>>(path, { workspace, query: { ...query, cursor }, signal });
+  /** A reload asks for as many pages as are shown, so that the list does not shrink under the reader. */
   const shown = useRef({ key, pages: 1 });
   if (shown.current.key !== key) shown.current = { key, pages: 1 };
   const first = useLoad<{ items: T[]; cursor: string | null }>(key, async (signal) => {
@@ -105,7 +109,6 @@ export function useList<T>(
   return {
     data: first.data?.items,
     problem: first.problem ?? moreProblem,
-    loading: first.loading,
     reload: first.reload,
     set: (change) => first.set((old) => ({ ...old, items: change(old.items) })),
     hasMore: cursor !== null,
@@ -114,7 +117,7 @@ export function useList<T>(
   };
 }
 
-/** An action of the user: at most one at a time, and what went wrong with the last one. */
+/** An action of the user. It runs at most once at a time; `problem` is what went wrong with the last run. */
 export interface Action<A extends unknown[]> {
   run(...args: A): Promise<void>;
   busy: boolean;
@@ -125,10 +128,10 @@ export interface Action<A extends unknown[]> {
 export function useAction<A extends unknown[]>(act: (...args: A) => Promise<void>): Action<A> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const under = useRef(false);
+  const running = useRef(false);
   const run = async (...args: A) => {
-    if (under.current) return;
-    under.current = true;
+    if (running.current) return;
+    running.current = true;
     setBusy(true);
     setProblem(null);
     try {
@@ -136,7 +139,7 @@ export function useAction<A extends unknown[]>(act: (...args: A) => Promise<void
     } catch (error) {
       setProblem(asProblem(error));
     } finally {
-      under.current = false;
+      running.current = false;
       setBusy(false);
     }
   };

@@ -1,14 +1,11 @@
-/**
- * Bars over time: events, and among them those that were refused. Drawn as SVG; the same numbers are in
- * a table for who does not see it.
- */
+/** Bars over time. The same numbers are in a table or in the label, for those who cannot see the bars. */
 import type { Activity, ActivityInterval } from "../api/types.ts";
 import { count, counted } from "./numbers.ts";
 
 const WIDTH = 720;
 const HEIGHT = 140;
 const GAP_SHARE = 0.25;
-/** A bar that stands for something is never too low to be seen. */
+/** The height of the smallest bar that is not zero. */
 const LEAST_HEIGHT = 2;
 
 const FORMATS: Record<Activity["interval"], Intl.DateTimeFormat> = {
@@ -125,4 +122,48 @@ function ActivityTable({ data, name }: { data: readonly ActivityInterval[]; name
       </tbody>
     </table>
   );
+}
+
+const BAR_WIDTH = 3;
+const STEP = 4;
+const SPARK_HEIGHT = 20;
+const LEAST_SPARK_HEIGHT = 3;
+
+/** What was blocked in each of the last hours, as small bars, the oldest hour first. */
+export function BlockedByHour({ hours }: { hours: readonly number[] }) {
+  const most = Math.max(1, ...hours);
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 0 ${hours.length * STEP} ${SPARK_HEIGHT}`}
+      width={hours.length * STEP}
+      height={SPARK_HEIGHT}
+      role="img"
+      aria-label={inWords(hours)}
+    >
+      <title>{inWords(hours)}</title>
+      {hours.map((blocked, at) => {
+        const height = blocked === 0 ? 1 : Math.max(LEAST_SPARK_HEIGHT, (blocked / most) * SPARK_HEIGHT);
+        return (
+          <rect
+            key={at}
+            class={blocked === 0 ? "spark-none" : "spark-bar"}
+            x={at * STEP}
+            y={SPARK_HEIGHT - height}
+            width={BAR_WIDTH}
+            height={height}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+/** Returns the same in words: "12 blocked in 24 hours, at most 7 in one, the last 3 hours ago". */
+function inWords(hours: readonly number[]): string {
+  const total = hours.reduce((sum, blocked) => sum + blocked, 0);
+  if (total === 0) return `none blocked in ${hours.length} hours`;
+  const since = hours.length - 1 - hours.findLastIndex((blocked) => blocked > 0);
+  const last = since === 0 ? "within this hour" : `${counted(since, "hour")} ago`;
+  return `${count(total)} blocked in ${hours.length} hours, at most ${count(Math.max(...hours))} in one, the last ${last}`;
 }

@@ -1,7 +1,8 @@
-/** Text to take along: a key, a command, a hash. */
+/** Text to copy: a key, a command, a hash. */
 import { useEffect, useState } from "preact/hooks";
-import { say } from "../state/notices.ts";
+import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
+import { say } from "./notices.tsx";
 
 const SHOWN_MS = 1_600;
 
@@ -21,12 +22,12 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     }
   };
   return (
-    <button type="button" class="button icon-button" onClick={copy} aria-label={label} title={label}>
+    <Button kind="icon" onClick={copy} aria-label={label} title={label}>
       <Icon name={copied ? "check" : "copy"} />
       <span class="sr-only" role="status">
         {copied ? "Copied" : ""}
       </span>
-    </button>
+    </Button>
   );
 }
 
@@ -50,5 +51,32 @@ export function Digest({ text, label }: { text: string; label: string }) {
       <code title={text}>{text.length > 24 ? `${text.slice(0, 12)}…${text.slice(-8)}` : text}</code>
       <CopyButton text={text} label={`Copy ${label}`} />
     </span>
+  );
+}
+
+/** Returns a complete curl command that stores a note for an agent called `assistant`. */
+export function curlExample(apiKey: string): string {
+  const lines = [
+    `curl ${location.origin}/v1/data/write \\`,
+    "  --cacert governd-data/tls/ca.crt \\",
+    `  -H "X-API-Key: ${apiKey}" \\`,
+    '  -H "Content-Type: application/json" \\',
+    `  -d '{"agent_id": "assistant", "key": "notes/1", "value": "Hello."}'`,
+  ];
+  return lines.join("\n");
+}
+
+/** A key, which is shown only once, and a first request with it. */
+export function NewKey({ apiKey }: { apiKey: string }) {
+  return (
+    <div class="stack">
+      <p class="callout callout-warn">
+        <strong>This key is shown only now.</strong> Put it where your agent finds it, such as a secret store,
+        and nowhere public.
+      </p>
+      <CopyBlock label="API key" text={apiKey} />
+      <p>A first request with it. The daemon's own certificate authority is in its data directory:</p>
+      <CopyBlock label="curl command" text={curlExample(apiKey)} />
+    </div>
   );
 }

@@ -1,6 +1,9 @@
-/** Questions in between: the browser's own modal dialog, which keeps the focus and closes with Escape. */
+/** Modal dialogs. The browser's own element keeps the focus inside and closes with Escape. */
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useAction } from "../state/load.ts";
+import { Button } from "./button.tsx";
+import { Form } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 
 interface DialogProps {
@@ -19,7 +22,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
     dialog?.showModal();
     return () => {
       dialog?.close();
-      // Only now, as what lies behind an open dialog cannot be focused.
+      // Later, since nothing behind an open dialog can take the focus.
       queueMicrotask(() => {
         if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
       });
@@ -37,11 +40,33 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
     >
       <div class="dialog-head">
         <h2 id={titleId}>{title}</h2>
-        <button type="button" class="button icon-button" aria-label="Close" onClick={onClose}>
+        <Button kind="icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />
-        </button>
+        </Button>
       </div>
       {children}
     </dialog>
+  );
+}
+
+interface ConfirmProps extends DialogProps {
+  /** The verb on the button. */
+  action: string;
+  danger?: boolean;
+  onConfirm(): Promise<void>;
+}
+
+/** Asks before an action, and closes once it is done. */
+export function Confirm({ title, action, danger = false, onClose, onConfirm, children }: ConfirmProps) {
+  const act = useAction(async () => {
+    await onConfirm();
+    onClose();
+  });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form action={act} submit={action} kind={danger ? "danger" : "primary"} onCancel={onClose}>
+        {children}
+      </Form>
+    </Dialog>
   );
 }

@@ -1,6 +1,8 @@
-/** The frame of the pages before one is signed in. */
+/** The frame of the pages for people who are not signed in. */
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { LogoMark } from "./icon.tsx";
+import { Empty } from "./parts.tsx";
 
 interface DoorProps {
   title: string;
@@ -15,10 +17,7 @@ export function Door({ title, children, wide = false }: DoorProps) {
   return (
     <main class={wide ? "door door-wide" : "door"}>
       <div class="door-logo" aria-hidden="true">
-        <svg viewBox="0 0 32 32" aria-hidden="true">
-          <rect width="32" height="32" rx="9" />
-          <path d="M9 16.5l5 5 9-10" />
-        </svg>
+        <LogoMark />
         governd
       </div>
       <div class="card door-card">
@@ -29,9 +28,29 @@ export function Door({ title, children, wide = false }: DoorProps) {
   );
 }
 
-/** The token of a link. It stands behind the `#`, which a browser never sends, and is taken out at once. */
+interface LinkDoorProps {
+  title: string;
+  /** Renders the page for the link's token, null when the link has none. */
+  children(token: string | null): ComponentChildren;
+}
+
+/** A page that a one-time link opens. */
+export function LinkDoor({ title, children }: LinkDoorProps) {
+  const [token] = useState(takeToken);
+  return <Door title={title}>{children(token)}</Door>;
+}
+
+/** Returns the token of a link. It follows the `#`, which a browser never sends, and is removed at once. */
 export function takeToken(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) history.replaceState(null, "", location.pathname + location.search);
   return token;
+}
+
+export function IncompleteLink() {
+  return (
+    <Empty title="The link is incomplete">
+      <p>Open the whole link that you were given, including the part after the #.</p>
+    </Empty>
+  );
 }

@@ -1,21 +1,81 @@
-/** A labelled control with its hint and its error, joined for who listens. */
-import type { ComponentChildren, TextareaHTMLAttributes } from "preact";
-import { useId } from "preact/hooks";
+/** Forms, and labelled controls with a hint and an error that screen readers read with them. */
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId, useState } from "preact/hooks";
 import type { ApiProblem } from "../api/problem.ts";
+import type { Action } from "../state/load.ts";
+import { Button } from "./button.tsx";
+import { Problem } from "./problem.tsx";
+
+/** The problem of the form around a field, which may be about this field. */
+export const FormProblem = createContext<ApiProblem | null>(null);
+
+interface FormProps {
+  /** What submitting the form does. */
+  action: Pick<Action<[]>, "run" | "busy" | "problem">;
+  /** The text of the button. */
+  submit: string;
+  kind?: "plain" | "primary" | "danger";
+  /** Where the form stands, which decides where its button does. */
+  at?: "dialog" | "door" | "page";
+  disabled?: boolean;
+  /** One of the fields shows the problem already. */
+  shownByField?: boolean;
+  /** Adds a button that gives up. */
+  onCancel?(): void;
+  children: ComponentChildren;
+}
+
+/** Fields that one action sends, and what went wrong with it. */
+export function Form({ action, submit, kind = "primary", at = "dialog", ...props }: FormProps) {
+  const button = (
+    <button
+      type="submit"
+      class={`button button-${kind} ${at === "door" ? "button-wide" : ""}`}
+      disabled={action.busy || props.disabled}
+    >
+      {submit}
+    </button>
+  );
+  return (
+    <form
+      class={at === "page" ? "card stack narrow-form" : "stack"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void action.run();
+      }}
+    >
+      <FormProblem.Provider value={action.problem}>{props.children}</FormProblem.Provider>
+      {!props.shownByField && <Problem problem={action.problem} />}
+      {at === "door" ? (
+        button
+      ) : (
+        <div class={at === "page" ? "row" : "row row-end"}>
+          {props.onCancel !== undefined && <Button onClick={props.onCancel}>Cancel</Button>}
+          {button}
+        </div>
+      )}
+    </form>
+  );
+}
+
+/** The text of a field, as the properties that the field takes. */
+export function useText(initial = "") {
+  const [value, onValue] = useState(initial);
+  return { value, onValue };
+}
 
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** The request's problem, which may be about this field. */
-  problem?: ApiProblem | null | undefined;
   /** The name of this field in the API. */
   param?: string;
   /** What is wrong with it, found here. */
   error?: string | null;
 }
 
-function useField({ hint, problem, param, error }: FieldProps) {
+function useField({ hint, param, error }: FieldProps) {
   const id = useId();
+  const problem = useContext(FormProblem);
   const wrong = error ?? (problem?.param != null && problem.param === param ? problem.message : null);
   const hintId = hint === undefined ? undefined : `${id}-hint`;
   const errorId = wrong === null ? undefined : `${id}-error`;
@@ -49,8 +109,6 @@ function Frame(props: FieldProps & { field: ReturnType<typeof useField>; childre
   );
 }
 
-type Own = "label" | "value" | "onChange";
-
 interface ValueProps extends FieldProps {
   value: string;
   onValue(value: string): void;
@@ -58,7 +116,7 @@ interface ValueProps extends FieldProps {
 
 /** What a text input of this dashboard may be told; the library's own type is a union over all kinds. */
 interface InputAttributes {
-  type?: "text" | "email" | "password" | "search";
+  type?: "email" | "password";
   autocomplete?: "name" | "username" | "current-password" | "new-password" | "one-time-code" | "off";
   required?: boolean;
   autofocus?: boolean;
@@ -85,14 +143,12 @@ export function TextField(props: ValueProps & { attributes?: InputAttributes }) 
   );
 }
 
-export function TextArea(
-  props: ValueProps & { rows?: number; code?: boolean; attributes?: Omit<TextareaHTMLAttributes, Own> },
-) {
+/** Several lines of text; `code` for text in a fixed-width font. */
+export function TextArea(props: ValueProps & { rows?: number; code?: boolean }) {
   const field = useField(props);
   return (
     <Frame {...props} field={field}>
       <textarea
-        {...props.attributes}
         {...field.aria}
         id={field.id}
         class={props.code ? "code" : undefined}
@@ -123,6 +179,22 @@ export function Select(
           </option>
         ))}
       </select>
+    </Frame>
+  );
+}
+
+/** A point in time in the reader's zone, as `datetime-local` writes it. */
+export function Moment(props: ValueProps) {
+  const field = useField(props);
+  return (
+    <Frame {...props} field={field}>
+      <input
+        type="datetime-local"
+        {...field.aria}
+        id={field.id}
+        value={props.value}
+        onChange={(event) => props.onValue(event.currentTarget.value)}
+      />
     </Frame>
   );
 }

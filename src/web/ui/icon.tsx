@@ -1,4 +1,4 @@
-/** Line icons, drawn on a grid of 24. They only repeat what words beside them say. */
+/** Line icons on a grid of 24. They only repeat the words beside them. */
 
 const PATHS = {
   agents:
@@ -28,6 +28,16 @@ export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
       <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+/** The product's mark. */
+export function LogoMark() {
+  return (
+    <svg class="logo-mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="9" />
+      <path d="M9 16.5l5 5 9-10" />
     </svg>
   );
 }

@@ -1,6 +1,30 @@
-/** Shows the messages of `state/notices.ts`, and reads them to who listens. */
-import { dismiss, notices } from "../state/notices.ts";
+/** Short messages about what was just done. Screen readers read them out. */
+import { signal } from "@preact/signals";
+import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
+
+/** How long a message stays. */
+const SHOWN_MS = 6_000;
+
+interface Notice {
+  id: number;
+  text: string;
+  tone: "good" | "bad";
+}
+
+const notices = signal<readonly Notice[]>([]);
+
+let lastId = 0;
+
+export function say(text: string, tone: Notice["tone"] = "good"): void {
+  const id = ++lastId;
+  notices.value = [...notices.value, { id, text, tone }];
+  setTimeout(() => dismiss(id), SHOWN_MS);
+}
+
+function dismiss(id: number): void {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+}
 
 export function Notices() {
   return (
@@ -8,9 +32,9 @@ export function Notices() {
       {notices.value.map(({ id, text, tone }) => (
         <div key={id} class={`notice notice-${tone}`}>
           <span>{text}</span>
-          <button type="button" class="button icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+          <Button kind="icon" aria-label="Dismiss" onClick={() => dismiss(id)}>
             <Icon name="close" />
-          </button>
+          </Button>
         </div>
       ))}
     </div>

@@ -1,11 +1,12 @@
-/** Parts of every page. */
+/** Parts that pages share. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded, LoadedList } from "../state/load.ts";
 import { place } from "../state/router.ts";
+import { Button } from "./button.tsx";
 import { Problem } from "./problem.tsx";
 
-/** A wait shorter than this shows nothing, so that nothing flashes. */
+/** A shorter wait shows nothing, so that the page does not flicker. */
 const QUIET_MS = 300;
 
 export function Waiting({ what = "Loading" }: { what?: string }) {
@@ -21,15 +22,13 @@ export function Waiting({ what = "Loading" }: { what?: string }) {
   );
 }
 
-/** What was loaded, or why it is not there. An older answer stays while a newer one is awaited. */
+/** Shows what was loaded, or why it is missing. Old data stays while newer data is loading. */
 export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
   return (
     <>
       {of.problem !== null && (
         <Problem problem={of.problem}>
-          <button type="button" class="button" onClick={of.reload}>
-            Try again
-          </button>
+          <Button onClick={of.reload}>Try again</Button>
         </Problem>
       )}
       {of.data !== undefined ? children(of.data) : of.problem === null && <Waiting />}
@@ -37,19 +36,19 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
   );
 }
 
-/** The way to the next page of a list; the list grows below, so nothing jumps. */
+/** Loads the next page of a list. The list grows at its end, so nothing moves. */
 export function More<T>({ of }: { of: LoadedList<T> }) {
   if (!of.hasMore) return null;
   return (
     <div class="more">
-      <button type="button" class="button" disabled={of.loadingMore} onClick={of.more}>
+      <Button disabled={of.loadingMore} onClick={of.more}>
         {of.loadingMore ? "Loading …" : "Show more"}
-      </button>
+      </Button>
     </div>
   );
 }
 
-/** Nothing there yet, and what to do about it. */
+/** Says that nothing is there yet, and what to do. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty">
@@ -108,6 +107,53 @@ export function Tabs({
         );
       })}
     </nav>
+  );
+}
+
+/** A table whose rows become cards in a narrow window. A head that is text makes a plain column. */
+export function Table({
+  head,
+  children,
+}: {
+  head: readonly ComponentChildren[];
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="table-frame">
+      <table class="table table-cards">
+        <thead>
+          <tr>
+            {head.map((cell, at) =>
+              typeof cell === "string" ? (
+                <th key={at} scope="col">
+                  {cell}
+                </th>
+              ) : (
+                cell
+              ),
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The head of a column of buttons. */
+export const ACTIONS = (
+  <th scope="col">
+    <span class="sr-only">Actions</span>
+  </th>
+);
+
+/** A name and its value, in a list with the class `facts`. */
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
-/** What went wrong, in the words of the API, with the id under which the daemon's log has more. */
+/** What went wrong, as the API describes it, and what policies found in a refused text. */
 import type { ComponentChildren } from "preact";
 import type { ApiProblem } from "../api/problem.ts";
-import { Findings } from "./findings.tsx";
+import type { Finding } from "../api/types.ts";
 
 interface Props {
   problem: ApiProblem | null;
@@ -26,4 +26,52 @@ export function Problem({ problem, children }: Props) {
       {children !== undefined && <div class="row">{children}</div>}
     </div>
   );
+}
+
+const POLICY_WORDS: Record<string, string> = {
+  block_pii: "personal data",
+  block_secrets: "secret",
+};
+
+/** Returns a detector's name as words: `payment_card` is "payment card". */
+const detectorWords = (detector: string): string => detector.replaceAll("_", " ");
+
+/** Returns where a finding is: "value, characters 15 to 31". */
+function whereWords({ field, start, end }: Finding): string {
+  const place = field.startsWith("metadata.") ? field : `the ${field}`;
+  return end - start === 1
+    ? `in ${place}, character ${start + 1}`
+    : `in ${place}, characters ${start + 1} to ${end}`;
+}
+
+/** What was found and where. A finding never holds the matched text. */
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+  return (
+    <ul class="findings">
+      {findings.map((finding) => (
+        <li key={`${finding.field}:${finding.start}:${finding.end}:${finding.detector}`}>
+          <strong>{detectorWords(finding.detector)}</strong> {whereWords(finding)}
+          <span class="faint"> · {POLICY_WORDS[finding.policy] ?? finding.policy}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Text with its findings marked. Only for text that the user typed on this page. */
+export function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
+  const parts = [];
+  let at = 0;
+  for (const { start, end, detector } of [...findings].sort((a, b) => a.start - b.start)) {
+    if (start < at) continue;
+    parts.push(text.slice(at, start));
+    parts.push(
+      <mark key={start} title={detectorWords(detector)}>
+        {text.slice(start, end)}
+      </mark>,
+    );
+    at = end;
+  }
+  parts.push(text.slice(at));
+  return <pre class="marked">{parts}</pre>;
 }

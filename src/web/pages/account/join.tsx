@@ -1,49 +1,39 @@
-/** Accepting an invitation: with the account that one is signed in with, another one, or a new one. */
-import { useRef, useState } from "preact/hooks";
+/** Accepting an invitation: with the account that is signed in, with another one, or with a new one. */
+import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { LinkInfo, Workspace } from "../../api/types.ts";
-import { useAction, useLoad } from "../../state/load.ts";
+import { useAction, useAsk } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import { go } from "../../state/router.ts";
 import { loadSession, session } from "../../state/session.ts";
-import { Door, takeToken } from "../../ui/door.tsx";
-import { Empty, Show } from "../../ui/parts.tsx";
+import { Button } from "../../ui/button.tsx";
+import { IncompleteLink, LinkDoor } from "../../ui/door.tsx";
+import { Show } from "../../ui/parts.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
 import { SignInForm } from "./sign-in.tsx";
 import { SignUpForm } from "./sign-up.tsx";
 
 export function JoinPage() {
-  const taken = useRef<string | null | undefined>(undefined);
-  if (taken.current === undefined) taken.current = takeToken();
-  const token = taken.current;
   return (
-    <Door title="Join a workspace">
-      {token === null ? (
-        <Empty title="The link is incomplete">
-          <p>Open the whole link that you were given; its last part is the invitation.</p>
-        </Empty>
-      ) : (
-        <Join token={token} />
-      )}
-    </Door>
+    <LinkDoor title="Join a workspace">
+      {(token) => (token === null ? <IncompleteLink /> : <Join token={token} />)}
+    </LinkDoor>
   );
 }
 
 function Join({ token }: { token: string }) {
-  const link = useLoad("link", (signal) =>
-    ask<LinkInfo>("/account/links/inspect", { body: { token }, signal }),
-  );
+  const link = useAsk<LinkInfo>("/account/links/inspect", { body: { token } });
   return (
     <Show of={link}>
-      {(info) => (
+      {({ workspace, role }) => (
         <div class="stack">
           <p>
-            You are invited to <strong>{info.workspace?.name ?? "a workspace"}</strong>
-            {info.role !== null && (
+            You are invited to <strong>{workspace?.name ?? "a workspace"}</strong>
+            {role !== null && (
               <>
                 {" "}
-                as <strong>{info.role}</strong>: {ROLE_WORDS[info.role]}
+                as <strong>{role}</strong>: {ROLE_WORDS[role]}
               </>
             )}
           </p>
@@ -58,20 +48,22 @@ function Join({ token }: { token: string }) {
   );
 }
 
-async function accept(token: string): Promise<void> {
-  const workspace = await ask<Workspace>("/account/invitations/accept", { body: { token } });
+async function enter(workspace: { id: string }): Promise<void> {
   await loadSession();
   go(paths.workspace(workspace.id));
 }
+
+const accept = async (token: string): Promise<void> =>
+  enter(await ask<Workspace>("/account/invitations/accept", { body: { token } }));
 
 function Accept({ token, email }: { token: string; email: string }) {
   const join = useAction(() => accept(token));
   return (
     <>
       <Problem problem={join.problem} />
-      <button type="button" class="button button-primary" disabled={join.busy} onClick={() => join.run()}>
+      <Button kind="primary" action={join}>
         Join as {email}
-      </button>
+      </Button>
     </>
   );
 }
@@ -81,22 +73,13 @@ function WithAccount({ token }: { token: string }) {
   return (
     <>
       {known ? (
-        <SignInForm
-          // The session is known here only after, so that this page stays until the invitation is accepted.
-          onSignedIn={() => accept(token)}
-        />
+        // Accepting comes before the session is loaded, so that this page stays until then.
+        <SignInForm onSignedIn={() => accept(token)} />
       ) : (
-        <SignUpForm
-          token={token}
-          withWorkspace={false}
-          onMade={async (made) => {
-            await loadSession();
-            go(paths.workspace(made.workspace.id));
-          }}
-        />
+        <SignUpForm token={token} withWorkspace={false} onMade={({ workspace }) => void enter(workspace)} />
       )}
       <button type="button" class="link" onClick={() => setKnown(!known)}>
-        {known ? "I have no account yet" : "I have an account already"}
+        {known ? "I have no account yet" : "I already have an account"}
       </button>
     </>
   );

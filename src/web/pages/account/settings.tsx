@@ -1,16 +1,16 @@
-/** One's own account: name, password, second factor, sessions. */
-import { useState } from "preact/hooks";
+/** The user's account: name, password, second factor, sessions. */
 import { ask } from "../../api/client.ts";
 import type { Account, Session } from "../../api/types.ts";
-import { useAction, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
+import { useAction, useItems } from "../../state/load.ts";
 import { session, updateSession } from "../../state/session.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { TextField } from "../../ui/field.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Form, TextField, useText } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { Heading, Section, Show } from "../../ui/parts.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Time } from "../../ui/time.tsx";
-import { MIN_PASSWORD_LENGTH } from "./sign-up.tsx";
+import { NewPassword, Password } from "./fields.tsx";
 import { TotpSection } from "./totp.tsx";
 
 export function SettingsPage() {
@@ -30,97 +30,51 @@ export function SettingsPage() {
 }
 
 function NameSection({ account }: { account: Account }) {
-  const [name, setName] = useState(account.name);
+  const name = useText(account.name);
   const save = useAction(async () => {
-    const changed = await ask<Account>("/account", { method: "PUT", body: { name } });
+    const changed = await ask<Account>("/account", { method: "PUT", body: { name: name.value } });
     updateSession(() => ({ account: changed }));
     say("Saved.");
   });
   return (
     <Section title="Name">
-      <form
-        class="card stack narrow-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save.run();
-        }}
-      >
+      <Form action={save} submit="Save" kind="plain" at="page" disabled={name.value === account.name}>
         <TextField
           label="Your name"
-          hint="Other members and the audit log's readers see it."
-          value={name}
-          onValue={setName}
-          problem={save.problem}
+          hint="Other members and readers of the audit log see it."
+          {...name}
           param="name"
           attributes={{ autocomplete: "name", required: true }}
         />
-        <Problem problem={save.problem} />
-        <div class="row">
-          <button type="submit" class="button" disabled={save.busy || name === account.name}>
-            Save
-          </button>
-        </div>
-      </form>
+      </Form>
     </Section>
   );
 }
 
 function PasswordSection() {
-  const [current, setCurrent] = useState("");
-  const [next, setNext] = useState("");
+  const current = useText();
+  const next = useText();
   const change = useAction(async () => {
     await ask("/account/password", {
       method: "PUT",
-      body: { current_password: current, new_password: next },
+      body: { current_password: current.value, new_password: next.value },
     });
-    setCurrent("");
-    setNext("");
+    current.onValue("");
+    next.onValue("");
     say("The password is changed, and all your other sessions have ended.");
   });
   return (
     <Section title="Password">
-      <form
-        class="card stack narrow-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void change.run();
-        }}
-      >
-        <TextField
-          label="Current password"
-          value={current}
-          onValue={setCurrent}
-          problem={change.problem}
-          param="current_password"
-          attributes={{ type: "password", autocomplete: "current-password", required: true }}
-        />
-        <TextField
-          label="New password"
-          hint={`At least ${MIN_PASSWORD_LENGTH} characters. Your other sessions end.`}
-          value={next}
-          onValue={setNext}
-          problem={change.problem}
-          param="new_password"
-          attributes={{
-            type: "password",
-            autocomplete: "new-password",
-            minLength: MIN_PASSWORD_LENGTH,
-            required: true,
-          }}
-        />
-        <Problem problem={change.problem} />
-        <div class="row">
-          <button type="submit" class="button" disabled={change.busy}>
-            Change the password
-          </button>
-        </div>
-      </form>
+      <Form action={change} submit="Change the password" kind="plain" at="page">
+        <Password label="Current password" {...current} param="current_password" />
+        <NewPassword label="New password" {...next} param="new_password" note=". Your other sessions end." />
+      </Form>
     </Section>
   );
 }
 
-/** A browser as people call it, from what it says of itself. */
-export function browserName(userAgent: string): string {
+/** Returns the usual name of a browser, from its User-Agent. */
+function browserName(userAgent: string): string {
   if (userAgent === "") return "Unknown browser";
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)/.exec(userAgent)?.[1] ?? "Other client";
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|CrOS|Linux)/.exec(userAgent)?.[1];
@@ -130,10 +84,7 @@ export function browserName(userAgent: string): string {
 }
 
 function SessionsSection() {
-  const sessions = useLoad<Session[]>("sessions", async (signal) => {
-    const { data } = await ask<{ data: Session[] }>("/account/sessions", { signal });
-    return data;
-  });
+  const sessions = useItems<Session>("/account/sessions");
   const end = useAction(async (id: string) => {
     await ask(`/account/sessions/${id}`, { method: "DELETE" });
     sessions.reload();
@@ -145,13 +96,7 @@ function SessionsSection() {
   return (
     <Section
       title="Sessions"
-      actions={
-        (sessions.data?.length ?? 0) > 1 && (
-          <button type="button" class="button" disabled={endOthers.busy} onClick={() => endOthers.run()}>
-            End all others
-          </button>
-        )
-      }
+      actions={(sessions.data?.length ?? 0) > 1 && <Button action={endOthers}>End all others</Button>}
     >
       <Problem problem={end.problem ?? endOthers.problem} />
       <Show of={sessions}>
@@ -167,14 +112,9 @@ function SessionsSection() {
                   </div>
                 </div>
                 {!current && (
-                  <button
-                    type="button"
-                    class="button button-small button-danger-quiet"
-                    disabled={end.busy}
-                    onClick={() => end.run(id)}
-                  >
+                  <Button kind="danger-quiet" small disabled={end.busy} onClick={() => end.run(id)}>
                     End
-                  </button>
+                  </Button>
                 )}
               </li>
             ))}

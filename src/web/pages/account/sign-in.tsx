@@ -2,21 +2,21 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, isCode } from "../../api/client.ts";
 import type { SignedIn, Status } from "../../api/types.ts";
-import { useAction, useLoad } from "../../state/load.ts";
+import { useAction, useAsk } from "../../state/load.ts";
 import { go, place } from "../../state/router.ts";
 import { beginSession, session } from "../../state/session.ts";
 import { Door } from "../../ui/door.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Problem } from "../../ui/problem.tsx";
+import { Form, useText } from "../../ui/field.tsx";
+import { Code, Email, Password } from "./fields.tsx";
 
-/** Where to after signing in: an address of the dashboard, never of anybody else. */
+/** Returns the address to open after signing in, which is always one of the dashboard. */
 function nextPlace(): string {
   const next = place.peek().query.get("next") ?? "/";
   return /^\/(?![/\\])/.test(next) ? next : "/";
 }
 
 export function SignInPage() {
-  const status = useLoad("status", (signal) => ask<Status>("/account/status", { signal }));
+  const status = useAsk<Status>("/account/status");
   const signedIn = session.value.kind === "in";
   useEffect(() => {
     if (signedIn) go(nextPlace(), { replace: true });
@@ -45,13 +45,17 @@ export function SignInPage() {
 }
 
 export function SignInForm({ onSignedIn }: { onSignedIn(signedIn: SignedIn): void | Promise<void> }) {
-  const [email, setEmail] = useState("");
-  const [password, setPassword] = useState("");
-  const [code, setCode] = useState("");
+  const email = useText();
+  const password = useText();
+  const code = useText();
   const [needsCode, setNeedsCode] = useState(false);
   const signIn = useAction(async () => {
     try {
-      const body = { email, password, ...(needsCode ? { code } : {}) };
+      const body = {
+        email: email.value,
+        password: password.value,
+        ...(needsCode ? { code: code.value } : {}),
+      };
       await onSignedIn(await ask<SignedIn>("/account/sign-in", { body }));
     } catch (error) {
       if (!isCode(error, "second_factor_required")) throw error;
@@ -59,40 +63,10 @@ export function SignInForm({ onSignedIn }: { onSignedIn(signedIn: SignedIn): voi
     }
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void signIn.run();
-      }}
-    >
-      <TextField
-        label="Email"
-        value={email}
-        onValue={setEmail}
-        problem={signIn.problem}
-        param="email"
-        attributes={{ type: "email", autocomplete: "username", required: true, autofocus: true }}
-      />
-      <TextField
-        label="Password"
-        value={password}
-        onValue={setPassword}
-        attributes={{ type: "password", autocomplete: "current-password", required: true }}
-      />
-      {needsCode && (
-        <TextField
-          label="Code"
-          hint="Six digits of your authenticator, or a recovery code."
-          value={code}
-          onValue={setCode}
-          attributes={{ autocomplete: "one-time-code", required: true, autofocus: true, spellcheck: false }}
-        />
-      )}
-      <Problem problem={signIn.problem} />
-      <button type="submit" class="button button-primary button-wide" disabled={signIn.busy}>
-        Sign in
-      </button>
-    </form>
+    <Form action={signIn} submit="Sign in" at="door">
+      <Email {...email} autofocus />
+      <Password label="Password" {...password} />
+      {needsCode && <Code {...code} hint="Six digits of your authenticator, or a recovery code." autofocus />}
+    </Form>
   );
 }

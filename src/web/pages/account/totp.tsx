@@ -1,22 +1,22 @@
 /** The second factor: six digits of an authenticator, and recovery codes for when it is lost. */
+
 import { useState } from "preact/hooks";
+import encodeQR from "qr";
 import { ask } from "../../api/client.ts";
-import type { Account, SignedIn } from "../../api/types.ts";
+import type { Account, RecoveryCodes, SignedIn, TotpBegun } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
 import { updateSession } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
+import { Form, useText } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Section } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { QrCode } from "../../ui/qr.tsx";
+import { Code, Password } from "./fields.tsx";
 
-interface Begun {
-  secret: string;
-  uri: string;
-}
+/** Light modules around a QR code (ISO/IEC 18004 asks for four). */
+const QUIET_ZONE = 4;
 
 type Step = "off" | "begin" | "codes" | "renew" | "disable";
 
@@ -27,10 +27,10 @@ async function refreshAccount(): Promise<void> {
 
 export function TotpSection({ account }: { account: Account }) {
   const [step, setStep] = useState<Step>("off");
-  const [codes, setCodes] = useState<string[]>([]);
+  const [codes, setCodes] = useState<readonly string[]>([]);
   const close = () => setStep("off");
-  const showCodes = (made: string[]) => {
-    setCodes(made);
+  const showCodes = ({ recovery_codes }: RecoveryCodes) => {
+    setCodes(recovery_codes);
     setStep("codes");
     void refreshAccount();
   };
@@ -44,21 +44,17 @@ export function TotpSection({ account }: { account: Account }) {
               {counted(account.recovery_codes_left, "recovery code")} left.
             </p>
             <div class="row">
-              <button type="button" class="button" onClick={() => setStep("renew")}>
-                New recovery codes …
-              </button>
-              <button type="button" class="button button-danger-quiet" onClick={() => setStep("disable")}>
+              <Button onClick={() => setStep("renew")}>New recovery codes …</Button>
+              <Button kind="danger-quiet" onClick={() => setStep("disable")}>
                 Turn off …
-              </button>
+              </Button>
             </div>
           </>
         ) : (
           <>
             <p>Off. With an authenticator, whoever learns your password still cannot sign in.</p>
             <div class="row">
-              <button type="button" class="button" onClick={() => setStep("begin")}>
-                Turn on …
-              </button>
+              <Button onClick={() => setStep("begin")}>Turn on …</Button>
             </div>
           </>
         )}
@@ -66,38 +62,29 @@ export function TotpSection({ account }: { account: Account }) {
       {step === "begin" && <TurnOn onClose={close} onCodes={showCodes} />}
       {step === "renew" && <Renew onClose={close} onCodes={showCodes} />}
       {step === "disable" && <Disable onClose={close} />}
-      {step === "codes" && <RecoveryCodes codes={codes} onClose={close} />}
+      {step === "codes" && <Codes codes={codes} onClose={close} />}
     </Section>
   );
 }
 
 interface StepProps {
   onClose(): void;
-  onCodes(codes: string[]): void;
+  onCodes(codes: RecoveryCodes): void;
 }
 
 function TurnOn({ onClose, onCodes }: StepProps) {
-  const [password, setPassword] = useState("");
-  const [begun, setBegun] = useState<Begun | null>(null);
-  const [code, setCode] = useState("");
-  const begin = useAction(async () => setBegun(await ask<Begun>("/account/totp", { body: { password } })));
-  const confirm = useAction(async () => {
-    const { recovery_codes } = await ask<{ recovery_codes: string[] }>("/account/totp/confirm", {
-      body: { code },
-    });
-    onCodes(recovery_codes);
+  const password = useText();
+  const code = useText();
+  const [begun, setBegun] = useState<TotpBegun | null>(null);
+  const act = useAction(async () => {
+    if (begun === null) setBegun(await ask("/account/totp", { body: { password: password.value } }));
+    else onCodes(await ask("/account/totp/confirm", { body: { code: code.value } }));
   });
   return (
     <Dialog title="Turn on the second factor" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void (begun === null ? begin : confirm).run();
-        }}
-      >
+      <Form action={act} submit={begun === null ? "Continue" : "Turn on"}>
         {begun === null ? (
-          <Password value={password} onValue={setPassword} />
+          <Password label="Your password" {...password} autofocus />
         ) : (
           <>
             <p>
@@ -106,57 +93,49 @@ function TurnOn({ onClose, onCodes }: StepProps) {
             </p>
             <QrCode text={begun.uri} label="QR code of the secret; the same secret is in the text below" />
             <CopyBlock label="Secret" text={begun.secret} />
-            <Code value={code} onValue={setCode} />
+            <Code {...code} />
           </>
         )}
-        <Problem problem={begin.problem ?? confirm.problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-primary" disabled={begin.busy || confirm.busy}>
-            {begun === null ? "Go on" : "Turn on"}
-          </button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
 
-/** Both proofs that the account asks for before it changes the second factor. */
+/** A QR code as one SVG path. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const modules = encodeQR(text, "raw", { border: QUIET_ZONE });
+  const size = modules.length;
+  const path = modules.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ""))).join("");
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
+      <rect width={size} height={size} />
+      <path d={path} />
+    </svg>
+  );
+}
+
+/** The password and the code, which the daemon wants before it changes the second factor. */
 function useProofs() {
-  const [password, setPassword] = useState("");
-  const [code, setCode] = useState("");
+  const password = useText();
+  const code = useText();
   const fields = (
     <>
-      <Password value={password} onValue={setPassword} />
-      <Code value={code} onValue={setCode} />
+      <Password label="Your password" {...password} autofocus />
+      <Code {...code} />
     </>
   );
-  return { body: { password, code }, fields };
+  return { body: { password: password.value, code: code.value }, fields };
 }
 
 function Renew({ onClose, onCodes }: StepProps) {
   const { body, fields } = useProofs();
-  const renew = useAction(async () => {
-    const made = await ask<{ recovery_codes: string[] }>("/account/totp/recovery-codes", { body });
-    onCodes(made.recovery_codes);
-  });
+  const renew = useAction(async () => onCodes(await ask("/account/totp/recovery-codes", { body })));
   return (
     <Dialog title="New recovery codes" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void renew.run();
-        }}
-      >
+      <Form action={renew} submit="Make new codes">
         <p>The old ones stop working.</p>
         {fields}
-        <Problem problem={renew.problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-primary" disabled={renew.busy}>
-            Make new codes
-          </button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -171,26 +150,14 @@ function Disable({ onClose }: { onClose(): void }) {
   });
   return (
     <Dialog title="Turn off the second factor" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void disable.run();
-        }}
-      >
+      <Form action={disable} submit="Turn off" kind="danger">
         {fields}
-        <Problem problem={disable.problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-danger" disabled={disable.busy}>
-            Turn off
-          </button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
 
-function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose(): void }) {
+function Codes({ codes, onClose }: { codes: readonly string[]; onClose(): void }) {
   return (
     <Dialog title="Recovery codes" onClose={onClose}>
       <div class="stack">
@@ -200,38 +167,11 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose()
         </p>
         <CopyBlock label="Recovery codes" text={codes.join("\n")} />
         <div class="row row-end">
-          <button type="button" class="button button-primary" onClick={onClose}>
+          <Button kind="primary" onClick={onClose}>
             I have kept them
-          </button>
+          </Button>
         </div>
       </div>
     </Dialog>
-  );
-}
-
-interface InputProps {
-  value: string;
-  onValue(value: string): void;
-}
-
-function Password({ value, onValue }: InputProps) {
-  return (
-    <TextField
-      label="Your password"
-      value={value}
-      onValue={onValue}
-      attributes={{ type: "password", autocomplete: "current-password", required: true, autofocus: true }}
-    />
-  );
-}
-
-function Code({ value, onValue }: InputProps) {
-  return (
-    <TextField
-      label="Code"
-      value={value}
-      onValue={onValue}
-      attributes={{ autocomplete: "one-time-code", required: true, spellcheck: false, inputMode: "numeric" }}
-    />
   );
 }

@@ -1,4 +1,4 @@
-/** The workspaces that one is a member of, and making another. */
+/** The user's workspaces, and making another one. */
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { NewWorkspace } from "../../api/types.ts";
@@ -6,11 +6,11 @@ import { useAction } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import { session, updateSession } from "../../state/session.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { NewKey } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { NewKey } from "../../ui/new-key.tsx";
+import { Form, TextField, useText } from "../../ui/field.tsx";
 import { Empty, Heading } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
 
 export function WorkspacesPage() {
   const [making, setMaking] = useState(false);
@@ -22,9 +22,9 @@ export function WorkspacesPage() {
         title="Workspaces"
         name="Workspaces"
         actions={
-          <button type="button" class="button button-primary" onClick={() => setMaking(true)}>
+          <Button kind="primary" onClick={() => setMaking(true)}>
             New workspace
-          </button>
+          </Button>
         }
       >
         Each has its own agents, members, keys and audit log.
@@ -52,12 +52,12 @@ export function WorkspacesPage() {
 }
 
 function MakeWorkspace({ onClose }: { onClose(): void }) {
-  const [name, setName] = useState("");
+  const name = useText();
   const [made, setMade] = useState<NewWorkspace | null>(null);
   const make = useAction(async () => {
-    const answer = await ask<NewWorkspace>("/account/workspaces", { body: { name } });
-    setMade(answer);
-    updateSession(({ workspaces }) => ({ workspaces: [...workspaces, answer.workspace] }));
+    const result = await ask<NewWorkspace>("/account/workspaces", { body: { name: name.value } });
+    setMade(result);
+    updateSession(({ workspaces }) => ({ workspaces: [...workspaces, result.workspace] }));
   });
   if (made !== null) {
     return (
@@ -73,28 +73,9 @@ function MakeWorkspace({ onClose }: { onClose(): void }) {
   }
   return (
     <Dialog title="New workspace" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void make.run();
-        }}
-      >
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          problem={make.problem}
-          param="name"
-          attributes={{ required: true }}
-        />
-        <Problem problem={make.problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-primary" disabled={make.busy}>
-            Make the workspace
-          </button>
-        </div>
-      </form>
+      <Form action={make} submit="Make the workspace">
+        <TextField label="Name" {...name} param="name" attributes={{ required: true }} />
+      </Form>
     </Dialog>
   );
 }

@@ -1,18 +1,18 @@
 /** Events and refusals over time, of the workspace or of one agent. */
 import { useState } from "preact/hooks";
 import type { Activity } from "../../api/types.ts";
-import { changesSomething, useEvents, useThrottled } from "../../state/events.ts";
+import { changesOrRefuses, useEvents, useThrottled } from "../../state/events.ts";
 import { useLoad } from "../../state/load.ts";
 import type { Room } from "../../state/session.ts";
 import { ActivityChart } from "../../ui/chart.tsx";
 import { Show } from "../../ui/parts.tsx";
 
-/** The chart follows the events at most this often. */
+/** Events reload the chart at most this often. */
 const REFRESH_MS = 10_000;
 
 const HOUR_MS = 3_600_000;
 
-/** Windows of the chart, each with intervals that make readable bars. */
+/** The windows of the chart, each with an interval that makes readable bars. */
 export const WINDOWS = {
   "1h": { label: "1 hour", interval: "minute", ms: HOUR_MS },
   "24h": { label: "24 hours", interval: "hour", ms: 24 * HOUR_MS },
@@ -40,7 +40,7 @@ export function ActivityCard({ room, agentId, window }: Props) {
   const refresh = useThrottled(activity.reload, REFRESH_MS);
   useEvents((event) => {
     if (agentId !== null && event.agent_id !== agentId) return;
-    if (changesSomething(event) || event.result === "blocked" || event.result === "denied") refresh();
+    if (changesOrRefuses(event)) refresh();
   }, activity.reload);
   return (
     <div class="card chart-place">
@@ -74,7 +74,7 @@ export function WindowChoice({ window, onWindow }: ChoiceProps) {
   );
 }
 
-/** Of one agent, asked for only when somebody wants to see it: asking is recorded. */
+/** The activity of one agent. It is loaded only on request, since the request is recorded. */
 export function AgentActivity({ room, agentId }: { room: Room; agentId: string }) {
   const [open, setOpen] = useState(false);
   const [window, setWindow] = useState<ActivityWindow>("24h");

@@ -3,14 +3,15 @@ import { useState } from "preact/hooks";
 import { isCode, segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
 import { changesSomething, useEvents, useThrottled } from "../../state/events.ts";
-import { type Loaded, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
+import { type Loaded, useAsk } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import type { Room } from "../../state/session.ts";
 import { Actor } from "../../ui/actor.tsx";
 import { Badge } from "../../ui/badge.tsx";
-import { Confirm } from "../../ui/confirm.tsx";
-import { TextField } from "../../ui/field.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { TextField, useText } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Heading, Tabs } from "../../ui/parts.tsx";
 import { Problem } from "../../ui/problem.tsx";
@@ -24,7 +25,7 @@ import { VersionsTab } from "./versions.tsx";
 
 export type AgentTab = "config" | "versions" | "data" | "checkpoints" | "checkpoint" | "audit";
 
-/** The summary is asked for again at most this often. */
+/** Events reload the summary at most this often. */
 const REFRESH_MS = 3_000;
 
 interface Props {
@@ -34,11 +35,9 @@ interface Props {
 }
 
 export function AgentPage({ room, parts, tab }: Props) {
-  const { api, workspace } = room;
+  const { workspace } = room;
   const agentId = parts.agent ?? "";
-  const agent = useLoad<Agent>(`${workspace.id} ${agentId}`, (signal) =>
-    api.ask<Agent>(`/v1/agents/${segment(agentId)}`, { signal }),
-  );
+  const agent = useAsk<Agent>(`/v1/agents/${segment(agentId)}`, { workspace: workspace.id });
   const refresh = useThrottled(agent.reload, REFRESH_MS);
   useEvents((event) => {
     if (event.agent_id !== agentId) return;
@@ -106,13 +105,9 @@ function AgentHeading({ room, agentId, agent }: { room: Room; agentId: string; a
         actions={
           data !== undefined &&
           room.canWrite && (
-            <button
-              type="button"
-              class={`button ${suspended ? "button-primary" : ""}`}
-              onClick={() => setAsking(true)}
-            >
+            <Button kind={suspended ? "primary" : "plain"} onClick={() => setAsking(true)}>
               {suspended ? "Resume …" : "Suspend …"}
-            </button>
+            </Button>
           )
         }
       >
@@ -163,9 +158,9 @@ function Suspended({ agent }: { agent: Agent }) {
           by <Actor id={agent.suspended_by} />
         </>
       )}
-      {agent.suspended_reason !== null && <>: {agent.suspended_reason}</>}. Its data and checkpoints answer
-      everybody 403 <code>agent_suspended</code>, and every attempt is recorded as denied. The configuration
-      and the audit log can still be read.
+      {agent.suspended_reason !== null && <>: {agent.suspended_reason}</>}. Requests for its data and
+      checkpoints get 403 <code>agent_suspended</code>, and each is recorded as denied. The configuration and
+      the audit log can still be read.
     </p>
   );
 }
@@ -179,7 +174,7 @@ interface SwitchProps {
 
 /** Suspends or resumes, with a reason for the log. */
 function Switch({ room, agent, onClose, onChanged }: SwitchProps) {
-  const [reason, setReason] = useState("");
+  const reason = useText();
   const act = agent.state === "suspended" ? "resume" : "suspend";
   return (
     <Confirm
@@ -188,23 +183,18 @@ function Switch({ room, agent, onClose, onChanged }: SwitchProps) {
       danger={act === "suspend"}
       onClose={onClose}
       onConfirm={async () => {
-        const body = reason === "" ? {} : { reason };
+        const body = reason.value === "" ? {} : { reason: reason.value };
         const next = await room.api.ask<Agent>(`/v1/agents/${segment(agent.agent_id)}/${act}`, { body });
         onChanged(next);
-        say(act === "suspend" ? "Suspended. Nothing gets through any more." : "Resumed.");
+        say(act === "suspend" ? "Suspended. All its requests are refused." : "Resumed.");
       }}
     >
       <p>
         {act === "suspend"
-          ? "From this moment on its reads, writes and checkpoints are refused, for every key. Nothing is lost."
-          : "Its requests are answered again, under the policies in force."}
+          ? "Its reads, writes and checkpoints are refused at once, for every key. Nothing is lost."
+          : "Its requests are allowed again, under the policies in force."}
       </p>
-      <TextField
-        label="Reason"
-        hint="Optional; it is kept in the audit log."
-        value={reason}
-        onValue={setReason}
-      />
+      <TextField label="Reason" hint="Optional; the audit log keeps it." {...reason} param="reason" />
     </Confirm>
   );
 }

@@ -1,8 +1,8 @@
-/** What an audit list is narrowed to; all of it is in the address. */
+/** The filters of an audit list. The address holds all of them. */
 import type { Query } from "../../api/client.ts";
 import type { AuditEvent } from "../../api/types.ts";
 import { place, setQuery } from "../../state/router.ts";
-import { Select } from "../../ui/field.tsx";
+import { Moment, Select } from "../../ui/field.tsx";
 import type { OperationGroup } from "./operation-groups.ts";
 
 const RESULTS = [
@@ -25,7 +25,7 @@ const WINDOWS: Record<string, readonly [label: string, ms: number]> = {
   "30d": ["Last 30 days", 30 * 24 * HOUR_MS],
 };
 
-/** The operations of a group; undefined for all of them. */
+/** Returns the operations of a group, undefined for all. */
 function operationsOf(groups: readonly OperationGroup[], group: string): readonly string[] | undefined {
   return groups.find(([name]) => name === group)?.[2] ?? undefined;
 }
@@ -39,7 +39,7 @@ export interface Filters {
   to: string;
 }
 
-/** The filters that the address names. */
+/** Returns the filters in the address. */
 export function filtersHere(groups: readonly OperationGroup[]): Filters {
   const { query } = place.value;
   const get = (name: string) => query.get(name) ?? "";
@@ -52,12 +52,13 @@ export function filtersHere(groups: readonly OperationGroup[]): Filters {
   };
 }
 
-const instant = (local: string): string | undefined => {
+/** Returns a `datetime-local` value as a UTC time, undefined when it is empty. */
+export const instant = (local: string): string | undefined => {
   const ms = Date.parse(local);
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 };
 
-/** The filters as parameters of `GET /v1/audit`. */
+/** Returns the filters as parameters of `GET /v1/audit`. */
 export function filterQuery(groups: readonly OperationGroup[], filters: Filters, nowMs: number): Query {
   const { group, result, window, from, to } = filters;
   const length = WINDOWS[window]?.[1];
@@ -69,7 +70,7 @@ export function filterQuery(groups: readonly OperationGroup[], filters: Filters,
   };
 }
 
-/** Whether an event that just happened belongs to the list. */
+/** Reports whether a new event belongs to the list. */
 export function fits(groups: readonly OperationGroup[], filters: Filters, event: AuditEvent): boolean {
   const { group, result, window, to } = filters;
   const operations = operationsOf(groups, group);
@@ -108,25 +109,5 @@ export function FilterBar({ groups, filters }: { groups: readonly OperationGroup
         </>
       )}
     </fieldset>
-  );
-}
-
-/** A point in time in the reader's zone. */
-export function Moment({
-  label,
-  value,
-  onValue,
-}: {
-  label: string;
-  value: string;
-  onValue(value: string): void;
-}) {
-  return (
-    <div class="field">
-      <label>
-        <span>{label}</span>
-        <input type="datetime-local" value={value} onChange={(event) => onValue(event.currentTarget.value)} />
-      </label>
-    </div>
   );
 }

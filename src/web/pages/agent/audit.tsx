@@ -1,4 +1,4 @@
-/** The audit trail: narrowed, paged, and growing at its top while one watches. */
+/** The audit trail: filtered, paged, and growing at its top as events happen. */
 import { useState } from "preact/hooks";
 import type { AuditEvent } from "../../api/types.ts";
 import { useEvents } from "../../state/events.ts";
@@ -8,11 +8,11 @@ import type { Room } from "../../state/session.ts";
 import { Actor } from "../../ui/actor.tsx";
 import { ResultBadge } from "../../ui/badge.tsx";
 import { subject, verb } from "../../ui/event-words.ts";
-import { Empty, More, Show } from "../../ui/parts.tsx";
+import { Empty, Heading, More, Show } from "../../ui/parts.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AgentActivity } from "./activity.tsx";
 import { FilterBar, type Filters, filterQuery, filtersHere, fits } from "./audit-filters.tsx";
-import { EventDetails } from "./event-details.tsx";
+import { EventDetails } from "./event.tsx";
 import { AGENT_GROUPS, WORKSPACE_GROUPS } from "./operation-groups.ts";
 
 export function AgentAudit({ room, agentId }: { room: Room; agentId: string }) {
@@ -30,21 +30,17 @@ interface ListProps {
   agentId: string | null;
 }
 
-export function AuditList({ room, agentId }: ListProps) {
+function AuditList({ room, agentId }: ListProps) {
   const groups = agentId === null ? WORKSPACE_GROUPS : AGENT_GROUPS;
   const filters = filtersHere(groups);
   const key = [room.workspace.id, agentId ?? "", ...Object.values(filters)].join(" ");
-  // Fixed for the list, so that its pages are pages of one thing.
+  // Fixed for the list, so that all its pages are pages of the same query.
   const [openedMs, setOpenedMs] = useState({ key, ms: Date.now() });
   if (openedMs.key !== key) setOpenedMs({ key, ms: Date.now() });
-  const events = useList<AuditEvent>(key, (cursor, signal) => {
-    const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
-    return room.api.page<AuditEvent>(
-      "/v1/audit",
-      { ...whose, ...filterQuery(groups, filters, openedMs.ms) },
-      cursor,
-      signal,
-    );
+  const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
+  const events = useList<AuditEvent>(room.workspace.id, "/v1/audit", {
+    ...whose,
+    ...filterQuery(groups, filters, openedMs.ms),
   });
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   useEvents((event) => {
@@ -71,7 +67,7 @@ export function AuditList({ room, agentId }: ListProps) {
   );
 }
 
-/** Newest first; the stream may be a step behind what a query already answered. */
+/** Inserts an event, newest first. A query may already have returned newer events than the stream. */
 function inserted(events: AuditEvent[], event: AuditEvent): AuditEvent[] {
   const at = events.findIndex(({ seq }) => seq < event.seq);
   return at === -1 ? [...events, event] : events.toSpliced(at, 0, event);
@@ -92,8 +88,8 @@ function NoEvents({ filters, agentId }: { filters: Filters; agentId: string | nu
     <Empty title="Nothing yet">
       <p>
         {agentId === null
-          ? "Acts on members and keys appear here."
-          : "Everything that this agent does, reads and refused writes included, appears here at once."}
+          ? "Changes of members and keys appear here."
+          : "Everything that this agent does, including reads and refused writes, appears here at once."}
       </p>
     </Empty>
   );
@@ -102,9 +98,9 @@ function NoEvents({ filters, agentId }: { filters: Filters; agentId: string | nu
 interface RowsProps {
   room: Room;
   events: readonly AuditEvent[];
-  /** Events that came while the list was shown. */
+  /** The ids of events that arrived while the list was shown. */
   fresh?: ReadonlySet<string>;
-  /** Also says which agent. */
+  /** Shows which agent each event is about. */
   withAgent?: boolean;
 }
 
@@ -142,5 +138,18 @@ export function EventRows({ room, events, fresh, withAgent = false }: RowsProps)
         );
       })}
     </ol>
+  );
+}
+
+/** The workspace's own events: what people and the command line did to members, keys and the workspace. */
+export function TrailPage({ room }: { room: Room }) {
+  return (
+    <>
+      <Heading title="Administration log" name="Administration log">
+        Changes of members, invitations and API keys, in a chain of their own. What agents do is in each
+        agent's audit tab.
+      </Heading>
+      <AuditList room={room} agentId={null} />
+    </>
   );
 }

@@ -1,32 +1,33 @@
-/** Inside a checkpoint: what it holds, what has changed since, and the way back. */
+/** One checkpoint: what it holds and what has changed since. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
-import { changesSomething, useEvents, useThrottled } from "../../state/events.ts";
-import { type Loaded, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
+import { useReloadOnChange } from "../../state/events.ts";
+import { useAsk, useLoad } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import { go } from "../../state/router.ts";
 import type { Room } from "../../state/session.ts";
 import { Actor } from "../../ui/actor.tsx";
 import { Badge, type Tone } from "../../ui/badge.tsx";
-import { Confirm } from "../../ui/confirm.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
-import { Check } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { Empty, Section, Show } from "../../ui/parts.tsx";
 import { Time } from "../../ui/time.tsx";
 import { checkpointName } from "./checkpoints.tsx";
 import { useConfig } from "./config.tsx";
 import { MetadataText } from "./entry.tsx";
+import { Restore, summary, Undo } from "./restore.tsx";
 import { compare, type EntryChange, liveEntries, type StateDiff } from "./state-diff.ts";
-import { Undo } from "./undo.tsx";
 import { configText } from "./versions.tsx";
 
-/** How many rows of a long list are shown at first, and added each time. */
+/** How many items of a long list are shown at first, and how many "Show more" adds. */
 const SHOWN = 100;
 
-/** The comparison follows the events at most this often. */
+/** Events reload the comparison at most this often. */
 const REFRESH_MS = 3_000;
 
 interface Props {
@@ -36,9 +37,9 @@ interface Props {
 }
 
 export function CheckpointView({ room, agentId, checkpointId }: Props) {
-  const checkpoint = useLoad<CheckpointWithState>(`${room.workspace.id} ${checkpointId}`, (signal) =>
-    room.api.ask<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`, { signal }),
-  );
+  const checkpoint = useAsk<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`, {
+    workspace: room.workspace.id,
+  });
   return (
     <>
       <p class="crumbs small">
@@ -64,10 +65,7 @@ function Inside({ room, agentId, checkpoint }: InsideProps) {
     config.reload();
     diff.reload();
   };
-  const refresh = useThrottled(again, REFRESH_MS);
-  useEvents((event) => {
-    if (event.agent_id === agentId && changesSomething(event)) refresh();
-  }, again);
+  useReloadOnChange(agentId, again, REFRESH_MS);
   const [dialog, setDialog] = useState<"restore" | "delete" | null>(null);
   const [restored, setRestored] = useState<RestoreResult | null>(null);
   return (
@@ -134,12 +132,12 @@ function CheckpointHead({ checkpoint, canWrite, onAct }: HeadProps) {
       </div>
       {canWrite && (
         <div class="row">
-          <button type="button" class="button button-primary" onClick={() => onAct("restore")}>
+          <Button kind="primary" onClick={() => onAct("restore")}>
             Restore …
-          </button>
-          <button type="button" class="button button-danger-quiet" onClick={() => onAct("delete")}>
+          </Button>
+          <Button kind="danger-quiet" onClick={() => onAct("delete")}>
             Delete …
-          </button>
+          </Button>
         </div>
       )}
     </div>
@@ -152,44 +150,51 @@ const TONES: Record<EntryChange["kind"], Tone> = {
   "is removed": "bad",
 };
 
-/** In words: what a restore does to the entries. */
-function summary({ changes, unchanged }: StateDiff): string {
-  const of = (kind: EntryChange["kind"]) => changes.filter((change) => change.kind === kind).length;
-  if (changes.length === 0) return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
-  const parts = (["comes back", "changes back", "is removed"] as const)
-    .filter((kind) => of(kind) > 0)
-    .map((kind) => `${count(of(kind))} ${kind}`);
-  return `Restoring it: ${parts.join(", ")}; ${count(unchanged)} unchanged.`;
+interface DetailsListProps<T> {
+  items: readonly T[];
+  summary(item: T): ComponentChildren;
+  details(item: T): ComponentChildren;
+}
+
+/** A list by key, each item with details to unfold. A long list is shown in parts. */
+function DetailsList<T extends { key: string }>({ items, summary, details }: DetailsListProps<T>) {
+  const [shown, setShown] = useState(SHOWN);
+  return (
+    <>
+      <ul class="changes">
+        {items.slice(0, shown).map((item) => (
+          <li key={item.key}>
+            <details>
+              <summary>
+                <code>{item.key}</code> {summary(item)}
+              </summary>
+              {details(item)}
+            </details>
+          </li>
+        ))}
+      </ul>
+      {items.length > shown && <Button onClick={() => setShown(shown + SHOWN)}>Show more</Button>}
+    </>
+  );
 }
 
 function Changes({ state }: { state: StateDiff }) {
-  const [shown, setShown] = useState(SHOWN);
   return (
     <>
       <p>{summary(state)}</p>
       {state.changes.length > 0 && (
-        <ul class="changes">
-          {state.changes.slice(0, shown).map((change) => (
-            <li key={change.key}>
-              <details>
-                <summary>
-                  <code>{change.key}</code> <Badge tone={TONES[change.kind]}>{change.kind}</Badge>
-                </summary>
-                <Diff
-                  before={change.now?.value ?? ""}
-                  after={change.old?.value ?? ""}
-                  beforeName="Now"
-                  afterName="In the checkpoint"
-                />
-              </details>
-            </li>
-          ))}
-        </ul>
-      )}
-      {state.changes.length > shown && (
-        <button type="button" class="button" onClick={() => setShown(shown + SHOWN)}>
-          Show more
-        </button>
+        <DetailsList
+          items={state.changes}
+          summary={({ kind }) => <Badge tone={TONES[kind]}>{kind}</Badge>}
+          details={({ now, old }) => (
+            <Diff
+              before={now?.value ?? ""}
+              after={old?.value ?? ""}
+              beforeName="Now"
+              afterName="In the checkpoint"
+            />
+          )}
+        />
       )}
     </>
   );
@@ -219,7 +224,6 @@ function ConfigChange({
 }
 
 function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
-  const [shown, setShown] = useState(SHOWN);
   const { entries } = checkpoint.state;
   if (entries.length === 0) {
     return (
@@ -229,86 +233,14 @@ function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
     );
   }
   return (
-    <>
-      <ul class="changes">
-        {entries.slice(0, shown).map((entry) => (
-          <li key={entry.key}>
-            <details>
-              <summary>
-                <code>{entry.key}</code>{" "}
-                <span class="faint small">
-                  <Time at={entry.updated_at} />
-                </span>
-              </summary>
-              <pre class="value">{entry.value}</pre>
-            </details>
-          </li>
-        ))}
-      </ul>
-      {entries.length > shown && (
-        <button type="button" class="button" onClick={() => setShown(shown + SHOWN)}>
-          Show more
-        </button>
+    <DetailsList
+      items={entries}
+      summary={({ updated_at }) => (
+        <span class="faint small">
+          <Time at={updated_at} />
+        </span>
       )}
-    </>
-  );
-}
-
-interface RestoreProps {
-  room: Room;
-  checkpoint: CheckpointWithState;
-  diff: Loaded<StateDiff>;
-  config: ConfigVersion | null;
-  onClose(): void;
-  onRestored(result: RestoreResult): void;
-}
-
-/** Says exactly what will change, before it does. */
-function Restore({ room, checkpoint, diff, config, onClose, onRestored }: RestoreProps) {
-  const [data, setData] = useState(true);
-  const held = checkpoint.state.config;
-  const configDiffers =
-    held !== null && (config === null || configText(held.config) !== configText(config.config));
-  const [withConfig, setWithConfig] = useState(configDiffers);
-  return (
-    <Confirm
-      title={`Restore “${checkpointName(checkpoint)}”?`}
-      action="Restore"
-      onClose={onClose}
-      onConfirm={async () => {
-        if (!data && !withConfig) throw new Error("Choose the data, the configuration, or both.");
-        const result = await room.api.ask<RestoreResult>(
-          `/v1/checkpoints/${segment(checkpoint.id)}/restore`,
-          {
-            body: { restore_data: data, restore_config: withConfig },
-          },
-        );
-        onRestored(result);
-      }}
-    >
-      <Check
-        label="Data"
-        hint={diff.data === undefined ? "Comparing with now …" : summary(diff.data)}
-        checked={data}
-        onChecked={setData}
-      />
-      <Check
-        label="Configuration"
-        hint={
-          held === null
-            ? "The checkpoint holds none."
-            : configDiffers
-              ? `The content of ${held.version} becomes a new version, and its policies apply.`
-              : "It has the same content now, so nothing would change."
-        }
-        checked={withConfig}
-        disabled={!configDiffers}
-        onChecked={setWithConfig}
-      />
-      <p class="faint">
-        All or nothing. The state of now is kept as a checkpoint in the same step, so that you can undo this.
-        Entries that the policies refuse stop the whole restore.
-      </p>
-    </Confirm>
+      details={({ value }) => <pre class="value">{value}</pre>}
+    />
   );
 }

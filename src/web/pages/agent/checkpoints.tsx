@@ -1,18 +1,17 @@
 /** The checkpoints of an agent, and making one. */
 import { useState } from "preact/hooks";
 import type { Checkpoint } from "../../api/types.ts";
-import { shortId } from "../../state/actors.ts";
 import { useEvents } from "../../state/events.ts";
 import { useAction, useList } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
 import { paths } from "../../state/paths.ts";
 import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
+import { Actor, shortId } from "../../ui/actor.tsx";
+import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
+import { Form, TextField, useText } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Empty, More, Show } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
 import { Time } from "../../ui/time.tsx";
 
 interface Props {
@@ -22,17 +21,15 @@ interface Props {
 
 export function CheckpointsTab({ room, agentId }: Props) {
   const [making, setMaking] = useState(false);
-  const checkpoints = useList<Checkpoint>(`${room.workspace.id} ${agentId}`, (cursor, signal) =>
-    room.api.page<Checkpoint>("/v1/checkpoints", { agent_id: agentId }, cursor, signal),
-  );
+  const checkpoints = useList<Checkpoint>(room.workspace.id, "/v1/checkpoints", { agent_id: agentId });
   useEvents((event) => {
     const changed = /^checkpoint\.(create|restore|delete)$/.test(event.operation);
     if (event.agent_id === agentId && event.result === "ok" && changed) checkpoints.reload();
   }, checkpoints.reload);
   const button = room.canWrite && (
-    <button type="button" class="button button-primary" onClick={() => setMaking(true)}>
+    <Button kind="primary" onClick={() => setMaking(true)}>
       New checkpoint
-    </button>
+    </Button>
   );
   return (
     <>
@@ -41,7 +38,8 @@ export function CheckpointsTab({ room, agentId }: Props) {
           items.length === 0 ? (
             <Empty title="No checkpoint yet">
               <p>
-                A checkpoint keeps the configuration and all data as they are now, at no cost, to go back to.
+                A checkpoint keeps the configuration and all data as they are now, so that you can restore
+                them.
               </p>
               {button}
             </Empty>
@@ -69,7 +67,7 @@ export function CheckpointsTab({ room, agentId }: Props) {
   );
 }
 
-/** How a checkpoint is called when it has no label. */
+/** Returns the label of a checkpoint, or a short form of its id. */
 export const checkpointName = ({ label, id }: { label: string | null; id: string }): string =>
   label ?? shortId(id);
 
@@ -104,9 +102,9 @@ function CheckpointList({ room, agentId, items }: Props & { items: readonly Chec
 }
 
 function MakeCheckpoint({ room, agentId, onClose, onMade }: Props & { onClose(): void; onMade(): void }) {
-  const [label, setLabel] = useState("");
+  const label = useText();
   const make = useAction(async () => {
-    const body = { agent_id: agentId, ...(label === "" ? {} : { label }) };
+    const body = { agent_id: agentId, ...(label.value === "" ? {} : { label: label.value }) };
     const made = await room.api.ask<Checkpoint>("/v1/checkpoints", { body });
     say(`Checkpoint made: ${counted(made.entry_count, "entry", "entries")}.`);
     onMade();
@@ -114,28 +112,9 @@ function MakeCheckpoint({ room, agentId, onClose, onMade }: Props & { onClose():
   });
   return (
     <Dialog title="New checkpoint" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void make.run();
-        }}
-      >
-        <TextField
-          label="Label"
-          hint="Optional, such as: before the migration."
-          value={label}
-          onValue={setLabel}
-          problem={make.problem}
-          param="label"
-        />
-        <Problem problem={make.problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-primary" disabled={make.busy}>
-            Make the checkpoint
-          </button>
-        </div>
-      </form>
+      <Form action={make} submit="Make the checkpoint">
+        <TextField label="Label" hint="Optional, such as: before the migration." {...label} param="label" />
+      </Form>
     </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-/** A configuration as the form has it, and the way there and back without losing anything. */
+/** A configuration as the form edits it. Converting it back and forth loses nothing. */
 import type { JsonObject } from "../../api/types.ts";
 
 export interface Draft {
@@ -12,7 +12,7 @@ export interface Draft {
   rest: string;
 }
 
-/** Members that have a control of their own. */
+/** Members that have their own control. */
 const OWN = new Set(["policies", "model", "instructions"]);
 
 export function draftOf(config: JsonObject): Draft {
@@ -29,7 +29,7 @@ export function draftOf(config: JsonObject): Draft {
 }
 
 /**
- * The configuration that a draft stands for.
+ * Returns the configuration of a draft.
  * @throws {Error} when the rest is not a JSON object, or repeats a member that has its own field.
  */
 export function toConfig(draft: Draft): JsonObject {
@@ -41,7 +41,7 @@ export function toConfig(draft: Draft): JsonObject {
     policies: {
       block_pii: draft.blockPii,
       block_secrets: draft.blockSecrets,
-      // What is no number goes as it is, so that the daemon says what it takes.
+      // What is not a number is sent as it is, so that the daemon explains what it accepts.
       ...(days === "" ? {} : { retention_days: /^\d+$/.test(days) ? Number(days) : days }),
     },
     ...rest,

@@ -1,14 +1,15 @@
-/** The configuration: policies as a form, the rest as it is; saved as a new version. */
+/** The configuration as a form. Saving makes a new version. */
 import { useState } from "preact/hooks";
 import { isCode, segment } from "../../api/client.ts";
 import type { ConfigVersion } from "../../api/types.ts";
-import { useEvents } from "../../state/events.ts";
-import { type Action, type Loaded, useAction, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
+import { changesConfig, useEvents } from "../../state/events.ts";
+import { type Action, type Loaded, useAction, useAsk, useLoad } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import type { Room } from "../../state/session.ts";
 import { Actor } from "../../ui/actor.tsx";
-import { Check, TextArea, TextField } from "../../ui/field.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Check, FormProblem, TextArea, TextField } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { Show } from "../../ui/parts.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -19,7 +20,7 @@ interface Props {
   agentId: string;
 }
 
-/** The configuration in force, null when there is none yet. */
+/** Loads the configuration in force, null when there is none yet. */
 export function useConfig({ room, agentId }: Props): Loaded<ConfigVersion | null> {
   return useLoad<ConfigVersion | null>(`${room.workspace.id} ${agentId}`, async (signal) => {
     try {
@@ -36,7 +37,7 @@ export function ConfigTab(props: Props) {
   return (
     <Show of={config}>
       {(current) => (
-        // What somebody is typing is kept when another version comes.
+        // What the user is typing stays when a newer version arrives.
         <ConfigEditor
           key={props.agentId}
           {...props}
@@ -56,13 +57,12 @@ interface EditorProps extends Props {
 }
 
 function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps) {
-  /** The version that the draft began with; what is saved must follow it. */
+  /** The version that the draft started from. Saving fails when it is no longer in force. */
   const [base, setBase] = useState(current);
   const [draft, setDraft] = useState<Draft>(() => draftOf(current?.config ?? {}));
   const [newer, setNewer] = useState<string | null>(null);
   useEvents((event) => {
-    if (event.agent_id !== agentId || event.result !== "ok") return;
-    if (!/^config\.(update|rollback)$|^checkpoint\.restore$/.test(event.operation)) return;
+    if (!changesConfig(agentId, event)) return;
     const version = event.details?.version ?? event.details?.config_version;
     if (typeof version === "string" && version !== base?.version) setNewer(version);
   });
@@ -79,7 +79,7 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
     });
     onSaved(saved);
     start(saved);
-    say(`Saved as ${saved.version}. Its policies apply to every write from now on.`);
+    say(`Saved as ${saved.version}. Its policies apply to every write.`);
   });
   const takeTheirs = useAction(async () => {
     start(await room.api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`));
@@ -113,9 +113,7 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
             <strong>{newer}</strong> was saved in the meantime
             {changed ? "; what you typed is still here." : "."}
           </span>
-          <button type="button" class="button" onClick={() => takeTheirs.run()}>
-            Show {newer}
-          </button>
+          <Button onClick={() => takeTheirs.run()}>Show {newer}</Button>
         </div>
       )}
       <Fields draft={draft} onDraft={setDraft} save={save} disabled={!room.canWrite} />
@@ -140,11 +138,7 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
           >
             Save as a new version
           </button>
-          {changed && base !== null && (
-            <button type="button" class="button" onClick={() => start(base)}>
-              Discard changes
-            </button>
-          )}
+          {changed && base !== null && <Button onClick={() => start(base)}>Discard changes</Button>}
         </div>
       ) : (
         <p class="faint">As an auditor you read configurations; changing them needs a member.</p>
@@ -159,11 +153,9 @@ interface ConflictProps extends Props {
   base: string | null;
 }
 
-/** Somebody was faster: 412. Nothing is lost; the user decides. */
+/** After 412 because somebody else saved first: the user decides, and nothing is lost. */
 function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
-  const theirs = useLoad<ConfigVersion>(`conflict ${base}`, (signal) =>
-    room.api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal }),
-  );
+  const theirs = useAsk<ConfigVersion>(`/v1/config/${segment(agentId)}`, { workspace: room.workspace.id });
   const version = theirs.data?.version ?? "a newer version";
   return (
     <Problem problem={save.problem}>
@@ -181,9 +173,7 @@ function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
       {theirs.data !== undefined && (
         <>
           {base !== null && (
-            <button
-              type="button"
-              class="button"
+            <Button
               onClick={() =>
                 open(
                   `${paths.versions(room.workspace.id, agentId)}?from=${base}&to=${version}`,
@@ -193,14 +183,12 @@ function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
               }
             >
               See what changed
-            </button>
+            </Button>
           )}
-          <button type="button" class="button" onClick={() => takeTheirs.run()}>
-            Take {version}, drop mine
-          </button>
-          <button type="button" class="button button-danger" onClick={() => save.run(version)}>
+          <Button onClick={() => takeTheirs.run()}>Take {version}, drop mine</Button>
+          <Button kind="danger" onClick={() => save.run(version)}>
             Save mine over {version}
-          </button>
+          </Button>
         </>
       )}
     </Problem>
@@ -219,13 +207,13 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
   const problem = isCode(save.problem, "version_conflict") ? null : save.problem;
   const draftError = save.problem?.code === "dashboard" ? save.problem.message : null;
   return (
-    <>
+    <FormProblem.Provider value={problem}>
       <fieldset class="card" disabled={disabled}>
         <legend>Policies</legend>
-        <p class="faint small">Enforced by the daemon on every write, whatever the agent is told.</p>
+        <p class="faint small">The daemon enforces them on every write, whatever the agent is told.</p>
         <Check
           label="Block personal data"
-          hint="Email and postal addresses, numbers of phones, cards, accounts and identity papers, and the like. A refused write changes nothing."
+          hint="Email and postal addresses, phone, card, account and identity numbers, and similar data. A refused write changes nothing."
           checked={draft.blockPii}
           onChecked={(blockPii) => change({ blockPii })}
         />
@@ -237,10 +225,9 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
         />
         <TextField
           label="Keep data for (days)"
-          hint="Entries not written for so many days are gone. Empty: kept until deleted."
+          hint="Entries are deleted so many days after their last write. Empty: kept until deleted."
           value={draft.retentionDays}
           onValue={(retentionDays) => change({ retentionDays })}
-          problem={problem}
           param="policies.retention_days"
           attributes={{
             inputMode: "numeric",
@@ -253,13 +240,12 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
       <fieldset class="card" disabled={disabled}>
         <legend>For the agent</legend>
         <p class="faint small">
-          Stored and versioned as given; the agent reads it, the daemon enforces nothing of it.
+          Stored and versioned as given. The agent reads it; the daemon enforces none of it.
         </p>
         <TextField
           label="Model"
           value={draft.model}
           onValue={(model) => change({ model })}
-          problem={problem}
           param="model"
           attributes={{ spellcheck: false }}
         />
@@ -268,12 +254,11 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
           rows={6}
           value={draft.instructions}
           onValue={(instructions) => change({ instructions })}
-          problem={problem}
           param="instructions"
         />
         <TextArea
           label="Everything else (JSON)"
-          hint="An object with whatever further members the agent uses."
+          hint="An object with any other members that the agent uses."
           code
           rows={Math.min(16, Math.max(4, draft.rest.split("\n").length + 1))}
           value={draft.rest}
@@ -281,6 +266,6 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
           error={draftError}
         />
       </fieldset>
-    </>
+    </FormProblem.Provider>
   );
 }

@@ -1,22 +1,23 @@
 /** The data of an agent: a tree of keys, search, and one entry at a time. */
 import { useState } from "preact/hooks";
 import type { EntryItem, SearchResult } from "../../api/types.ts";
-import { changesSomething, useEvents, useThrottled } from "../../state/events.ts";
-import { type LoadedList, useList, useLoad } from "../../state/load.ts";
+import { useReloadOnChange } from "../../state/events.ts";
+import { type LoadedList, useAsk, useList } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
 import type { Room } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { count, size } from "../../ui/numbers.ts";
 import { Empty, More, Show } from "../../ui/parts.tsx";
 import { Time } from "../../ui/time.tsx";
-import { DeletePrefix, WriteEntry } from "./data-dialogs.tsx";
+import { Delete, WriteEntry } from "./data-dialogs.tsx";
 import { steps, treeRows } from "./data-tree.ts";
 import { EntryView } from "./entry.tsx";
 
-/** Entries of one page: groups are made of what is loaded, so a page is large. */
+/** Entries per page. Pages are large, since groups are made of what is loaded. */
 const PAGE_SIZE = 500;
 
-/** The list follows the events at most this often. */
+/** Events reload the list at most this often. */
 const REFRESH_MS = 2_000;
 
 const SEARCH_LIMIT = 25;
@@ -43,27 +44,21 @@ function Browser({ room, agentId }: Props) {
   const key = query.get("key");
   const words = query.get("search") ?? "";
   const [dialog, setDialog] = useState<"write" | "delete" | null>(null);
-  const entries = useList<EntryItem>(`${room.workspace.id} ${agentId} ${prefix}`, (cursor, signal) =>
-    room.api.page<EntryItem>(
-      "/v1/data/list",
-      { agent_id: agentId, prefix, limit: PAGE_SIZE },
-      cursor,
-      signal,
-    ),
-  );
-  const refresh = useThrottled(entries.reload, REFRESH_MS);
-  useEvents((event) => {
-    if (event.agent_id === agentId && changesSomething(event)) refresh();
-  }, entries.reload);
+  const entries = useList<EntryItem>(room.workspace.id, "/v1/data/list", {
+    agent_id: agentId,
+    prefix,
+    limit: PAGE_SIZE,
+  });
+  useReloadOnChange(agentId, entries.reload, REFRESH_MS);
   return (
     <>
       <div class="toolbar">
         <SearchBox words={words} />
         {room.canWrite && (
-          <button type="button" class="button" onClick={() => setDialog("write")}>
+          <Button onClick={() => setDialog("write")}>
             <Icon name="plus" />
             Write
-          </button>
+          </Button>
         )}
       </div>
       <div class={key === null ? "split" : "split split-open"}>
@@ -98,10 +93,10 @@ function Browser({ room, agentId }: Props) {
         />
       )}
       {dialog === "delete" && (
-        <DeletePrefix
+        <Delete
           room={room}
           agentId={agentId}
-          prefix={prefix}
+          what={{ prefix }}
           onClose={() => setDialog(null)}
           onDeleted={entries.reload}
         />
@@ -160,9 +155,9 @@ function Tree({ room, prefix, chosen, entries, onDelete }: TreeProps) {
             ))}
           </nav>
           {room.canWrite && (
-            <button type="button" class="button button-small" onClick={onDelete}>
+            <Button small onClick={onDelete}>
               Delete all …
-            </button>
+            </Button>
           )}
         </div>
       )}
@@ -223,7 +218,7 @@ function NoEntries({ prefix }: { prefix: string }) {
     <Empty title="No data yet">
       <p>
         What the agent writes with <code>POST /v1/data/write</code> appears here. You can also write an entry
-        yourself, and see what the policies say to it.
+        yourself, and see whether the policies allow it.
       </p>
     </Empty>
   );
@@ -236,12 +231,10 @@ interface ResultsProps extends Props {
 }
 
 function Results({ room, agentId, words, prefix, chosen }: ResultsProps) {
-  const found = useLoad<SearchResult>(`${agentId} ${prefix} ${words}`, (signal) =>
-    room.api.ask<SearchResult>("/v1/data/search", {
-      body: { agent_id: agentId, query: words, limit: SEARCH_LIMIT, ...(prefix === "" ? {} : { prefix }) },
-      signal,
-    }),
-  );
+  const found = useAsk<SearchResult>("/v1/data/search", {
+    workspace: room.workspace.id,
+    body: { agent_id: agentId, query: words, limit: SEARCH_LIMIT, ...(prefix === "" ? {} : { prefix }) },
+  });
   return (
     <Show of={found}>
       {({ data }) =>

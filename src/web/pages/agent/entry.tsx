@@ -1,17 +1,18 @@
-/** One entry: the value, what is known about it, and its end. */
+/** One entry: its value, its facts, and how to overwrite and delete it. */
 import { useState } from "preact/hooks";
 import type { FullEntry, JsonObject } from "../../api/types.ts";
 import { useEvents } from "../../state/events.ts";
-import { useLoad } from "../../state/load.ts";
+import { useAsk } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import { setQuery, withQuery } from "../../state/router.ts";
 import type { Room } from "../../state/session.ts";
 import { Actor } from "../../ui/actor.tsx";
+import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { Show } from "../../ui/parts.tsx";
+import { Fact, Show } from "../../ui/parts.tsx";
 import { Time } from "../../ui/time.tsx";
-import { DeleteEntry, WriteEntry } from "./data-dialogs.tsx";
+import { Delete, WriteEntry } from "./data-dialogs.tsx";
 
 interface Props {
   room: Room;
@@ -21,9 +22,10 @@ interface Props {
 }
 
 export function EntryView({ room, agentId, entryKey, onGone }: Props) {
-  const entry = useLoad<FullEntry>(`${agentId} ${entryKey}`, (signal) =>
-    room.api.ask<FullEntry>("/v1/data/read-full", { query: { agent_id: agentId, key: entryKey }, signal }),
-  );
+  const entry = useAsk<FullEntry>("/v1/data/read-full", {
+    workspace: room.workspace.id,
+    query: { agent_id: agentId, key: entryKey },
+  });
   useEvents((event) => {
     const wrote = event.operation === "data.write" && event.result === "allowed";
     if (event.agent_id === agentId && wrote && event.details?.key === entryKey) entry.reload();
@@ -45,12 +47,10 @@ export function EntryView({ room, agentId, entryKey, onGone }: Props) {
             <Facts room={room} entry={full} />
             {room.canWrite && (
               <div class="row">
-                <button type="button" class="button" onClick={() => setDialog("write")}>
-                  Overwrite …
-                </button>
-                <button type="button" class="button button-danger-quiet" onClick={() => setDialog("delete")}>
+                <Button onClick={() => setDialog("write")}>Overwrite …</Button>
+                <Button kind="danger-quiet" onClick={() => setDialog("delete")}>
                   Delete …
-                </button>
+                </Button>
               </div>
             )}
             {dialog === "write" && (
@@ -68,10 +68,10 @@ export function EntryView({ room, agentId, entryKey, onGone }: Props) {
         )}
       </Show>
       {dialog === "delete" && (
-        <DeleteEntry
+        <Delete
           room={room}
           agentId={agentId}
-          entryKey={entryKey}
+          what={{ key: entryKey }}
           onClose={() => setDialog(null)}
           onDeleted={() => {
             setQuery({ key: null }, { replace: true });
@@ -98,29 +98,22 @@ function Value({ text }: { text: string }) {
 function Facts({ room, entry }: { room: Room; entry: FullEntry }) {
   return (
     <dl class="facts">
-      <dt>Written</dt>
-      <dd>
+      <Fact name="Written">
         <Time at={entry.updated_at} /> by <Actor id={entry.written_by} />{" "}
         <a href={paths.event(room.workspace.id, entry.audit_id)}>event</a>
-      </dd>
-      <dt>First written</dt>
-      <dd>
+      </Fact>
+      <Fact name="First written">
         <Time at={entry.created_at} />
-      </dd>
-      <dt>Under</dt>
-      <dd>{entry.config_version ?? <span class="faint">no configuration</span>}</dd>
+      </Fact>
+      <Fact name="Under">{entry.config_version ?? <span class="faint">no configuration</span>}</Fact>
       {entry.expires_at !== null && (
-        <>
-          <dt>Gone</dt>
-          <dd>
-            <Time at={entry.expires_at} />
-          </dd>
-        </>
+        <Fact name="Expires">
+          <Time at={entry.expires_at} />
+        </Fact>
       )}
-      <dt>Metadata</dt>
-      <dd>
+      <Fact name="Metadata">
         <MetadataText metadata={entry.metadata} />
-      </dd>
+      </Fact>
     </dl>
   );
 }

@@ -1,17 +1,18 @@
-/** Every version of the configuration, two of them compared, and the way back to one. */
+/** Every version of the configuration, a comparison of two, and the rollback to one. */
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { ConfigVersion, ConfigVersionItem, JsonObject } from "../../api/types.ts";
-import { useEvents } from "../../state/events.ts";
+import { changesConfig, useEvents } from "../../state/events.ts";
 import { type LoadedList, useList, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
 import { place, setQuery } from "../../state/router.ts";
 import type { Room } from "../../state/session.ts";
 import { Actor } from "../../ui/actor.tsx";
 import { Badge, PolicyBadges } from "../../ui/badge.tsx";
-import { Confirm } from "../../ui/confirm.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
-import { Empty, More, Section, Show } from "../../ui/parts.tsx";
+import { say } from "../../ui/notices.tsx";
+import { ACTIONS, Empty, More, Section, Show, Table } from "../../ui/parts.tsx";
 import { Time } from "../../ui/time.tsx";
 
 interface Props {
@@ -20,19 +21,20 @@ interface Props {
 }
 
 export function VersionsTab({ room, agentId }: Props) {
-  const versions = useList<ConfigVersionItem>(`${room.workspace.id} ${agentId}`, (cursor, signal) =>
-    room.api.page<ConfigVersionItem>(`/v1/config/${segment(agentId)}/versions`, {}, cursor, signal),
+  const versions = useList<ConfigVersionItem>(
+    room.workspace.id,
+    `/v1/config/${segment(agentId)}/versions`,
+    {},
   );
   useEvents((event) => {
-    const mine = event.agent_id === agentId && event.result === "ok";
-    if (mine && /^config\.(update|rollback)$|^checkpoint\.restore$/.test(event.operation)) versions.reload();
+    if (changesConfig(agentId, event)) versions.reload();
   }, versions.reload);
   return (
     <Show of={versions}>
       {(items) =>
         items.length === 0 ? (
           <Empty title="No version yet">
-            <p>Save a configuration in the first tab; each save makes a version, and none is ever changed.</p>
+            <p>Save a configuration in the first tab; each save makes a version, which never changes.</p>
           </Empty>
         ) : (
           <Versions room={room} agentId={agentId} items={items} list={versions} />
@@ -55,57 +57,46 @@ function Versions({ room, agentId, items, list }: VersionsProps) {
   const from = query.get("from") ?? items[1]?.version ?? current;
   return (
     <>
-      <div class="table-frame">
-        <table class="table table-cards">
-          <thead>
-            <tr>
-              <th scope="col">Version</th>
-              <th scope="col">Policies</th>
-              <th scope="col">Saved</th>
-              <th scope="col">
-                <span aria-hidden="true">Compare</span>
-                <span class="sr-only">Compare: older, newer</span>
-              </th>
-              {room.canWrite && (
-                <th scope="col">
-                  <span class="sr-only">Actions</span>
-                </th>
+      <Table
+        head={[
+          "Version",
+          "Policies",
+          "Saved",
+          <th key="compare" scope="col">
+            <span aria-hidden="true">Compare</span>
+            <span class="sr-only">Compare: older, newer</span>
+          </th>,
+          room.canWrite && ACTIONS,
+        ]}
+      >
+        {items.map((item) => (
+          <tr key={item.version}>
+            <th scope="row">
+              {item.version} {item.version === current && <Badge tone="good">in force</Badge>}
+              {item.rolled_back_from !== null && (
+                <span class="faint small"> content of {item.rolled_back_from}</span>
               )}
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((item) => (
-              <tr key={item.version}>
-                <th scope="row">
-                  {item.version} {item.version === current && <Badge tone="good">in force</Badge>}
-                  {item.rolled_back_from !== null && (
-                    <span class="faint small"> content of {item.rolled_back_from}</span>
-                  )}
-                </th>
-                <td data-label="Policies">
-                  <PolicyBadges policies={item.policies} />
-                </td>
-                <td data-label="Saved">
-                  <Time at={item.created_at} /> by <Actor id={item.created_by} />
-                </td>
-                <td data-label="Compare" class="nowrap">
-                  <Choice name="from" version={item.version} chosen={from} />
-                  <Choice name="to" version={item.version} chosen={to} />
-                </td>
-                {room.canWrite && (
-                  <td class="row-end-cell">
-                    {item.version !== current && (
-                      <button type="button" class="button" onClick={() => setRollback(item.version)}>
-                        Roll back
-                      </button>
-                    )}
-                  </td>
+            </th>
+            <td data-label="Policies">
+              <PolicyBadges policies={item.policies} />
+            </td>
+            <td data-label="Saved">
+              <Time at={item.created_at} /> by <Actor id={item.created_by} />
+            </td>
+            <td data-label="Compare" class="nowrap">
+              <Choice name="from" version={item.version} chosen={from} />
+              <Choice name="to" version={item.version} chosen={to} />
+            </td>
+            {room.canWrite && (
+              <td class="row-end-cell">
+                {item.version !== current && (
+                  <Button onClick={() => setRollback(item.version)}>Roll back</Button>
                 )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+              </td>
+            )}
+          </tr>
+        ))}
+      </Table>
       <More of={list} />
       <Comparison room={room} agentId={agentId} from={from} to={to} />
       {rollback !== null && (
@@ -124,8 +115,8 @@ function Versions({ room, agentId, items, list }: VersionsProps) {
           }}
         >
           <p>
-            A new version with the content of {rollback} is made and applies at once. {current} and all others
-            stay in the list.
+            This makes a new version with the content of {rollback}, which applies at once. {current} and all
+            others stay in the list.
           </p>
         </Confirm>
       )}
@@ -147,7 +138,7 @@ function Choice({ name, version, chosen }: { name: "from" | "to"; version: strin
   );
 }
 
-/** A configuration as text, members in the order of their names, so that order makes no difference. */
+/** Returns a configuration as text with sorted members, so that their order makes no difference. */
 export function configText(config: JsonObject): string {
   return JSON.stringify(
     config,

@@ -2,28 +2,24 @@
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
-import { changesSomething, useEvents, useThrottled } from "../../state/events.ts";
+import { changesOrRefuses, useEvents, useThrottled } from "../../state/events.ts";
 import { useList } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import { place, setQuery } from "../../state/router.ts";
 import type { Room } from "../../state/session.ts";
 import { Badge, PolicyBadges } from "../../ui/badge.tsx";
-import { CopyBlock } from "../../ui/copy.tsx";
-import { curlExample } from "../../ui/new-key.tsx";
+import { BlockedByHour } from "../../ui/chart.tsx";
+import { CopyBlock, curlExample } from "../../ui/copy.tsx";
 import { count } from "../../ui/numbers.ts";
-import { Empty, Heading, More, Show } from "../../ui/parts.tsx";
-import { BlockedByHour } from "../../ui/sparkline.tsx";
+import { Empty, Heading, More, Show, Table } from "../../ui/parts.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** Rows of agents that something happened to are asked for again at most this often. */
+/** Rows of agents with new events are reloaded at most this often. */
 const REFRESH_MS = 2_000;
 
 export function AgentsPage({ room }: { room: Room }) {
-  const { api, workspace } = room;
   const prefix = place.value.query.get("prefix") ?? "";
-  const agents = useList<Agent>(`${workspace.id} ${prefix}`, (cursor, signal) =>
-    api.page<Agent>("/v1/agents", { prefix }, cursor, signal),
-  );
+  const agents = useList<Agent>(room.workspace.id, "/v1/agents", { prefix });
   useFreshAgents(room, agents.set, agents.reload);
   return (
     <>
@@ -39,8 +35,8 @@ export function AgentsPage({ room }: { room: Room }) {
             ) : prefix === "" ? (
               <NoAgents />
             ) : (
-              <Empty title="No agent begins so">
-                <p>Try a shorter beginning of its id.</p>
+              <Empty title="No id begins with that">
+                <p>Try a shorter prefix.</p>
               </Empty>
             )}
             <More of={agents} />
@@ -51,7 +47,7 @@ export function AgentsPage({ room }: { room: Room }) {
   );
 }
 
-/** Asks again for the agents that events are about, without touching the other rows. */
+/** Reloads the agents that events are about. The other rows stay as they are. */
 function useFreshAgents(
   room: Room,
   set: (change: (old: Agent[]) => Agent[]) => void,
@@ -67,8 +63,7 @@ function useFreshAgents(
     }
   }, REFRESH_MS);
   useEvents((event) => {
-    if (event.agent_id === null) return;
-    if (!changesSomething(event) && event.result !== "blocked" && event.result !== "denied") return;
+    if (event.agent_id === null || !changesOrRefuses(event)) return;
     changed.add(event.agent_id);
     refresh();
   }, reload);
@@ -97,55 +92,50 @@ function Filter({ prefix }: { prefix: string }) {
 
 function AgentTable({ room, agents }: { room: Room; agents: readonly Agent[] }) {
   return (
-    <div class="table-frame">
-      <table class="table table-cards">
-        <thead>
-          <tr>
-            <th scope="col">Agent</th>
-            <th scope="col">Policies in force</th>
-            <th scope="col" class="number">
-              Entries
-            </th>
-            <th scope="col" class="number">
-              Blocked, 24 h
-            </th>
-            <th scope="col">Last activity</th>
-          </tr>
-        </thead>
-        <tbody>
-          {agents.map((agent) => (
-            <tr key={agent.agent_id}>
-              <th scope="row">
-                <a href={paths.agent(room.workspace.id, agent.agent_id)}>{agent.agent_id}</a>{" "}
-                {agent.state === "suspended" && <Badge tone="warn">suspended</Badge>}
-              </th>
-              <td data-label="Policies">
-                <PolicyBadges policies={agent.policies} />
-              </td>
-              <td data-label="Entries" class="number">
-                {count(agent.entries)}
-              </td>
-              <td data-label="Blocked, 24 h" class="number">
-                {agent.blocked_24h === 0 ? (
-                  <span class="faint">0</span>
-                ) : (
-                  <a
-                    class="bad spark-link"
-                    href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}
-                  >
-                    <BlockedByHour hours={agent.blocked_by_hour} />
-                    {count(agent.blocked_24h)}
-                  </a>
-                )}
-              </td>
-              <td data-label="Last activity">
-                <Time at={agent.last_activity_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      head={[
+        "Agent",
+        "Policies in force",
+        <th key="entries" scope="col" class="number">
+          Entries
+        </th>,
+        <th key="blocked" scope="col" class="number">
+          Blocked, 24 h
+        </th>,
+        "Last activity",
+      ]}
+    >
+      {agents.map((agent) => (
+        <tr key={agent.agent_id}>
+          <th scope="row">
+            <a href={paths.agent(room.workspace.id, agent.agent_id)}>{agent.agent_id}</a>{" "}
+            {agent.state === "suspended" && <Badge tone="warn">suspended</Badge>}
+          </th>
+          <td data-label="Policies">
+            <PolicyBadges policies={agent.policies} />
+          </td>
+          <td data-label="Entries" class="number">
+            {count(agent.entries)}
+          </td>
+          <td data-label="Blocked, 24 h" class="number">
+            {agent.blocked_24h === 0 ? (
+              <span class="faint">0</span>
+            ) : (
+              <a
+                class="bad spark-link"
+                href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}
+              >
+                <BlockedByHour hours={agent.blocked_by_hour} />
+                {count(agent.blocked_24h)}
+              </a>
+            )}
+          </td>
+          <td data-label="Last activity">
+            <Time at={agent.last_activity_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -153,7 +143,7 @@ export function NoAgents() {
   return (
     <Empty title="No agent yet">
       <p>Send its first request, with an API key of this workspace. This one stores a note:</p>
-      <CopyBlock label="First request" text={curlExample(location.origin, "$GOVERND_API_KEY", true)} />
+      <CopyBlock label="First request" text={curlExample("$GOVERND_API_KEY")} />
       <p class="faint">It appears here at once.</p>
     </Empty>
   );

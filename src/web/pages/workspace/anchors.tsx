@@ -1,9 +1,10 @@
-/** Where the workspace's seals were taken to, and how old the newest one is there. */
+/** The places that keep the workspace's seals, and how old the newest seal is there. */
 import type { Anchor } from "../../api/types.ts";
 import { useLoad } from "../../state/load.ts";
 import type { Room } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { count, counted } from "../../ui/numbers.ts";
-import { Empty, Section, Show } from "../../ui/parts.tsx";
+import { Empty, Section, Show, Table } from "../../ui/parts.tsx";
 import { Time, TimeOr } from "../../ui/time.tsx";
 
 const KIND_WORDS: Readonly<Record<Anchor["kind"], string>> = {
@@ -18,14 +19,7 @@ export function Anchors({ room }: { room: Room }) {
     return anchors;
   });
   return (
-    <Section
-      title="Newest anchor"
-      actions={
-        <button type="button" class="button" onClick={anchors.reload}>
-          Look again
-        </button>
-      }
-    >
+    <Section title="Newest anchor" actions={<Button onClick={anchors.reload}>Look again</Button>}>
       <Show of={anchors}>{(items) => (items.length === 0 ? <Nowhere /> : <Places items={items} />)}</Show>
     </Section>
   );
@@ -47,48 +41,36 @@ function Places({ items }: { items: readonly Anchor[] }) {
   return (
     <div class="stack">
       <Newest items={items} />
-      <div class="table-frame">
-        <table class="table table-cards">
-          <thead>
-            <tr>
-              <th scope="col">Place</th>
-              <th scope="col">Holds</th>
-              <th scope="col">Taken</th>
-              <th scope="col">Waiting</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((anchor, index) => (
-              <tr key={index}>
-                <th scope="row">
-                  {KIND_WORDS[anchor.kind]} {anchor.name !== null && <code>{anchor.name}</code>}
-                </th>
-                <td data-label="Holds">
-                  {anchor.seal_size === null ? (
-                    <span class="faint">not known</span>
-                  ) : (
-                    counted(anchor.seal_size, "event")
-                  )}
-                </td>
-                <td data-label="Taken">
-                  <TimeOr at={anchor.anchored_at} none="never yet" />
-                </td>
-                <td data-label="Waiting">
-                  <TimeOr at={anchor.pending_since} none="nothing" />
-                  {anchor.failures > 0 && (
-                    <span class="faint small">, tried {counted(anchor.failures, "time")}</span>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table head={["Place", "Holds", "Taken", "Waiting"]}>
+        {items.map((anchor, index) => (
+          <tr key={index}>
+            <th scope="row">
+              {KIND_WORDS[anchor.kind]} {anchor.name !== null && <code>{anchor.name}</code>}
+            </th>
+            <td data-label="Holds">
+              {anchor.seal_size === null ? (
+                <span class="faint">not known</span>
+              ) : (
+                counted(anchor.seal_size, "event")
+              )}
+            </td>
+            <td data-label="Taken">
+              <TimeOr at={anchor.anchored_at} none="never yet" />
+            </td>
+            <td data-label="Waiting">
+              <TimeOr at={anchor.pending_since} none="nothing" />
+              {anchor.failures > 0 && (
+                <span class="faint small">, tried {counted(anchor.failures, "time")}</span>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </div>
   );
 }
 
-/** The one that covers most, which is what counts: any single place that nobody here can write is enough. */
+/** The seal that covers most events. One place that nobody here can write to is enough. */
 function Newest({ items }: { items: readonly Anchor[] }) {
   let newest: Anchor | null = null;
   for (const anchor of items) {

@@ -1,13 +1,13 @@
-/** An export of the log: whose, when, in which form. */
+/** The form that exports the log. */
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { ApiProblem } from "../../api/problem.ts";
-import { say } from "../../state/notices.ts";
 import type { Room } from "../../state/session.ts";
 import { submitForDownload } from "../../ui/download.ts";
-import { Select, TextField } from "../../ui/field.tsx";
+import { FormProblem, Moment, Select, TextField } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { Moment } from "../agent/audit-filters.tsx";
+import { instant } from "../agent/audit-filters.tsx";
 
 const FORMATS = [
   ["json", "JSON (can be verified offline)"],
@@ -16,8 +16,6 @@ const FORMATS = [
   ["cloudevents", "CloudEvents, for other systems"],
   ["ocsf", "OCSF, for a security data lake"],
 ] as const;
-
-const instant = (local: string): string => (local === "" ? "" : new Date(local).toISOString());
 
 export function ExportForm({ room }: { room: Room }) {
   const [agent, setAgent] = useState("");
@@ -32,12 +30,12 @@ export function ExportForm({ room }: { room: Room }) {
       {
         ...(agent === "" ? { scope: "workspace" } : { agent_id: agent }),
         format,
-        start_time: instant(from),
-        end_time: instant(to),
+        start_time: instant(from) ?? "",
+        end_time: instant(to) ?? "",
       },
       setProblem,
     );
-    say("The browser saves the export.");
+    say("The browser is saving the export.");
   };
   return (
     <form
@@ -47,20 +45,21 @@ export function ExportForm({ room }: { room: Room }) {
         save();
       }}
     >
-      <div class="filters">
-        <TextField
-          label="Agent"
-          hint="Empty: the whole workspace."
-          value={agent}
-          onValue={setAgent}
-          problem={problem}
-          param="agent_id"
-          attributes={{ spellcheck: false }}
-        />
-        <Select label="Form" value={format} onValue={setFormat} options={FORMATS} />
-        <Moment label="From" value={from} onValue={setFrom} />
-        <Moment label="To" value={to} onValue={setTo} />
-      </div>
+      <FormProblem.Provider value={problem}>
+        <div class="filters">
+          <TextField
+            label="Agent"
+            hint="Empty: the whole workspace."
+            value={agent}
+            onValue={setAgent}
+            param="agent_id"
+            attributes={{ spellcheck: false }}
+          />
+          <Select label="Format" value={format} onValue={setFormat} options={FORMATS} />
+          <Moment label="From" value={from} onValue={setFrom} />
+          <Moment label="To" value={to} onValue={setTo} />
+        </div>
+      </FormProblem.Provider>
       <Problem problem={problem} />
       <div class="row">
         <button type="submit" class="button button-primary">

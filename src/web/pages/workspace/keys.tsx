@@ -1,19 +1,17 @@
-/** The API keys of a workspace: who may send requests, and until when. */
+/** The API keys of a workspace. */
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { ApiKey, NewApiKey, Scope } from "../../api/types.ts";
-import { learnActors, shortId } from "../../state/actors.ts";
-import { useAction, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
+import { useAction, useItems } from "../../state/load.ts";
 import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
+import { Actor, learnActors, shortId } from "../../ui/actor.tsx";
 import { Badge, type Tone } from "../../ui/badge.tsx";
-import { Confirm } from "../../ui/confirm.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Select, TextField } from "../../ui/field.tsx";
-import { NewKey } from "../../ui/new-key.tsx";
-import { Empty, Heading, Show } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
+import { Button } from "../../ui/button.tsx";
+import { NewKey } from "../../ui/copy.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Form, Select, TextField, useText } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
+import { ACTIONS, Empty, Heading, Show, Table } from "../../ui/parts.tsx";
 import { SCOPE_WORDS } from "../../ui/roles.ts";
 import { Time, TimeOr } from "../../ui/time.tsx";
 
@@ -27,10 +25,7 @@ type Asked = { act: "create" } | { act: "revoke" | "rotate"; key: ApiKey } | nul
 
 export function KeysPage({ room }: { room: Room }) {
   const base = `/account/workspaces/${room.workspace.id}/keys`;
-  const keys = useLoad<ApiKey[]>(room.workspace.id, async (signal) => {
-    const { data } = await ask<{ data: ApiKey[] }>(base, { signal });
-    return data;
-  });
+  const keys = useItems<ApiKey>(base);
   const [asked, setAsked] = useState<Asked>(null);
   const [made, setMade] = useState<NewApiKey | null>(null);
   const close = () => setAsked(null);
@@ -40,14 +35,14 @@ export function KeysPage({ room }: { room: Room }) {
     void learnActors(room.workspace.id, true);
   };
   const createButton = room.canManage && (
-    <button type="button" class="button button-primary" onClick={() => setAsked({ act: "create" })}>
+    <Button kind="primary" onClick={() => setAsked({ act: "create" })}>
       New key
-    </button>
+    </Button>
   );
   return (
     <>
       <Heading title="API keys" name="API keys" actions={createButton}>
-        With a key an agent sends requests to this workspace. Only a digest of each is stored.
+        Agents send requests to this workspace with a key. Only a digest of each key is stored.
       </Heading>
       <Show of={keys}>
         {(items) =>
@@ -70,12 +65,13 @@ export function KeysPage({ room }: { room: Room }) {
           onClose={close}
           onConfirm={async () => {
             await ask(`${base}/${asked.key.id}`, { method: "DELETE" });
-            say("Revoked: requests with it are refused from now on.");
+            say("Revoked: requests with it are refused.");
             changed(null);
           }}
         >
           <p>
-            Whoever uses it gets 401 at once. It cannot be taken back; to replace it without a gap, rotate it.
+            Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate
+            it.
           </p>
         </Confirm>
       )}
@@ -101,77 +97,58 @@ interface TableProps {
 
 function KeyTable({ room, keys, onAsk }: TableProps) {
   return (
-    <div class="table-frame">
-      <table class="table table-cards">
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">May</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Made</th>
-            <th scope="col">Ends</th>
-            {room.canManage && (
-              <th scope="col">
-                <span class="sr-only">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id} class={key.state === "in_force" ? undefined : "row-ended"}>
-              <th scope="row">
-                {nameOf(key)} <Badge tone={STATES[key.state][1]}>{STATES[key.state][0]}</Badge>
-                <br />
-                <code class="faint small" title={key.id}>
-                  {shortId(key.id)}
-                </code>
-              </th>
-              <td data-label="May">
-                <span title={SCOPE_WORDS[key.scope]}>{key.scope}</span>
-                {key.agents !== null && <span class="faint small"> · only {key.agents.join(", ")}</span>}
-              </td>
-              <td data-label="Last used">
-                <TimeOr at={key.last_used_at} none="never" />
-              </td>
-              <td data-label="Made">
-                <Time at={key.created_at} /> <span class="faint small">by </span>
-                <span class="small">
-                  <Actor id={key.created_by} />
+    <Table head={["Key", "May", "Last used", "Made", "Ends", room.canManage && ACTIONS]}>
+      {keys.map((key) => (
+        <tr key={key.id} class={key.state === "in_force" ? undefined : "row-ended"}>
+          <th scope="row">
+            {nameOf(key)} <Badge tone={STATES[key.state][1]}>{STATES[key.state][0]}</Badge>
+            <br />
+            <code class="faint small" title={key.id}>
+              {shortId(key.id)}
+            </code>
+          </th>
+          <td data-label="May">
+            <span title={SCOPE_WORDS[key.scope]}>{key.scope}</span>
+            {key.agents !== null && <span class="faint small"> · only {key.agents.join(", ")}</span>}
+          </td>
+          <td data-label="Last used">
+            <TimeOr at={key.last_used_at} none="never" />
+          </td>
+          <td data-label="Made">
+            <Time at={key.created_at} /> <span class="faint small">by </span>
+            <span class="small">
+              <Actor id={key.created_by} />
+            </span>
+          </td>
+          <td data-label="Ends">
+            <TimeOr at={key.revoked_at ?? key.expires_at} none="never" />
+          </td>
+          {room.canManage && (
+            <td class="row-end-cell">
+              {key.state === "in_force" && (
+                <span class="row row-tight">
+                  <Button
+                    small
+                    aria-label={`Rotate ${nameOf(key)}`}
+                    onClick={() => onAsk({ act: "rotate", key })}
+                  >
+                    Rotate
+                  </Button>
+                  <Button
+                    kind="danger-quiet"
+                    small
+                    aria-label={`Revoke ${nameOf(key)}`}
+                    onClick={() => onAsk({ act: "revoke", key })}
+                  >
+                    Revoke
+                  </Button>
                 </span>
-              </td>
-              <td data-label="Ends">
-                <TimeOr at={key.revoked_at ?? key.expires_at} none="never" />
-              </td>
-              {room.canManage && (
-                <td class="row-end-cell">
-                  {key.state === "in_force" && (
-                    <span class="row row-tight">
-                      <button
-                        type="button"
-                        class="button button-small"
-                        aria-label={`Rotate ${nameOf(key)}`}
-                        onClick={() => onAsk({ act: "rotate", key })}
-                      >
-                        Rotate
-                      </button>
-                      <button
-                        type="button"
-                        class="button button-small button-danger-quiet"
-                        aria-label={`Revoke ${nameOf(key)}`}
-                        onClick={() => onAsk({ act: "revoke", key })}
-                      >
-                        Revoke
-                      </button>
-                    </span>
-                  )}
-                </td>
               )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -190,37 +167,28 @@ const EXPIRIES = [
 ] as const;
 
 function CreateKey({ base, onClose, onMade }: MakeProps) {
-  const [label, setLabel] = useState("");
+  const label = useText();
   const [scope, setScope] = useState<Scope>("agent");
-  const [agents, setAgents] = useState("");
-  const [days, setDays] = useState("");
+  const agents = useText();
+  const days = useText();
   const create = useAction(async () => {
-    const named = agents.split(/[\s,]+/).filter((id) => id !== "");
+    const named = agents.value.split(/[\s,]+/).filter((id) => id !== "");
     const body = {
       scope,
-      ...(label === "" ? {} : { label }),
+      ...(label.value === "" ? {} : { label: label.value }),
       ...(named.length === 0 ? {} : { agents: named }),
-      ...(days === "" ? {} : { expires_in_days: Number(days) }),
+      ...(days.value === "" ? {} : { expires_in_days: Number(days.value) }),
     };
     onMade(await ask<NewApiKey>(base, { body }));
     onClose();
   });
-  const { problem } = create;
   return (
     <Dialog title="New API key" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create.run();
-        }}
-      >
+      <Form action={create} submit="Make the key">
         <TextField
           label="Label"
           hint="Who uses it, such as: support bot, production."
-          value={label}
-          onValue={setLabel}
-          problem={problem}
+          {...label}
           param="label"
         />
         <Select
@@ -236,21 +204,13 @@ function CreateKey({ base, onClose, onMade }: MakeProps) {
         />
         <TextField
           label="Only these agents"
-          hint="Ids, divided by commas. Empty: every agent."
-          value={agents}
-          onValue={setAgents}
-          problem={problem}
+          hint="Ids, separated by commas. Empty: every agent."
+          {...agents}
           param="agents"
           attributes={{ spellcheck: false }}
         />
-        <Select label="Ends" value={days} onValue={setDays} options={EXPIRIES} />
-        <Problem problem={problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-primary" disabled={create.busy}>
-            Make the key
-          </button>
-        </div>
-      </form>
+        <Select label="Ends" {...days} options={EXPIRIES} />
+      </Form>
     </Dialog>
   );
 }
@@ -264,7 +224,7 @@ const OVERLAPS = [
 ] as const;
 
 function RotateKey({ base, apiKey, onClose, onMade }: MakeProps & { apiKey: ApiKey }) {
-  const [hours, setHours] = useState("24");
+  const hours = useText("24");
   return (
     <Confirm
       title={`Rotate ${nameOf(apiKey)}?`}
@@ -272,15 +232,17 @@ function RotateKey({ base, apiKey, onClose, onMade }: MakeProps & { apiKey: ApiK
       onClose={onClose}
       onConfirm={async () => {
         onMade(
-          await ask<NewApiKey>(`${base}/${apiKey.id}/rotate`, { body: { overlap_hours: Number(hours) } }),
+          await ask<NewApiKey>(`${base}/${apiKey.id}/rotate`, {
+            body: { overlap_hours: Number(hours.value) },
+          }),
         );
       }}
     >
       <p>
-        A new key with the same rights is made. Until the old one ends, both work, so that nothing is
+        This makes a new key with the same rights. Both work until the old one ends, so that nothing is
         interrupted.
       </p>
-      <Select label="The old key ends" value={hours} onValue={setHours} options={OVERLAPS} />
+      <Select label="The old key ends" {...hours} options={OVERLAPS} />
     </Confirm>
   );
 }

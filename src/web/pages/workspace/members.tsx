@@ -1,18 +1,18 @@
-/** The members of a workspace and the invitations that are open. */
+/** The members of a workspace and its open invitations. */
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { Invitation, Member, NewInvitation, Role } from "../../api/types.ts";
-import { learnActors } from "../../state/actors.ts";
-import { useAction, useLoad } from "../../state/load.ts";
-import { say } from "../../state/notices.ts";
+import { useAction, useItems } from "../../state/load.ts";
 import { go } from "../../state/router.ts";
 import { loadSession, type Room } from "../../state/session.ts";
+import { learnActors } from "../../ui/actor.tsx";
 import { Badge } from "../../ui/badge.tsx";
-import { Confirm } from "../../ui/confirm.tsx";
+import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Select, TextField } from "../../ui/field.tsx";
-import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Form, Select, TextField, useText } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
+import { ACTIONS, Empty, Heading, Section, Show, Table } from "../../ui/parts.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
 import { Time } from "../../ui/time.tsx";
@@ -25,10 +25,7 @@ const ROLES = [
 
 export function MembersPage({ room }: { room: Room }) {
   const base = `/account/workspaces/${room.workspace.id}`;
-  const members = useLoad<Member[]>(room.workspace.id, async (signal) => {
-    const { data } = await ask<{ data: Member[] }>(`${base}/members`, { signal });
-    return data;
-  });
+  const members = useItems<Member>(`${base}/members`);
   const [inviting, setInviting] = useState(false);
   const [round, setRound] = useState(0);
   const [removing, setRemoving] = useState<Member | null>(null);
@@ -39,9 +36,9 @@ export function MembersPage({ room }: { room: Room }) {
         name="Members"
         actions={
           room.canManage && (
-            <button type="button" class="button button-primary" onClick={() => setInviting(true)}>
+            <Button kind="primary" onClick={() => setInviting(true)}>
               Invite …
-            </button>
+            </Button>
           )
         }
       >
@@ -113,77 +110,56 @@ function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps
   return (
     <>
       <Problem problem={change.problem} />
-      <div class="table-frame">
-        <table class="table table-cards">
-          <thead>
-            <tr>
-              <th scope="col">Member</th>
-              <th scope="col">Role</th>
-              <th scope="col">Since</th>
-              <th scope="col">
-                <span class="sr-only">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((member) => (
-              <tr key={member.account_id}>
-                <th scope="row">
-                  {member.name} {member.you && <Badge>you</Badge>}
-                  {member.name !== null && (
-                    <>
-                      <br />
-                      <span class="faint small">{member.email}</span>
-                    </>
-                  )}
-                </th>
-                <td data-label="Role">
-                  {canManage ? (
-                    <select
-                      aria-label={`Role of ${member.name}`}
-                      value={member.role}
-                      disabled={change.busy}
-                      onChange={(event) => change.run(member, event.currentTarget.value as Role)}
-                    >
-                      {ROLES.map(([role]) => (
-                        <option key={role} value={role}>
-                          {role}
-                        </option>
-                      ))}
-                    </select>
-                  ) : (
-                    <span title={ROLE_WORDS[member.role]}>{member.role}</span>
-                  )}
-                </td>
-                <td data-label="Since">
-                  <Time at={member.joined_at} />
-                </td>
-                <td class="row-end-cell">
-                  {(canManage || member.you) && (
-                    <button
-                      type="button"
-                      class="button button-small button-danger-quiet"
-                      aria-label={member.you ? "Leave the workspace" : `Remove ${member.name}`}
-                      onClick={() => onRemove(member)}
-                    >
-                      {member.you ? "Leave" : "Remove"}
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table head={["Member", "Role", "Since", ACTIONS]}>
+        {items.map((member) => (
+          <tr key={member.account_id}>
+            <th scope="row">
+              {member.name} {member.you && <Badge>you</Badge>}
+              <br />
+              <span class="faint small">{member.email}</span>
+            </th>
+            <td data-label="Role">
+              {canManage ? (
+                <select
+                  aria-label={`Role of ${member.name}`}
+                  value={member.role}
+                  disabled={change.busy}
+                  onChange={(event) => change.run(member, event.currentTarget.value as Role)}
+                >
+                  {ROLES.map(([role]) => (
+                    <option key={role} value={role}>
+                      {role}
+                    </option>
+                  ))}
+                </select>
+              ) : (
+                <span title={ROLE_WORDS[member.role]}>{member.role}</span>
+              )}
+            </td>
+            <td data-label="Since">
+              <Time at={member.joined_at} />
+            </td>
+            <td class="row-end-cell">
+              {(canManage || member.you) && (
+                <Button
+                  kind="danger-quiet"
+                  small
+                  aria-label={member.you ? "Leave the workspace" : `Remove ${member.name}`}
+                  onClick={() => onRemove(member)}
+                >
+                  {member.you ? "Leave" : "Remove"}
+                </Button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }
 
 function Invitations({ base }: { base: string }) {
-  const invitations = useLoad<Invitation[]>(base, async (signal) => {
-    const { data } = await ask<{ data: Invitation[] }>(`${base}/invitations`, { signal });
-    return data;
-  });
+  const invitations = useItems<Invitation>(`${base}/invitations`);
   const withdraw = useAction(async (id: string) => {
     await ask(`${base}/invitations/${id}`, { method: "DELETE" });
     invitations.reload();
@@ -207,14 +183,14 @@ function Invitations({ base }: { base: string }) {
                       made <Time at={invitation.created_at} />, ends <Time at={invitation.expires_at} />
                     </div>
                   </div>
-                  <button
-                    type="button"
-                    class="button button-small button-danger-quiet"
+                  <Button
+                    kind="danger-quiet"
+                    small
                     disabled={withdraw.busy}
                     onClick={() => withdraw.run(invitation.id)}
                   >
                     Withdraw
-                  </button>
+                  </Button>
                 </li>
               ))}
             </ul>
@@ -227,10 +203,10 @@ function Invitations({ base }: { base: string }) {
 
 function Invite({ base, onClose }: { base: string; onClose(): void }) {
   const [role, setRole] = useState<Role>("member");
-  const [label, setLabel] = useState("");
+  const label = useText();
   const [made, setMade] = useState<NewInvitation | null>(null);
   const invite = useAction(async () => {
-    const body = { role, ...(label === "" ? {} : { label }) };
+    const body = { role, ...(label.value === "" ? {} : { label: label.value }) };
     setMade(await ask<NewInvitation>(`${base}/invitations`, { body }));
   });
   if (made !== null) {
@@ -248,13 +224,7 @@ function Invite({ base, onClose }: { base: string; onClose(): void }) {
   }
   return (
     <Dialog title="Invite somebody" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void invite.run();
-        }}
-      >
+      <Form action={invite} submit="Make the link">
         <Select
           label="Role"
           hint={`May do: ${ROLE_WORDS[role]}`}
@@ -264,19 +234,11 @@ function Invite({ base, onClose }: { base: string; onClose(): void }) {
         />
         <TextField
           label="For"
-          hint="Optional, so that you know the invitation again."
-          value={label}
-          onValue={setLabel}
-          problem={invite.problem}
+          hint="Optional, so that you recognise the invitation later."
+          {...label}
           param="label"
         />
-        <Problem problem={invite.problem} />
-        <div class="row row-end">
-          <button type="submit" class="button button-primary" disabled={invite.busy}>
-            Make the link
-          </button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,9 +1,8 @@
-/** What a workspace has been doing, and what it is made of. */
+/** What a workspace holds and what happens in it. */
 import { useState } from "preact/hooks";
-import { ask } from "../../api/client.ts";
-import type { Agent, AuditEvent, WorkspaceInfo } from "../../api/types.ts";
-import { changesSomething, useEvents } from "../../state/events.ts";
-import { useLoad } from "../../state/load.ts";
+import type { Agent, AuditEvent, Page, WorkspaceInfo } from "../../api/types.ts";
+import { changesOrRefuses, useEvents } from "../../state/events.ts";
+import { useAsk } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import { place, setQuery } from "../../state/router.ts";
 import type { Room } from "../../state/session.ts";
@@ -14,7 +13,7 @@ import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "../age
 import { EventRows } from "../agent/audit.tsx";
 import { NoAgents } from "./agents.tsx";
 
-/** How many events the list of the newest ones keeps. */
+/** How many of the newest events are shown. */
 const NEWEST = 12;
 
 const windowHere = (): ActivityWindow => {
@@ -38,29 +37,27 @@ export function OverviewPage({ room }: { room: Room }) {
 
 function Numbers({ room }: { room: Room }) {
   const { id } = room.workspace;
-  const info = useLoad<WorkspaceInfo>(id, (signal) =>
-    ask<WorkspaceInfo>(`/account/workspaces/${id}`, { signal }),
-  );
+  const info = useAsk<WorkspaceInfo>(`/account/workspaces/${id}`);
   return (
     <Show of={info}>
       {({ storage_bytes, quota_bytes, quota_entries, members, keys }) => (
         <dl class="numbers">
-          <Fact
+          <Figure
             name="Storage"
             value={
               quota_bytes === null ? size(storage_bytes) : `${size(storage_bytes)} of ${size(quota_bytes)}`
             }
           />
-          {quota_entries !== null && <Fact name="Entries at most" value={count(quota_entries)} />}
-          <Fact name="Members" value={count(members)} href={paths.members(id)} />
-          <Fact name="API keys in force" value={count(keys)} href={paths.keys(id)} />
+          {quota_entries !== null && <Figure name="Entries at most" value={count(quota_entries)} />}
+          <Figure name="Members" value={count(members)} href={paths.members(id)} />
+          <Figure name="API keys in force" value={count(keys)} href={paths.keys(id)} />
         </dl>
       )}
     </Show>
   );
 }
 
-function Fact({ name, value, href }: { name: string; value: string; href?: string }) {
+function Figure({ name, value, href }: { name: string; value: string; href?: string }) {
   return (
     <div class="card">
       <dt class="faint small">{name}</dt>
@@ -84,26 +81,23 @@ function ActivitySection({ room }: { room: Room }) {
   );
 }
 
-/** Events as they happen. Reads are left out: this is for seeing what changed or was refused. */
+/** Changes and refused requests as they happen, without reads. */
 function Newest({ room }: { room: Room }) {
   const [events, setEvents] = useState<readonly AuditEvent[]>([]);
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
-  const agents = useLoad<Agent[]>(room.workspace.id, async (signal) => {
-    const page = await room.api.page<Agent>("/v1/agents", { limit: 1 }, null, signal);
-    return page.data;
-  });
+  const agents = useAsk<Page<Agent>>("/v1/agents", { workspace: room.workspace.id, query: { limit: 1 } });
   useEvents((event) => {
-    if (!changesSomething(event) && event.result !== "blocked" && event.result !== "denied") return;
+    if (!changesOrRefuses(event)) return;
     setFresh((old) => new Set(old).add(event.id));
     setEvents((old) => [event, ...old].slice(0, NEWEST));
   });
   return (
     <Section title="Happening now">
       <Show of={agents}>
-        {(items) =>
+        {({ data }) =>
           events.length > 0 ? (
             <EventRows room={room} events={events} fresh={fresh} withAgent />
-          ) : items.length === 0 ? (
+          ) : data.length === 0 ? (
             <NoAgents />
           ) : (
             <Empty title="Quiet">

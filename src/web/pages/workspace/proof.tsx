@@ -1,14 +1,15 @@
-/** Proving the log: verify it now, keep its seal, take an export along. */
+/** Proving the log: verifying it, and saving its seal, its key and an export. */
 import { useState } from "preact/hooks";
 import { isCode } from "../../api/client.ts";
 import type { SealingKey, Verification } from "../../api/types.ts";
-import { useAction, useLoad } from "../../state/load.ts";
+import { useAction, useAsk, useLoad } from "../../state/load.ts";
 import { paths } from "../../state/paths.ts";
 import type { Room } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { CopyBlock, Digest } from "../../ui/copy.tsx";
 import { download } from "../../ui/download.ts";
 import { count, counted } from "../../ui/numbers.ts";
-import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
+import { Empty, Fact, Heading, Section, Show } from "../../ui/parts.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Anchors } from "./anchors.tsx";
@@ -19,7 +20,7 @@ export function ProofPage({ room }: { room: Room }) {
   return (
     <>
       <Heading title="Proof" name="Proof">
-        Show that the audit log is whole, to yourself now, and to anybody later without this daemon.
+        Check that the audit log is complete and unchanged, here or later without this daemon.
       </Heading>
       <VerifyNow room={room} />
       <NewestSeal room={room} />
@@ -46,14 +47,9 @@ function VerifyNow({ room }: { room: Room }) {
           data and configurations with what the log says was written.
         </p>
         <div class="row">
-          <button
-            type="button"
-            class="button button-primary"
-            disabled={verify.busy}
-            onClick={() => verify.run()}
-          >
+          <Button kind="primary" action={verify}>
             {verify.busy ? "Verifying …" : "Verify the whole workspace"}
-          </button>
+          </Button>
         </div>
         <div role="status">{verify.busy && <progress aria-label="Verifying" />}</div>
         <Problem problem={verify.problem} />
@@ -96,8 +92,8 @@ function Verdict({ room, result }: { room: Room; result: Verification }) {
         </p>
       )}
       <p>
-        Do not repair anything yet: copy the data directory away first, then run <code>governd verify</code>{" "}
-        on the copy, which says more.
+        Do not repair anything yet. First copy the data directory, then run <code>governd verify</code> on the
+        copy, which reports more.
       </p>
     </div>
   );
@@ -114,14 +110,7 @@ function NewestSeal({ room }: { room: Room }) {
     }
   });
   return (
-    <Section
-      title="Newest seal"
-      actions={
-        <button type="button" class="button" onClick={seal.reload}>
-          Ask again
-        </button>
-      }
-    >
+    <Section title="Newest seal" actions={<Button onClick={seal.reload}>Ask again</Button>}>
       <Show of={seal}>
         {(text) =>
           text === null ? (
@@ -132,20 +121,18 @@ function NewestSeal({ room }: { room: Room }) {
             <div class="card stack">
               <p>
                 Signs the first <strong>{count(parseSeal(text).size)}</strong> events. Keep it away from this
-                machine: from then on nobody can change or cut off what it covers unnoticed, not even who
-                holds the disk and the key.
+                machine: then nobody can change or remove what it covers without being noticed, not even
+                somebody with the disk and the key.
               </p>
               <CopyBlock label="Seal" text={text} />
               <div class="row">
-                <button
-                  type="button"
-                  class="button"
+                <Button
                   onClick={() =>
                     download(`${room.workspace.id}-${parseSeal(text).size}.seal`, new Blob([text]))
                   }
                 >
                   Save the seal
-                </button>
+                </Button>
               </div>
             </div>
           )
@@ -156,26 +143,22 @@ function NewestSeal({ room }: { room: Room }) {
 }
 
 function PublicKey({ room }: { room: Room }) {
-  const key = useLoad<SealingKey>(room.workspace.id, (signal) =>
-    room.api.ask<SealingKey>("/v1/audit/key", { signal }),
-  );
+  const key = useAsk<SealingKey>("/v1/audit/key", { workspace: room.workspace.id });
   return (
     <Section title="Public key">
       <Show of={key}>
         {({ verifier_key, fingerprint, origin }) => (
           <div class="card stack">
             <dl class="facts">
-              <dt>Origin</dt>
-              <dd>
+              <Fact name="Origin">
                 <code>{origin}</code>
-              </dd>
-              <dt>Fingerprint</dt>
-              <dd>
+              </Fact>
+              <Fact name="Fingerprint">
                 <code class="wrap">{fingerprint.replace(/(.{8})(?=.)/g, "$1 ")}</code>
-              </dd>
+              </Fact>
             </dl>
             <CopyBlock label="Verifier key" text={verifier_key} />
-            <p>Anybody checks an export with it, offline, on a machine that never saw this daemon:</p>
+            <p>With this key, anybody can check an export offline, on any machine:</p>
             <CopyBlock
               label="Offline check"
               text={`governd verify export.ndjson --public-key '${verifier_key}' --seal ${room.workspace.id}.seal`}
