@@ -118,12 +118,15 @@ export class AgentDirectory {
     };
   }
 
-  /** Live entries of the whole workspace. Counted once, and followed from then on. */
-  async liveEntries(tx: Transaction): Promise<number> {
+  /** Live entries of the whole workspace. Counted on the first call; `advance` keeps the count. */
+  async liveEntries(reader: Reader): Promise<number> {
     if (this.#liveEntries === null) {
-      await this.flush(tx);
-      const row = await tx.get<[number | null]>("SELECT sum(live_entries) FROM agents");
-      this.#liveEntries = row?.[0] ?? 0;
+      const unwritten = Array.from(this.#dirty, (agentId) => this.#cache.get(agentId) as AgentState);
+      const row = await reader.get<[number | null]>(
+        "SELECT sum(live_entries) FROM agents WHERE first_seq NOT IN (SELECT value FROM json_each(?))",
+        [JSON.stringify(unwritten.map(({ firstSeq }) => firstSeq))],
+      );
+      this.#liveEntries = unwritten.reduce((sum, { liveEntries }) => sum + liveEntries, row?.[0] ?? 0);
     }
     return this.#liveEntries;
   }

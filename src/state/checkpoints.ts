@@ -82,19 +82,22 @@ export async function listCheckpoints(
 }
 
 /**
- * Deletes a checkpoint and the history that only it saw. Answers the highest position that a
+ * Deletes a checkpoint and the history that only it saw. Returns the highest position that a
  * remaining checkpoint of the agent sees, -1 for none.
  */
-export async function deleteCheckpoint(tx: Transaction, checkpoint: Checkpoint): Promise<number> {
-  await tx.run("DELETE FROM checkpoints WHERE id = ?", [checkpoint.id]);
+export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: string): Promise<number> {
+  const found = await tx.get<[number]>("SELECT as_of_seq FROM checkpoints WHERE id = ?", [id]);
+  if (found === undefined) throw new Error("a checkpoint to be deleted is not stored");
+  const [asOfSeq] = found;
+  await tx.run("DELETE FROM checkpoints WHERE id = ?", [id]);
   await tx.run(
     `DELETE FROM entries WHERE agent = ? AND live_to IS NOT NULL AND live_to > ? AND live_from <= ?
        AND NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.agent = entries.agent
                        AND c.as_of_seq >= entries.live_from AND c.as_of_seq < entries.live_to)`,
-    [checkpoint.agent, checkpoint.asOfSeq, checkpoint.asOfSeq],
+    [agent.firstSeq, asOfSeq, asOfSeq],
   );
   const newest = await tx.get<[number | null]>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [
-    checkpoint.agent,
+    agent.firstSeq,
   ]);
   return newest?.[0] ?? -1;
 }

@@ -1,5 +1,7 @@
 /** Versions of an agent's configuration, and the policies in them. */
 import type { JsonObject } from "../json.ts";
+import type { EffectFacts } from "../log/effects.ts";
+import { sha256Hex } from "../log/hash.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { ensureAgeIndex } from "./age-index.ts";
 
@@ -107,14 +109,35 @@ export async function loadConfigInForce(
   return { version: row[0], policies: policiesOf(JSON.parse(row[1]) as JsonObject) };
 }
 
-/** Adds a version, which is in force then. `config` is canonical JSON, `createdSeq` the event that makes it. */
+/** A config version that is to come into force. */
+export interface NewConfig {
+  version: number;
+  /** Canonical JSON. */
+  config: string;
+  rolledBackFrom: number | null;
+}
+
+/** What the log says of a version. `digest`: hex SHA-256 of the config. */
+export function configFacts({ version, config, rolledBackFrom }: NewConfig): EffectFacts["add_config"] {
+  return {
+    version: `v${version}`,
+    digest: sha256Hex(config),
+    rolledBackFrom: showVersion(rolledBackFrom),
+  };
+}
+
+/** Adds a version, made by the event at `createdSeq`, and returns what is in force with it. */
 export async function insertConfig(
   tx: Transaction,
-  row: { agent: number; version: number; config: string; createdSeq: number; rolledBackFrom: number | null },
-): Promise<void> {
+  agent: number,
+  { version, config, rolledBackFrom }: NewConfig,
+  createdSeq: number,
+): Promise<{ configVersion: number; policies: EnforcedPolicies }> {
   await tx.run(
     "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)",
-    [row.agent, row.version, row.config, row.createdSeq, row.rolledBackFrom],
+    [agent, version, config, createdSeq, rolledBackFrom],
   );
-  if (policiesOf(JSON.parse(row.config) as JsonObject).retentionDays !== null) await ensureAgeIndex(tx);
+  const policies = policiesOf(JSON.parse(config) as JsonObject);
+  if (policies.retentionDays !== null) await ensureAgeIndex(tx);
+  return { configVersion: version, policies };
 }

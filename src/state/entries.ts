@@ -80,12 +80,17 @@ export async function findEntry(
   return row === undefined ? undefined : toEntryRow(row);
 }
 
-/** Whether a key has a present content, past its retention or not. */
-export async function hasEntry(reader: Reader, agent: AgentState, key: string): Promise<boolean> {
-  const row = await reader.get("SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL", [
-    agent.firstSeq,
-    key,
-  ]);
+/** Whether a key has a present content that was last written at `cutoffMs` or later; -1 for any. */
+export async function hasEntry(
+  reader: Reader,
+  agent: AgentState,
+  key: string,
+  cutoffMs: number,
+): Promise<boolean> {
+  const row = await reader.get(
+    "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?",
+    [agent.firstSeq, key, cutoffMs],
+  );
   return row !== undefined;
 }
 
@@ -141,7 +146,7 @@ const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= age
 const OVERWRITE = `UPDATE entries SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?
   WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND updated_at >= ?`;
 
-/** Writes a content as the present one. Answers how the number of live entries changed: 1 or 0. */
+/** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
 export async function putEntry(
   tx: Transaction,
   agent: AgentState,
@@ -211,7 +216,7 @@ async function insertLive(
 
 /**
  * Ends the present entries that a condition names: what a checkpoint may see is kept as history, the
- * rest is deleted. Answers how many ended.
+ * rest is deleted. Returns how many ended.
  */
 async function endWhere(
   tx: Transaction,
@@ -222,16 +227,14 @@ async function endWhere(
 ): Promise<number> {
   const named = `agent = ? AND live_to IS NULL AND ${condition}`;
   const bound = [agent.firstSeq, ...parameters];
-  const kept = await tx.run(`UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`, [
-    seq,
-    ...bound,
-    agent.newestCheckpoint,
-  ]);
+  const { newestCheckpoint: seen } = agent;
+  const keep = `UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`;
+  const kept = seen < 0 ? 0 : await tx.run(keep, [seq, ...bound, seen]);
   const deleted = await tx.run(`DELETE FROM entries WHERE ${named}`, bound);
   return kept + deleted;
 }
 
-/** Ends one key's present entry unless it is past its retention. Answers 1 or 0. */
+/** Ends one key's present entry unless it is past its retention. Returns 1 or 0. */
 export function endEntry(tx: Transaction, agent: AgentState, key: string, moment: Moment): Promise<number> {
   return endWhere(tx, agent, moment.seq, "key = ? AND updated_at >= ?", [
     key,
@@ -239,18 +242,33 @@ export function endEntry(tx: Transaction, agent: AgentState, key: string, moment
   ]);
 }
 
-/** Ends every present entry whose key begins with `prefix`. Answers how many. */
+const UNDER_PREFIX = "key >= ? AND key < ? AND updated_at >= ?";
+
+const prefixBounds = (agent: AgentState, prefix: string, nowMs: number) =>
+  [prefix, endOfPrefix(prefix), retentionCutoff(agent.policies, nowMs)] as const;
+
+/** How many present entries there are whose keys begin with `prefix`. */
+export async function countPrefix(
+  reader: Reader,
+  agent: AgentState,
+  prefix: string,
+  nowMs: number,
+): Promise<number> {
+  const row = await reader.get<[number]>(
+    `SELECT count(*) FROM entries WHERE agent = ? AND live_to IS NULL AND ${UNDER_PREFIX}`,
+    [agent.firstSeq, ...prefixBounds(agent, prefix, nowMs)],
+  );
+  return row?.[0] ?? 0;
+}
+
+/** Ends every present entry whose key begins with `prefix`. Returns how many. */
 export function endPrefix(
   tx: Transaction,
   agent: AgentState,
   prefix: string,
   moment: Moment,
 ): Promise<number> {
-  return endWhere(tx, agent, moment.seq, "key >= ? AND key < ? AND updated_at >= ?", [
-    prefix,
-    endOfPrefix(prefix),
-    retentionCutoff(agent.policies, moment.nowMs),
-  ]);
+  return endWhere(tx, agent, moment.seq, UNDER_PREFIX, prefixBounds(agent, prefix, moment.nowMs));
 }
 
 /** Present entries last written before `cutoffMs`, which no sweep has removed yet. */
@@ -267,26 +285,30 @@ export async function countExpired(
   return row?.[0] ?? 0;
 }
 
-/**
- * Removes what is past its retention, from history (and so from every checkpoint) too, at most
- * `limit` versions. Answers the versions removed and how many of them were live.
- */
+/** An agent's versions that were last written before a moment, the oldest first. */
+const EXPIRED = "FROM entries WHERE agent = ? AND updated_at < ? ORDER BY updated_at, id LIMIT ?";
+
+/** Versions last written before `cutoffMs`, in history too, `limit` at most; and how many of them are present. */
+export async function countExpiredVersions(
+  reader: Reader,
+  agent: AgentState,
+  cutoffMs: number,
+  limit: number,
+): Promise<{ versions: number; live: number }> {
+  if (cutoffMs < 0) return { versions: 0, live: 0 };
+  const row = await reader.get<[number, number]>(
+    `SELECT count(*), count(*) - count(live_to) FROM (SELECT live_to ${EXPIRED})`,
+    [agent.firstSeq, cutoffMs, limit],
+  );
+  return { versions: row?.[0] ?? 0, live: row?.[1] ?? 0 };
+}
+
+/** Removes the versions that {@link countExpiredVersions} counts, also from every checkpoint. Returns how many. */
 export async function removeExpired(
   tx: Transaction,
   agent: AgentState,
-  nowMs: number,
+  cutoffMs: number,
   limit: number,
-): Promise<{ removed: number; live: number }> {
-  const cutoff = retentionCutoff(agent.policies, nowMs);
-  if (cutoff < 0) return { removed: 0, live: 0 };
-  const rows = await tx.all<[id: number, live: number]>(
-    "SELECT id, live_to IS NULL FROM entries WHERE agent = ? AND updated_at < ? ORDER BY updated_at LIMIT ?",
-    [agent.firstSeq, cutoff, limit],
-  );
-  let live = 0;
-  for (const [id, isLive] of rows) {
-    live += isLive;
-    await tx.run("DELETE FROM entries WHERE id = ?", [id]);
-  }
-  return { removed: rows.length, live };
+): Promise<number> {
+  return tx.run(`DELETE FROM entries WHERE id IN (SELECT id ${EXPIRED})`, [agent.firstSeq, cutoffMs, limit]);
 }

@@ -3,7 +3,7 @@
  * them out of the details of its events. The events themselves stand, and so do chains and tree.
  */
 import { EVENT_NAMES, eventFacts } from "../operations.ts";
-import type { Transaction } from "../store/transaction.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { AgentState } from "./agents.ts";
 import { endOfPrefix } from "./entries.ts";
@@ -12,59 +12,92 @@ import { endOfPrefix } from "./entries.ts";
 export type ErasureTarget = { key: string } | { prefix: string };
 
 export interface Erased {
-  /** Present entries that are gone. */
-  live: number;
-  /** Versions that are gone, those that only checkpoints saw included. */
+  /** Present entries. */
+  entries: number;
+  /** Versions, those that only checkpoints see included. */
   versions: number;
-  /** Events whose details are gone. */
+  /** Events whose details say something of the keys. */
   events: number;
 }
 
-/** Erases; what the agent's cached state says of its entries is the caller's to change. */
-export async function erase(
-  tx: Transaction,
+/** A condition as SQL with its parameters. */
+type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
+
+/** What erasing would remove. `agent` is null when the agent never began. */
+export async function countErasable(
+  reader: Reader,
   agent: AgentState | null,
   agentId: string,
   target: ErasureTarget,
 ): Promise<Erased> {
-  const { live, versions } =
-    agent === null ? { live: 0, versions: 0 } : await eraseEntries(tx, agent, target);
-  return { live, versions, events: await eraseDetails(tx, agentId, target) };
+  const count = async (table: string, [condition, parameters]: Condition) => {
+    const row = await reader.get<[number]>(`SELECT count(*) FROM ${table} WHERE ${condition}`, parameters);
+    return row?.[0] ?? 0;
+  };
+  const { live, past } = versionsOf(agent, target);
+  const entries = await count("entries", live);
+  const versions = entries + (await count("entries", past));
+  let events = 0;
+  for (const condition of eventsAbout(agentId, target)) events += await count("events", condition);
+  return { entries, versions, events };
 }
 
-async function eraseEntries(
+/** Erases; returns what was removed. */
+export async function erase(
   tx: Transaction,
   agent: AgentState,
+  agentId: string,
   target: ErasureTarget,
-): Promise<{ live: number; versions: number }> {
-  const [condition, bound]: [string, SqlValue[]] =
+): Promise<Erased> {
+  const { live, past } = versionsOf(agent, target);
+  const remove = ([condition, parameters]: Condition) =>
+    tx.run(`DELETE FROM entries WHERE ${condition}`, parameters);
+  const entries = await remove(live);
+  const versions = entries + (await remove(past));
+  let events = 0;
+  for (const [condition, parameters] of eventsAbout(agentId, target)) {
+    const sql = `UPDATE events SET details = NULL, details_salt = NULL WHERE ${condition}`;
+    events += await tx.run(sql, parameters);
+  }
+  return { entries, versions, events };
+}
+
+function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Condition; past: Condition } {
+  const [keys, bounds]: Condition =
     "key" in target
       ? ["key = ?", [target.key]]
       : ["key >= ? AND key < ?", [target.prefix, endOfPrefix(target.prefix)]];
-  const remove = (which: string) =>
-    tx.run(`DELETE FROM entries WHERE agent = ? AND ${condition} AND ${which}`, [agent.firstSeq, ...bound]);
-  const live = await remove("live_to IS NULL");
-  return { live, versions: live + (await remove("live_to IS NOT NULL")) };
+  const parameters = [agent?.firstSeq ?? NO_AGENT, ...bounds];
+  return {
+    live: [`agent = ? AND ${keys} AND live_to IS NULL`, parameters],
+    past: [`agent = ? AND ${keys} AND live_to IS NOT NULL`, parameters],
+  };
 }
 
+/** No agent begins here. */
+const NO_AGENT = -1;
+
 /**
- * Destroys the details that name the key, or a key with the prefix; which operations have such details the list of
- * operations says. What was requested before the agent began stands among the workspace's own events, with the
- * agent in its details.
+ * The events whose details name the key, or a key with the prefix; the list of operations says which operations have
+ * such details. What was requested before the agent began stands among the workspace's own events, with the agent in
+ * its details.
  */
-async function eraseDetails(tx: Transaction, agentId: string, target: ErasureTarget): Promise<number> {
+function eventsAbout(agentId: string, target: ErasureTarget): readonly Condition[] {
   const isAbout = (member: "key" | "prefix") =>
     "key" in target ? `details ->> '$.${member}' = ?` : `substr(details ->> '$.${member}', 1, length(?)) = ?`;
-  const condition = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)})`).join(
-    " OR ",
-  );
-  const each = "key" in target ? [target.key] : [target.prefix, target.prefix];
-  const bound = NAMING.flatMap(() => each);
-  const change = `UPDATE events SET details = NULL, details_salt = NULL WHERE details IS NOT NULL AND (${condition})`;
-  return (
-    (await tx.run(`${change} AND agent_id = ?`, [...bound, agentId])) +
-    (await tx.run(`${change} AND agent_id IS NULL AND details ->> '$.agent_id' = ?`, [...bound, agentId]))
-  );
+  const about = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)})`);
+  // Details are canonical JSON, so a key stands in them as in JSON.stringify. That alone rules out most events, and
+  // costs less than reading their JSON.
+  const condition = `instr(details, ?) > 0 AND (${about.join(" OR ")})`;
+  const [text, each] =
+    "key" in target
+      ? [JSON.stringify(target.key), [target.key]]
+      : [JSON.stringify(target.prefix).slice(0, -1), [target.prefix, target.prefix]];
+  const parameters = [text, ...NAMING.flatMap(() => each)];
+  return [
+    [`${condition} AND agent_id = ?`, [...parameters, agentId]],
+    [`${condition} AND agent_id IS NULL AND details ->> '$.agent_id' = ?`, [...parameters, agentId]],
+  ];
 }
 
 /** The members of details that name keys, each with the operations, as SQL, whose details have it. */

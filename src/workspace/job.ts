@@ -1,7 +1,7 @@
 /** An operation on its way through the writer. */
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
-import type { Connection } from "../store/connection.ts";
+import type { Reader } from "../store/transaction.ts";
 import type { Principal } from "./contract.ts";
 import type { Context, Outcome } from "./operation.ts";
 import type { Settled } from "./settled.ts";
@@ -21,7 +21,7 @@ export interface Job<Prepared = unknown> {
    */
   prepare?(agents: AgentDirectory): Prepared;
   /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */
-  run(tx: Connection, context: Context, prepared?: Prepared): Promise<Outcome | null>;
+  run(reader: Reader, context: Context, prepared?: Prepared): Promise<Outcome | null>;
 }
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */

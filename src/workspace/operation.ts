@@ -1,16 +1,17 @@
 /**
- * An operation: a plain function of a transaction, its circumstances and its input that returns what
- * happened. Only `perform` calls one, and `perform` records what it returns, so an operation that is
- * not audited cannot be written.
+ * An operation: a plain function of a reader, its circumstances and its input that returns what is to
+ * happen. Only `perform` calls one, applies the effect that it returns and records it, so an operation
+ * cannot change anything that is not audited.
  */
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
-import type { AgentChange, AgentDirectory, AgentState } from "../state/agents.ts";
+import type { AgentDirectory, AgentState } from "../state/agents.ts";
+import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
-import type { Reader, Transaction } from "../store/transaction.ts";
+import type { Reader } from "../store/transaction.ts";
 import type { OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
 import type { StreamPlan } from "./streams.ts";
 
@@ -27,6 +28,8 @@ export interface Context {
   readonly auditId: string;
   readonly ids: IdSource;
   readonly agents: AgentDirectory;
+  /** Writes the heads of the agents that this transaction's earlier events are about, for queries that read them. */
+  writeHeads(): Promise<void>;
   /**
    * Seals every event before this operation's own, as part of the transaction. Null when it cannot be
    * done just now; the operator's log says why.
@@ -48,16 +51,14 @@ export interface Outcome {
   result: AuditResult;
   details: JsonObject;
   blockedBy?: string;
-  /** What the operation changed about its agent. */
-  change?: AgentChange;
-  /** What was deleted must be in no file any more: the write-ahead log is emptied after the commit. */
-  scrub?: true;
+  /** What is to change in the stored rows. */
+  effect: Effect;
   answer: Answer;
 }
 
 /** `prepared` is what the operation's preparation returned, if it has one; see `Job`. */
 export type Operation<N extends OperationName, Prepared = unknown> = (
-  tx: Transaction,
+  reader: Reader,
   context: Context,
   input: OperationInputs[N],
   prepared?: Prepared,
@@ -82,7 +83,7 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   /** The query keeps one snapshot for long: it gets a connection of its own. */
   readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
-  record(tx: Transaction, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome>;
+  record(reader: Reader, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome>;
 }
 
 /**
@@ -123,6 +124,7 @@ export function notFound(
     agent,
     result: "not_found",
     details: agent === null && agentId !== null ? { agent_id: agentId, ...details } : details,
+    effect: NO_EFFECT,
     answer: { kind: "problem", code, detail },
   };
 }
@@ -134,13 +136,11 @@ export function answered(
   body: string,
   extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
 ): Outcome {
-  const { status = 200, etag, result = "ok", blockedBy, change, scrub } = extra;
+  const { status = 200, etag, result = "ok", blockedBy, effect = NO_EFFECT } = extra;
   const answer: Answer = { kind: "json", status, body };
   if (etag !== undefined) answer.etag = etag;
   // Member by member: this is done for every operation, and copying the rest of an object is slow.
-  const outcome: Outcome = { agent, result, details, answer };
+  const outcome: Outcome = { agent, result, details, effect, answer };
   if (blockedBy !== undefined) outcome.blockedBy = blockedBy;
-  if (change !== undefined) outcome.change = change;
-  if (scrub !== undefined) outcome.scrub = scrub;
   return outcome;
 }

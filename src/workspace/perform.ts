@@ -3,12 +3,14 @@
  * transaction, appends the event of each, and lets no reply out before the commit.
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
+import { effectKind } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { keepCosignatures } from "../seals/cosignatures.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import { applyEffect } from "../state/apply.ts";
 import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
@@ -257,12 +259,18 @@ export class WorkspaceWriter {
       auditId: this.#ids.next("aud"),
       ids: this.#ids,
       agents: this.#agents,
+      writeHeads: () => this.#agents.flush(this.#connection),
       seal: () => this.#sealBefore(this.#head.seq + 1),
     };
   }
 
   async #record(job: Job, context: Context, outcome: Outcome): Promise<Settled> {
+    const { effect } = outcome;
+    if (effect.kind !== effectKind(job.operation, outcome.result)) {
+      throw new Error(`${job.operation} came with the effect ${effect.kind}`);
+    }
     const chain = outcome.agent ?? (await this.#ownChain());
+    const change = await applyEffect(this.#connection, chain, effect, context);
     const appended = await appendEvent(this.#connection, this.#random, chain, {
       id: context.auditId,
       seq: context.seq,
@@ -275,9 +283,9 @@ export class WorkspaceWriter {
       details: outcome.details,
     });
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
-    this.#agents.advance(chain, outcome.change, appended.agentSeq, appended.hash);
+    this.#agents.advance(chain, change, appended.agentSeq, appended.hash);
     this.#head = { seq: context.seq, hash: appended.hash };
-    if (outcome.scrub) this.#toScrub = true;
+    if (effect.kind === "erase" || effect.kind === "prune") this.#toScrub = true;
     const { answer, result, blockedBy } = outcome;
     return { answer, auditId: context.auditId, result, ...(blockedBy === undefined ? {} : { blockedBy }) };
   }

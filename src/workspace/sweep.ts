@@ -1,8 +1,9 @@
 /** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
 import type { AgentState } from "../state/agents.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
-import { removeExpired } from "../state/entries.ts";
-import type { Reader, Transaction } from "../store/transaction.ts";
+import { retentionCutoff } from "../state/configs.ts";
+import { countExpiredVersions } from "../state/entries.ts";
+import type { Reader } from "../store/transaction.ts";
 import type { OperationInputs, OperationName, Principal } from "./contract.ts";
 import { answered, type Context } from "./operation.ts";
 import type { Job, WorkspaceWriter } from "./perform.ts";
@@ -22,26 +23,21 @@ export async function agentsWithRetention(reader: Reader): Promise<string[]> {
   return rows.map(([agentId]) => agentId);
 }
 
-type FindAgent = (tx: Transaction, context: Context) => Promise<AgentState | null>;
+type FindAgent = (reader: Reader, context: Context) => Promise<AgentState | null>;
 
 /** Removes what is past one agent's retention, at most `limit` versions; records nothing if there is none. */
-function expiryJob(
-  workspaceId: string,
-  findAgent: FindAgent,
-  limit: number,
-  onRemoved?: (versions: number) => void,
-): Job {
+function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
   const principal: Principal = { actor: "system", workspaceId, scope: "full", agents: null };
   return {
     operation: "data.expire",
     principal,
-    async run(tx, context) {
-      const agent = await findAgent(tx, context);
+    async run(reader, context) {
+      const agent = await findAgent(reader, context);
       if (agent === null) return null;
-      const { removed, live } = await removeExpired(tx, agent, context.nowMs, limit);
-      onRemoved?.(removed);
-      if (removed === 0) return null;
-      return answered(agent, { count: removed }, "{}", { change: { liveEntries: agent.liveEntries - live } });
+      const cutoffMs = retentionCutoff(agent.policies, context.nowMs);
+      const { versions: count, live } = await countExpiredVersions(reader, agent, cutoffMs, limit);
+      if (count === 0) return null;
+      return answered(agent, { count }, "{}", { effect: { kind: "expire", count, cutoffMs, live } });
     },
   };
 }
@@ -59,13 +55,13 @@ export function expiryBefore(
     case "config.update":
     case "config.rollback": {
       const { agentId } = input as OperationInputs["config.update"];
-      return expiryJob(workspaceId, (tx, { agents }) => agents.find(tx, agentId), EVERYTHING);
+      return expiryJob(workspaceId, (reader, { agents }) => agents.find(reader, agentId), EVERYTHING);
     }
     case "checkpoint.restore": {
       const { checkpointId } = input as OperationInputs["checkpoint.restore"];
       return expiryJob(
         workspaceId,
-        (tx, { agents }) => agentOfCheckpoint(tx, agents, checkpointId),
+        (reader, { agents }) => agentOfCheckpoint(reader, agents, checkpointId),
         EVERYTHING,
       );
     }
@@ -75,24 +71,20 @@ export function expiryBefore(
 }
 
 async function agentOfCheckpoint(
-  tx: Transaction,
+  reader: Reader,
   agents: Context["agents"],
   checkpointId: string,
 ): Promise<AgentState | null> {
-  const checkpoint = await findCheckpoint(tx, checkpointId);
-  return checkpoint === undefined ? null : agents.findByFirstSeq(tx, checkpoint.agent);
+  const checkpoint = await findCheckpoint(reader, checkpointId);
+  return checkpoint === undefined ? null : agents.findByFirstSeq(reader, checkpoint.agent);
 }
 
 /** Sweeps every agent of a workspace until nothing expired is left. */
 export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): Promise<void> {
   for (const agentId of await agentsWithRetention(reader)) {
-    for (let removed = VERSIONS_AT_ONCE; removed === VERSIONS_AT_ONCE; ) {
-      removed = 0;
-      const findAgent: FindAgent = (tx, { agents }) => agents.find(tx, agentId);
-      const job = expiryJob(writer.workspaceId, findAgent, VERSIONS_AT_ONCE, (versions) => {
-        removed = versions;
-      });
-      await writer.perform([job]);
-    }
+    const findAgent: FindAgent = (reader, { agents }) => agents.find(reader, agentId);
+    const job = expiryJob(writer.workspaceId, findAgent, VERSIONS_AT_ONCE);
+    // Nothing is recorded once nothing is left, or when the workspace cannot be written.
+    while ((await writer.perform([job]))[0]?.auditId);
   }
 }

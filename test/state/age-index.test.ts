@@ -101,10 +101,8 @@ describe("is made with the configuration that has a retention", () => {
   test("in the same transaction: with one that fails it is gone", async () => {
     const { connection } = workspace;
     connection.exec("BEGIN IMMEDIATE");
-    await insertConfig(connection, {
-      ...{ agent: 1, version: 1, createdSeq: 1, rolledBackFrom: null },
-      config: JSON.stringify(RETENTION),
-    });
+    const config = { version: 1, config: JSON.stringify(RETENTION), rolledBackFrom: null };
+    await insertConfig(connection, 1, config, 1);
     expect(isThere()).toBe(true);
     connection.exec("ROLLBACK");
     expect(isThere()).toBe(false);

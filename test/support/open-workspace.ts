@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { IdSource, systemClock } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import { applyEffect } from "../../src/state/apply.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
@@ -62,6 +63,17 @@ export class OpenWorkspace implements Disposable {
   /** An operation that waits to be performed. */
   job<N extends OperationName>(name: N, input: OperationInputs[N]): Job {
     return jobOf({ name, input, principal: this.principal });
+  }
+
+  /** A job that fails after its effect is applied. */
+  failing(job: Job, error: Error): Job {
+    const run: Job["run"] = async (...given) => {
+      const outcome = await job.run(...given);
+      if (outcome?.agent == null) throw new Error("a job that is to fail needs an agent");
+      await applyEffect(this.connection, outcome.agent, outcome.effect, given[1]);
+      throw error;
+    };
+    return { ...job, run };
   }
 
   async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {

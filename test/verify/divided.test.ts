@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { parseSeal } from "../../src/log/seal.ts";
-import { PRUNE, prune } from "../../src/state/pruning.ts";
+import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
 import { type Connection, type OpenOptions, openConnection } from "../../src/store/connection.ts";
 import { EncryptionKey } from "../../src/store/encryption.ts";
 import { rekeyFile } from "../../src/store/rekey.ts";
+import type { Reader } from "../../src/store/transaction.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import type { DatabaseJob, FoundInDatabase } from "../../src/verify/database-part-worker.ts";
 import { PartThreads } from "../../src/verify/part-threads.ts";
@@ -206,9 +207,11 @@ test("a pruned log is reported alike", async () => {
   using other = temporaryDirectory();
   for (const name of ["w.db", "w.log", "seal.key"]) copyFileSync(directory.join(name), other.join(name));
   const { writer, path } = await openSealed(other);
-  const run = async (tx: Parameters<typeof prune>[0]) => {
-    const events = await prune(tx, 2 * PART);
-    return answered(null, { before_seq: 2 * PART, events }, "{}");
+  const run = async (reader: Reader) => {
+    const beforeSeq = 2 * PART;
+    const events = await countPrunable(reader, beforeSeq);
+    const effect = { kind: "prune" as const, beforeSeq, events };
+    return answered(null, { before_seq: beforeSeq, events }, "{}", { effect });
   };
   await writer.perform([{ operation: PRUNE, principal: PRINCIPAL, run }]);
   writer.close();

@@ -1,7 +1,7 @@
 /** What goes wrong inside: one operation after it wrote, or the transaction of all of them. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import { answered, Refusal } from "../../src/workspace/operation.ts";
+import { Refusal } from "../../src/workspace/operation.ts";
 import type { Job, Settled } from "../../src/workspace/perform.ts";
 import { checkTail } from "../../src/workspace/tail.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
@@ -23,17 +23,7 @@ const SECRET = "hunter2";
 const writing = (key: string, value = "v") =>
   workspace.job("data.write", { agentId: "a", key, value, metadata: {} });
 
-/** Writes as another operation does, and then fails. */
-function failing(error: Error): Job {
-  const { run, ...job } = writing("broken", SECRET);
-  return {
-    ...job,
-    async run(tx, context) {
-      await run(tx, context);
-      throw error;
-    },
-  };
-}
+const failing = (error: Error): Job => workspace.failing(writing("broken", SECRET), error);
 
 const codes = (settled: Settled[]) =>
   settled.map(({ answer }) => (answer.kind === "problem" ? answer.code : answer.kind));
@@ -100,11 +90,12 @@ test("an agent does not begin with an operation that failed", async () => {
 });
 
 test("an event that cannot be recorded: what it was about did not happen", async () => {
+  const { run, ...job } = writing("unrecorded");
   const unrecordable: Job = {
-    ...writing("x"),
-    async run(tx, context) {
-      await writing("unrecorded").run(tx, context);
-      return answered(null, { n: Number.NaN }, "{}");
+    ...job,
+    async run(...given) {
+      const outcome = await run(...given);
+      return outcome === null ? null : { ...outcome, details: { n: Number.NaN } };
     },
   };
   const settled = await workspace.writer.perform([unrecordable, writing("one")]);

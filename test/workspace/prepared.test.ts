@@ -87,16 +87,8 @@ test("a job that fails after it wrote: all others run again, each with a prepara
   const before = workspace.writer.headSeq;
   const plain = (key: string) =>
     workspace.job("data.write", { agentId: "b", key, value: "tea", metadata: {} });
-  const broken = plain("broken");
   // In the middle, so that jobs stand before it, which wrote already, and behind it, which did not.
-  const { run } = broken;
-  const half: Job = {
-    ...broken,
-    async run(...given) {
-      await run(...given);
-      throw new Error("after the write");
-    },
-  };
+  const half = workspace.failing(plain("broken"), new Error("after the write"));
   const jobs = [
     policies("a", { block_pii: false }),
     writing("a", "1"),

@@ -13,7 +13,7 @@ import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
 import { loadSettings } from "../../settings/load.ts";
-import { countPrunable, PRUNE, prune, pruneBoundary, prunedBefore } from "../../state/pruning.ts";
+import { countPrunable, PRUNE, pruneBoundary, prunedBefore } from "../../state/pruning.ts";
 import { newestSeal, sealingKeys } from "../../state/seals.ts";
 import { treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -112,15 +112,16 @@ async function perform(
     {
       operation: PRUNE,
       principal: cliPrincipal(writer.workspaceId),
-      async run(tx) {
-        events = await prune(tx, what.beforeSeq);
+      async run(reader) {
+        const { beforeSeq } = what;
+        events = await countPrunable(reader, beforeSeq);
         const details = {
-          before_seq: what.beforeSeq,
+          before_seq: beforeSeq,
           before_time: what.timestamp,
           events,
           export_digest: what.digest,
         };
-        return answered(null, details, "{}", { scrub: true });
+        return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
       },
     },
   ]);

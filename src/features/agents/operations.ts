@@ -4,7 +4,7 @@ import { encodeCursor, listFilters } from "../../lists.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
-import type { Transaction } from "../../store/transaction.ts";
+import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
   type Context,
@@ -68,29 +68,30 @@ export const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
     const found = await findOverview(reader, agentId, nowMs);
     return found === null ? null : showAgent(found);
   },
-  async record(tx, context, { agentId }, found) {
-    const agent = await knownAgent(tx, context, agentId);
+  async record(reader, context, { agentId }, found) {
+    const agent = await knownAgent(reader, context, agentId);
     if (found === null) return notFound(agent, agentId, "agent_not_found", NO_AGENT, {});
     return answered(agent, {}, JSON.stringify(found));
   },
 };
 
-export const suspendAgent: Operation<"agent.suspend"> = (tx, context, input) =>
-  turn(tx, context, input, true);
+export const suspendAgent: Operation<"agent.suspend"> = (reader, context, input) =>
+  turn(reader, context, input, true);
 
-export const resumeAgent: Operation<"agent.resume"> = (tx, context, input) => turn(tx, context, input, false);
+export const resumeAgent: Operation<"agent.resume"> = (reader, context, input) =>
+  turn(reader, context, input, false);
 
 /** What is so already stays as it is, and is recorded all the same: it was asked for. */
 async function turn(
-  tx: Transaction,
+  reader: Reader,
   context: Context,
   { agentId, reason }: { agentId: string; reason: string | null },
   suspended: boolean,
 ): Promise<Outcome> {
-  const agent = await knownAgent(tx, context, agentId);
+  const agent = await knownAgent(reader, context, agentId);
   // The overview reads the heads in the file; those of this transaction's earlier events must be there.
-  await context.agents.flush(tx);
-  const found = agent === null ? null : await findOverview(tx, agentId, context.nowMs);
+  await context.writeHeads();
+  const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
@@ -103,5 +104,7 @@ async function turn(
     lastActivityAt: context.timestamp,
     suspension,
   });
-  return answered(agent, details, JSON.stringify(shown), { change: { suspended } });
+  return answered(agent, details, JSON.stringify(shown), {
+    effect: { kind: suspended ? "suspend" : "resume", reason },
+  });
 }

@@ -43,8 +43,8 @@ async function queryActivity(reader: Reader, { nowMs }: QueryContext, input: Inp
 
 export const countActivityOver: Inquiry<"audit.activity", JsonObject & JsonValue> = {
   query: queryActivity,
-  async record(tx, context, { scope }, found) {
-    const agent = "agentId" in scope ? await knownAgent(tx, context, scope.agentId) : null;
+  async record(reader, context, { scope }, found) {
+    const agent = "agentId" in scope ? await knownAgent(reader, context, scope.agentId) : null;
     const asked: JsonObject =
       agent !== null ? {} : "agentId" in scope ? { agent_id: scope.agentId } : { scope: scope.scope };
     const { interval, start_time, end_time } = found;

@@ -26,15 +26,15 @@ const EVENTS_AT_ONCE = 100;
 const NO_EVENT =
   "There is no such event in this trail to go on behind. Leave Last-Event-ID out to follow from now on.";
 
-export const streamAudit: Operation<"audit.stream"> = async (tx, context, { scope, after }) => {
+export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after }) => {
   const agentId = "agentId" in scope ? scope.agentId : null;
-  const agent = agentId === null ? null : await knownAgent(tx, context, agentId);
+  const agent = agentId === null ? null : await knownAgent(reader, context, agentId);
   const asked = agentId === null ? { scope: "workspace" } : agent === null ? { agent_id: agentId } : {};
   const resumed = after === undefined ? {} : { after };
   // Its own event comes before the first that is sent; resumed, nothing is left out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {
-    const found = await findPosition(tx, after);
+    const found = await findPosition(reader, after);
     if (found === undefined || (agentId !== null && found.agentId !== agentId)) {
       return notFound(agent, null, "audit_event_not_found", NO_EVENT, { ...asked, ...resumed });
     }

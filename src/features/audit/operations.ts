@@ -4,6 +4,7 @@ import { encodeExportCursor } from "../../export-cursor.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { readAgent } from "../../state/agents.ts";
+import { NO_EFFECT } from "../../state/apply.ts";
 import { listEvents } from "../../state/events.ts";
 import { sealingKey, sealOfSize } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -22,8 +23,8 @@ import { type VerificationAnswer, verifyTrail } from "./verification.ts";
 const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
 
 /** The chain that an audit operation on a scope is recorded in. */
-async function scopeAgent(tx: Reader, context: Context, scope: AuditScope) {
-  return "agentId" in scope ? knownAgent(tx, context, scope.agentId) : null;
+async function scopeAgent(reader: Reader, context: Context, scope: AuditScope) {
+  return "agentId" in scope ? knownAgent(reader, context, scope.agentId) : null;
 }
 
 const askedScope = (scope: AuditScope): JsonObject =>
@@ -60,8 +61,8 @@ async function queryEvents(reader: Reader, _context: QueryContext, input: QueryI
 
 export const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
   query: queryEvents,
-  async record(tx, context, input, found) {
-    const agent = await scopeAgent(tx, context, input.scope);
+  async record(reader, context, input, found) {
+    const agent = await scopeAgent(reader, context, input.scope);
     const cursor = found.hasMore ? encodeCursor(listFilters("audit.query", input), found.lastSeq) : null;
     const asked = agent === null ? askedScope(input.scope) : {};
     return answered(
@@ -90,12 +91,12 @@ export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue>
     if ("agentId" in scope && (await readAgent(reader, scope.agentId)) === null) return null as never;
     return (await verifyTrail(reader, "agentId" in scope ? scope.agentId : null)) as never;
   },
-  async record(tx, context, input, found: FoundVerification) {
+  async record(reader, context, input, found: FoundVerification) {
     if (found === null) {
       const agentId = "agentId" in input.scope ? input.scope.agentId : null;
       return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
     }
-    const agent = await scopeAgent(tx, context, input.scope);
+    const agent = await scopeAgent(reader, context, input.scope);
     const details = {
       valid: found.valid,
       chain_intact: found.chain_intact,
@@ -107,15 +108,15 @@ export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue>
   },
 };
 
-export const exportAudit: Operation<"audit.export"> = async (tx, context, input) => {
+export const exportAudit: Operation<"audit.export"> = async (reader, context, input) => {
   const { scope, format, window, resume } = input;
-  const agent = await scopeAgent(tx, context, scope);
+  const agent = await scopeAgent(reader, context, scope);
   if ("agentId" in scope && agent === null) {
     return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
   }
   const asked = agent === null ? askedScope(scope) : {};
-  const seal = resume === undefined ? await context.seal() : await sealOfSize(tx, resume.beforeSeq);
-  const verifierKey = await sealingKey(tx);
+  const seal = resume === undefined ? await context.seal() : await sealOfSize(reader, resume.beforeSeq);
+  const verifierKey = await sealingKey(reader);
   const { exportedAt, received, ...end } = resume ?? {
     beforeSeq: context.seq,
     exportedAt: context.timestamp,
@@ -132,6 +133,7 @@ export const exportAudit: Operation<"audit.export"> = async (tx, context, input)
       format,
       ...(received > 0 ? { received } : {}),
     },
+    effect: NO_EFFECT,
     answer: {
       kind: "stream",
       plan: {

@@ -3,13 +3,8 @@ import type { JsonObject } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
-import {
-  type Checkpoint,
-  deleteCheckpoint,
-  findCheckpoint,
-  insertCheckpoint,
-  listCheckpoints,
-} from "../../state/checkpoints.ts";
+import { NO_EFFECT } from "../../state/apply.ts";
+import { type Checkpoint, findCheckpoint, listCheckpoints } from "../../state/checkpoints.ts";
 import { retentionCutoff, showVersion } from "../../state/configs.ts";
 import { countExpired } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -44,13 +39,13 @@ function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {
 
 /** The checkpoint with its agent, when there is one and the key may touch that agent. */
 export async function findAllowed(
-  tx: Reader,
+  reader: Reader,
   context: Context,
   id: string,
 ): Promise<{ checkpoint: Checkpoint; agent: AgentState; agentId: string } | null> {
-  const checkpoint = await findCheckpoint(tx, id);
+  const checkpoint = await findCheckpoint(reader, id);
   if (checkpoint === undefined) return null;
-  const agent = await context.agents.findByFirstSeq(tx, checkpoint.agent);
+  const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
   requireAgentAllowed(context.principal, agent.agentId);
   return { checkpoint, agent, agentId: agent.agentId as string };
 }
@@ -61,44 +56,39 @@ export function noCheckpoint(id: string): Outcome {
 }
 
 /** Entries that a checkpoint made now would hold: the live ones that are not past their retention. */
-export async function countPresent(tx: Reader, agent: AgentState, nowMs: number): Promise<number> {
-  return agent.liveEntries - (await countExpired(tx, agent, retentionCutoff(agent.policies, nowMs)));
+export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
+  return agent.liveEntries - (await countExpired(reader, agent, retentionCutoff(agent.policies, nowMs)));
 }
 
-export const createCheckpoint: Operation<"checkpoint.create"> = async (tx, context, input) => {
-  const known = await knownAgent(tx, context, input.agentId);
+export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
+  const known = await knownAgent(reader, context, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
     agent: agent.firstSeq,
     asOfSeq: context.seq,
     configVersion: agent.configVersion,
-    entryCount: await countPresent(tx, agent, context.nowMs),
+    entryCount: await countPresent(reader, agent, context.nowMs),
     label: input.label,
     metadata: canonicalJson(input.metadata),
     createdAt: context.timestamp,
     createdBy: context.principal.actor,
   };
-  await insertCheckpoint(tx, agent, { ...checkpoint, eventSeq: context.seq });
-  const details = {
-    checkpoint_id: checkpoint.id,
-    as_of_seq: checkpoint.asOfSeq,
-    entry_count: checkpoint.entryCount,
-    label: checkpoint.label,
-    metadata: input.metadata,
-  };
+  const { id, asOfSeq, entryCount, label } = checkpoint;
+  const { metadata } = input;
+  const details = { checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata };
   return answered(agent, details, showCheckpoint(input.agentId, checkpoint), {
     status: 201,
-    change: { newestCheckpoint: context.seq },
+    effect: { kind: "add_checkpoint", id, asOfSeq, entryCount, label, metadata },
   });
 };
 
-export const listAgentCheckpoints: Operation<"checkpoint.list"> = async (tx, context, input) => {
-  const agent = await knownAgent(tx, context, input.agentId);
+export const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
+  const agent = await knownAgent(reader, context, input.agentId);
   const { limit, offset, after } = input.page;
   const before = after === undefined ? null : Number(after);
   const found =
-    agent === null ? [] : await listCheckpoints(tx, agent.firstSeq, { before, offset, limit: limit + 1 });
+    agent === null ? [] : await listCheckpoints(reader, agent.firstSeq, { before, offset, limit: limit + 1 });
   const page = found.slice(0, limit);
   const hasMore = found.length > limit;
   const last = page.at(-1);
@@ -112,14 +102,15 @@ export const listAgentCheckpoints: Operation<"checkpoint.list"> = async (tx, con
   );
 };
 
-export const readCheckpoint: Operation<"checkpoint.read"> = async (tx, context, { checkpointId }) => {
-  const found = await findAllowed(tx, context, checkpointId);
+export const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {
+  const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(checkpointId);
   const { checkpoint, agent, agentId } = found;
   return {
     agent,
     result: "ok",
     details: { checkpoint_id: checkpoint.id },
+    effect: NO_EFFECT,
     answer: {
       kind: "stream",
       plan: {
@@ -132,14 +123,11 @@ export const readCheckpoint: Operation<"checkpoint.read"> = async (tx, context, 
   };
 };
 
-export const removeCheckpoint: Operation<"checkpoint.delete"> = async (tx, context, { checkpointId }) => {
-  const found = await findAllowed(tx, context, checkpointId);
+export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {
+  const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(checkpointId);
-  const newestCheckpoint = await deleteCheckpoint(tx, found.checkpoint);
-  return answered(
-    found.agent,
-    { checkpoint_id: found.checkpoint.id },
-    `{"deleted":1,"audit_id":"${context.auditId}"}`,
-    { change: { newestCheckpoint } },
-  );
+  const { id } = found.checkpoint;
+  return answered(found.agent, { checkpoint_id: id }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
+    effect: { kind: "remove_checkpoint", id },
+  });
 };

@@ -1,19 +1,18 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
 import type { JsonObject } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
-import { sha256Hex } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+import { NO_EFFECT } from "../../state/apply.ts";
 import {
   type ConfigVersion,
+  configFacts,
   findConfig,
-  insertConfig,
   listConfigs,
   parseVersion,
-  policiesOf,
   showVersion,
 } from "../../state/configs.ts";
-import type { Reader, Transaction } from "../../store/transaction.ts";
+import type { Reader } from "../../store/transaction.ts";
 import type { IfMatch } from "../../workspace/contract.ts";
 import {
   answered,
@@ -38,32 +37,32 @@ function showConfig(agentId: string, version: ConfigVersion): string {
   );
 }
 
-export const readConfig: Operation<"config.read"> = async (tx, context, { agentId }) => {
-  const agent = await knownAgent(tx, context, agentId);
+export const readConfig: Operation<"config.read"> = async (reader, context, { agentId }) => {
+  const agent = await knownAgent(reader, context, agentId);
   const version = agent?.configVersion ?? null;
   if (agent === null || version === null) {
     return notFound(agent, agentId, "config_not_found", NO_CONFIG, {});
   }
-  return answerVersion(tx, agent, agentId, version);
+  return answerVersion(reader, agent, agentId, version);
 };
 
-export const readConfigVersion: Operation<"config.read_version"> = async (tx, context, input) => {
-  const agent = await knownAgent(tx, context, input.agentId);
+export const readConfigVersion: Operation<"config.read_version"> = async (reader, context, input) => {
+  const agent = await knownAgent(reader, context, input.agentId);
   const version = parseVersion(input.version);
   const missing = missingVersion(agent, version);
   if (missing !== null || agent === null || version === null) {
     return notFound(agent, input.agentId, missing ?? "version_not_found", NO_VERSION, askedVersion(version));
   }
-  return answerVersion(tx, agent, input.agentId, version);
+  return answerVersion(reader, agent, input.agentId, version);
 };
 
 async function answerVersion(
-  tx: Reader,
+  reader: Reader,
   agent: AgentState,
   agentId: string,
   version: number,
 ): Promise<Outcome> {
-  const config = await findConfig(tx, agent.firstSeq, version);
+  const config = await findConfig(reader, agent.firstSeq, version);
   if (config === undefined) throw new Error("a configuration version in force is not stored");
   return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
 }
@@ -81,13 +80,13 @@ function missingVersion(
 const askedVersion = (version: number | null): JsonObject =>
   version === null ? {} : { version: `v${version}` };
 
-export const listConfigVersions: Operation<"config.list_versions"> = async (tx, context, input) => {
-  const agent = await knownAgent(tx, context, input.agentId);
+export const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
+  const agent = await knownAgent(reader, context, input.agentId);
   const { limit, offset, after } = input.page;
   const found =
     agent === null
       ? []
-      : await listConfigs(tx, agent.firstSeq, { before: Number(after ?? 0), offset, limit: limit + 1 });
+      : await listConfigs(reader, agent.firstSeq, { before: Number(after ?? 0), offset, limit: limit + 1 });
   const page = found.slice(0, limit);
   const hasMore = found.length > limit;
   const last = page.at(-1);
@@ -113,15 +112,15 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
   };
 }
 
-export const updateConfig: Operation<"config.update"> = async (tx, context, input) => {
-  const known = await knownAgent(tx, context, input.agentId);
+export const updateConfig: Operation<"config.update"> = async (reader, context, input) => {
+  const known = await knownAgent(reader, context, input.agentId);
   if (!matches(input.ifMatch, known)) return conflict(known, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
-  return addVersion(tx, context, agent, canonicalJson(input.config), null);
+  return addVersion(context, agent, canonicalJson(input.config), null);
 };
 
-export const rollbackConfig: Operation<"config.rollback"> = async (tx, context, input) => {
-  const agent = await knownAgent(tx, context, input.agentId);
+export const rollbackConfig: Operation<"config.rollback"> = async (reader, context, input) => {
+  const agent = await knownAgent(reader, context, input.agentId);
   const version = parseVersion(input.version);
   const missing = missingVersion(agent, version);
   if (missing !== null || agent === null || version === null) {
@@ -129,9 +128,9 @@ export const rollbackConfig: Operation<"config.rollback"> = async (tx, context, 
     return notFound(agent, input.agentId, missing ?? "version_not_found", detail, askedVersion(version));
   }
   if (!matches(input.ifMatch, agent)) return conflict(agent, input.agentId);
-  const old = await findConfig(tx, agent.firstSeq, version);
+  const old = await findConfig(reader, agent.firstSeq, version);
   if (old === undefined) throw new Error("a configuration version is not stored");
-  return addVersion(tx, context, agent, old.config, version);
+  return addVersion(context, agent, old.config, version);
 };
 
 /** `If-Match` (RFC 9110, section 13.1.1): no header always matches, `*` whatever exists. */
@@ -146,36 +145,24 @@ function conflict(agent: AgentState | null, agentId: string): Outcome {
     agent,
     result: "conflict",
     details: agent === null ? { agent_id: agentId } : {},
+    effect: NO_EFFECT,
     answer: { kind: "problem", code: "version_conflict", detail: CHANGED_SINCE },
   };
 }
 
-async function addVersion(
-  tx: Transaction,
+function addVersion(
   context: Context,
   agent: AgentState,
   config: string,
   rolledBackFrom: number | null,
-): Promise<Outcome> {
-  const version = (agent.configVersion ?? 0) + 1;
-  await insertConfig(tx, {
-    agent: agent.firstSeq,
-    version,
-    config,
-    createdSeq: context.seq,
-    rolledBackFrom,
-  });
-  const made: ConfigVersion = {
-    version,
-    config,
-    createdAt: context.timestamp,
-    createdBy: context.principal.actor,
-    rolledBackFrom,
-  };
-  const details: JsonObject = { version: `v${version}`, config_digest: sha256Hex(config) };
-  if (rolledBackFrom !== null) details.rolled_back_from = `v${rolledBackFrom}`;
+): Outcome {
+  const content = { version: (agent.configVersion ?? 0) + 1, config, rolledBackFrom };
+  const facts = configFacts(content);
+  const made = { ...content, createdAt: context.timestamp, createdBy: context.principal.actor };
+  const details: JsonObject = { version: facts.version, config_digest: facts.digest };
+  if (facts.rolledBackFrom !== null) details.rolled_back_from = facts.rolledBackFrom;
   return answered(agent, details, showConfig(agent.agentId as string, made), {
-    etag: `v${version}`,
-    change: { configVersion: version, policies: policiesOf(JSON.parse(config) as JsonObject) },
+    etag: facts.version,
+    effect: { kind: "add_config", ...facts, content },
   });
 }

@@ -13,10 +13,10 @@ const ROWS_AT_ONCE = 64;
 
 type ListInput = OperationInputs["data.list"];
 
-export const listData: Operation<"data.list"> = async (tx, context, input) => {
-  const agent = await knownAgent(tx, context, input.agentId);
+export const listData: Operation<"data.list"> = async (reader, context, input) => {
+  const agent = await knownAgent(reader, context, input.agentId);
   const page =
-    agent === null ? { rows: [], hasMore: false } : await readPage(tx, agent, input, context.nowMs);
+    agent === null ? { rows: [], hasMore: false } : await readPage(reader, agent, input, context.nowMs);
   const last = page.rows.at(-1);
   const cursor =
     page.hasMore && last !== undefined ? encodeCursor(listFilters("data.list", input), last.key) : null;

@@ -1,7 +1,7 @@
 /** Operations on an agent's data, but for writing (write.ts). They run on the workspace's thread. */
 import type { AgentState } from "../../state/agents.ts";
-import { retentionEnd } from "../../state/configs.ts";
-import { type EntryRow, endEntry, endPrefix, findEntry, findEntryOrigin } from "../../state/entries.ts";
+import { retentionCutoff, retentionEnd } from "../../state/configs.ts";
+import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
 import { answered, knownAgent, notFound, type Operation, type Outcome } from "../../workspace/operation.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
@@ -9,9 +9,9 @@ const NO_ENTRY = "This agent has no entry under this key, or the entry is past i
 /** A moment in ms as the API shows it: RFC 3339, UTC, three decimals. */
 const showTime = (ms: number): string => new Date(ms).toISOString();
 
-export const readData: Operation<"data.read"> = async (tx, context, { agentId, key }) => {
-  const agent = await knownAgent(tx, context, agentId);
-  const entry = agent === null ? undefined : await findEntry(tx, agent, key, context.nowMs);
+export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
+  const agent = await knownAgent(reader, context, agentId);
+  const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (entry === undefined) return noEntry(agent, agentId, key);
   return answered(
     agent,
@@ -20,11 +20,11 @@ export const readData: Operation<"data.read"> = async (tx, context, { agentId, k
   );
 };
 
-export const readFullData: Operation<"data.read_full"> = async (tx, context, { agentId, key }) => {
-  const agent = await knownAgent(tx, context, agentId);
-  const entry = agent === null ? undefined : await findEntry(tx, agent, key, context.nowMs);
+export const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
+  const agent = await knownAgent(reader, context, agentId);
+  const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
-  const origin = await findEntryOrigin(tx, entry.id);
+  const origin = await findEntryOrigin(reader, entry.id);
   const rest = JSON.stringify({
     created_at: showTime(entry.createdAt),
     updated_at: showTime(entry.updatedAt),
@@ -49,21 +49,21 @@ function noEntry(agent: AgentState | null, agentId: string, key: string): Outcom
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, { key });
 }
 
-export const deleteData: Operation<"data.delete"> = async (tx, context, { agentId, key }) => {
-  const agent = await knownAgent(tx, context, agentId);
-  const ended = agent === null ? 0 : await endEntry(tx, agent, key, context);
-  if (agent === null || ended === 0) return noEntry(agent, agentId, key);
+export const deleteData: Operation<"data.delete"> = async (reader, context, { agentId, key }) => {
+  const agent = await knownAgent(reader, context, agentId);
+  if (agent === null) return noEntry(agent, agentId, key);
+  const cutoffMs = retentionCutoff(agent.policies, context.nowMs);
+  if (!(await hasEntry(reader, agent, key, cutoffMs))) return noEntry(agent, agentId, key);
   return answered(agent, { key, count: 1 }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
-    change: { liveEntries: agent.liveEntries - 1 },
+    effect: { kind: "end", key },
   });
 };
 
-export const deletePrefix: Operation<"data.delete_prefix"> = async (tx, context, { agentId, prefix }) => {
-  const agent = await knownAgent(tx, context, agentId);
-  const ended = agent === null ? 0 : await endPrefix(tx, agent, prefix, context);
-  const body = `{"deleted":${ended},"audit_id":"${context.auditId}"}`;
-  if (agent === null) return answered(null, { agent_id: agentId, prefix, count: 0 }, body);
-  return answered(agent, { prefix, count: ended }, body, {
-    change: { liveEntries: agent.liveEntries - ended },
+export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, { agentId, prefix }) => {
+  const agent = await knownAgent(reader, context, agentId);
+  const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
+  const details = agent === null ? { agent_id: agentId, prefix, count } : { prefix, count };
+  return answered(agent, details, `{"deleted":${count},"audit_id":"${context.auditId}"}`, {
+    effect: { kind: "end_prefix", prefix, count },
   });
 };

@@ -1,8 +1,9 @@
 /** A workspace that is full takes no more data; what is in it can be read, deleted and audited as ever. */
+import { NO_EFFECT } from "../../state/apply.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
-import type { Reader, Transaction } from "../../store/transaction.ts";
+import type { Reader } from "../../store/transaction.ts";
 import type { OperationInputs, OperationName } from "../../workspace/contract.ts";
 import {
   type Context,
@@ -43,71 +44,72 @@ export function refusingOverQuota(
   operation: Operation<OperationName>,
   quota: Quota,
 ): Operation<OperationName> {
-  return async (tx, context, input, prepared) => {
-    const growth = await growthOf(tx, context, input);
-    const excess = growth === null ? null : await excessOf(tx, context, quota, growth);
-    if (growth === null || excess === null) return operation(tx, context, input, prepared);
+  return async (reader, context, input, prepared) => {
+    const growth = await growthOf(reader, context, input);
+    const excess = growth === null ? null : await excessOf(reader, context, quota, growth);
+    if (growth === null || excess === null) return operation(reader, context, input, prepared);
     requireAgentAllowed(context.principal, growth.agentId);
-    return refused(tx, context, input, growth.agentId, excess);
+    return refused(reader, context, input, growth.agentId, excess);
   };
 }
 
-async function growthOf(tx: Reader, context: Context, input: Input): Promise<Growth | null> {
+async function growthOf(reader: Reader, context: Context, input: Input): Promise<Growth | null> {
   if ("value" in input) {
     const texts = [input.key, input.value, JSON.stringify(input.metadata)];
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return { agentId: input.agentId, key: input.key, entries: 1, bytes };
   }
   if (!("checkpointId" in input) || !("restoreData" in input) || !input.restoreData) return null;
-  const checkpoint = await findCheckpoint(tx, input.checkpointId);
+  const checkpoint = await findCheckpoint(reader, input.checkpointId);
   if (checkpoint === undefined) return null;
-  const agent = await context.agents.findByFirstSeq(tx, checkpoint.agent);
+  const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
   const entries = checkpoint.entryCount - agent.liveEntries;
   // A restore copies what comes back; how much that is shows only when it is done.
   return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
 }
 
 async function excessOf(
-  tx: Transaction,
+  reader: Reader,
   context: Context,
   quota: Quota,
   growth: Growth,
 ): Promise<Excess | null> {
   if (quota.entries > 0 && growth.entries > 0) {
-    const used = await context.agents.liveEntries(tx);
+    const used = await context.agents.liveEntries(reader);
     const isOver = used + growth.entries > quota.entries;
-    if (isOver && !(await replaces(tx, context, growth))) {
+    if (isOver && !(await replaces(reader, context, growth))) {
       return { quota: "entries", limit: quota.entries, used };
     }
   }
   if (quota.bytes > 0) {
-    const used = await usedBytesPast(tx, quota.bytes, growth.bytes);
+    const used = await usedBytesPast(reader, quota.bytes, growth.bytes);
     if (used !== null) return { quota: "bytes", limit: quota.bytes, used };
   }
   return null;
 }
 
 /** Whether a write takes the place of an entry: that is no further one. */
-async function replaces(tx: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
-  const agent = key === undefined ? null : await knownAgent(tx, context, agentId);
-  return agent !== null && key !== undefined && (await hasEntry(tx, agent, key));
+async function replaces(reader: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
+  const agent = key === undefined ? null : await knownAgent(reader, context, agentId);
+  return agent !== null && key !== undefined && (await hasEntry(reader, agent, key, -1));
 }
 
 async function refused(
-  tx: Reader,
+  reader: Reader,
   context: Context,
   input: Input,
   agentId: string,
   excess: Excess,
 ): Promise<Outcome> {
   const { quota, limit, used } = excess;
-  const agent = await knownAgent(tx, context, agentId);
+  const agent = await knownAgent(reader, context, agentId);
   const what = { ...excess, ...("checkpointId" in input ? { checkpoint_id: input.checkpointId } : {}) };
   return {
     agent,
     result: "denied",
     // Not the key: it is not screened yet.
     details: agent === null ? { agent_id: agentId, ...what } : what,
+    effect: NO_EFFECT,
     answer: {
       kind: "problem",
       code: "quota_exceeded",

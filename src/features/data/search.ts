@@ -81,8 +81,8 @@ function showHit([, key, value, metadata, updatedAt]: HitRow, similarity: number
 
 export const searchData: Inquiry<"data.search", Found & JsonValue> = {
   query,
-  async record(tx, context, input, found) {
-    const agent = await knownAgent(tx, context, input.agentId);
+  async record(reader, context, input, found) {
+    const agent = await knownAgent(reader, context, input.agentId);
     const details = {
       query_digest: sha256Hex(input.query),
       prefix: input.prefix,

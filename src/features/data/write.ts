@@ -5,7 +5,6 @@ import { canonicalJson } from "../../log/jcs.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
 import { AgentDirectory } from "../../state/agents.ts";
 import type { EnforcedPolicies } from "../../state/configs.ts";
-import { putEntry } from "../../state/entries.ts";
 import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, knownAgent, type Operation } from "../../workspace/operation.ts";
 
@@ -40,8 +39,8 @@ function screenWrite(input: Write, policies: EnforcedPolicies): ScreenedWrite {
   return { policies, decision, content: { value, metadata, digest } };
 }
 
-export const writeData: Operation<"data.write", ScreenedWrite> = async (tx, context, input, ahead) => {
-  const known = await knownAgent(tx, context, input.agentId);
+export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
+  const known = await knownAgent(reader, context, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   // An operation before this one may have brought other policies into force.
   const screened = ahead?.policies === agent.policies ? ahead : screenWrite(input, agent.policies);
@@ -54,11 +53,10 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (tx, cont
     return answered(agent, { findings }, JSON.stringify(body), { result: "blocked", blockedBy });
   }
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
-  const added = await putEntry(tx, agent, { key: input.key, value, metadata }, context);
   return answered(
     agent,
     { key: input.key, value_digest: digest },
     `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`,
-    { result: "allowed", change: { liveEntries: agent.liveEntries + added } },
+    { result: "allowed", effect: { kind: "put", key: input.key, digest, value, metadata } },
   );
 };

@@ -1,0 +1,121 @@
+/**
+ * Applying an effect: the only place that changes an agent's stored rows. Operations read, decide and return the
+ * effect; the workspace's writer applies it in the transaction that appends the event.
+ */
+import type { EffectFacts } from "../log/effects.ts";
+import { canonicalJson } from "../log/jcs.ts";
+import type { EffectKind } from "../operation-facts.ts";
+import type { Transaction } from "../store/transaction.ts";
+import type { AgentChange, AgentState } from "./agents.ts";
+import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
+import { insertConfig, type NewConfig } from "./configs.ts";
+import { endEntry, endPrefix, type Moment, putEntry, removeExpired } from "./entries.ts";
+import { type ErasureTarget, erase } from "./erasure.ts";
+import { prune } from "./pruning.ts";
+import { type RestorePlan, restoreEntries } from "./restore.ts";
+
+/** What the store needs beside what the event says. Texts are canonical JSON. */
+interface Contents {
+  put: { value: string; metadata: string };
+  end: unknown;
+  end_prefix: unknown;
+  /** `live`: how many of the versions are present entries. */
+  expire: { cutoffMs: number; live: number };
+  erase: { agentId: string; target: ErasureTarget };
+  add_config: { content: NewConfig };
+  add_checkpoint: unknown;
+  remove_checkpoint: unknown;
+  /** Null where the config or the data stay as they are. */
+  restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
+  suspend: unknown;
+  resume: unknown;
+  prune: unknown;
+}
+
+/** An effect of one kind, with its contents. */
+export type EffectOf<K extends EffectKind> = { kind: K } & EffectFacts[K] & Contents[K];
+
+/** What an operation changes of the stored rows, with the contents. */
+export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind] | { kind: "none" };
+
+/** The effect of an operation that changes no rows. */
+export const NO_EFFECT: Effect = { kind: "none" };
+
+/**
+ * Changes the rows of `agent` as the effect says, at the position of its event. Returns what that changes of the
+ * agent's cached state.
+ * @throws when a count in the effect is not the number of rows changed: the event would say what is not so
+ */
+export async function applyEffect(
+  tx: Transaction,
+  agent: AgentState,
+  effect: Effect,
+  moment: Moment,
+): Promise<AgentChange | undefined> {
+  const { liveEntries } = agent;
+  switch (effect.kind) {
+    case "none":
+      return undefined;
+    case "put":
+      return (await putEntry(tx, agent, effect, moment)) === 0 ? undefined : { liveEntries: liveEntries + 1 };
+    case "end":
+      requireCount(await endEntry(tx, agent, effect.key, moment), 1);
+      return { liveEntries: liveEntries - 1 };
+    case "end_prefix":
+      requireCount(await endPrefix(tx, agent, effect.prefix, moment), effect.count);
+      return { liveEntries: liveEntries - effect.count };
+    case "expire":
+      requireCount(await removeExpired(tx, agent, effect.cutoffMs, effect.count), effect.count);
+      return { liveEntries: liveEntries - effect.live };
+    case "erase": {
+      const erased = await erase(tx, agent, effect.agentId, effect.target);
+      requireCount(erased.entries, effect.entries);
+      requireCount(erased.versions, effect.versions);
+      requireCount(erased.events, effect.events);
+      return { liveEntries: liveEntries - effect.entries };
+    }
+    case "add_config":
+      return insertConfig(tx, agent.firstSeq, effect.content, moment.seq);
+    case "add_checkpoint": {
+      const metadata = canonicalJson(effect.metadata);
+      await insertCheckpoint(tx, agent, { ...effect, metadata, eventSeq: moment.seq });
+      return { newestCheckpoint: effect.asOfSeq };
+    }
+    case "remove_checkpoint":
+      return { newestCheckpoint: await deleteCheckpoint(tx, agent, effect.id) };
+    case "restore":
+      return applyRestore(tx, agent, effect, moment);
+    case "suspend":
+    case "resume":
+      return { suspended: effect.kind === "suspend" };
+    case "prune":
+      requireCount(await prune(tx, effect.beforeSeq), effect.events);
+      return undefined;
+  }
+}
+
+/** Makes the safety checkpoint, so that the restore can be undone, and brings back config and data. */
+async function applyRestore(
+  tx: Transaction,
+  agent: AgentState,
+  { safety, newConfig, plan }: EffectOf<"restore">,
+  moment: Moment,
+): Promise<AgentChange> {
+  const asOfSeq = moment.seq - 1;
+  await insertCheckpoint(tx, agent, {
+    ...safety,
+    asOfSeq,
+    eventSeq: moment.seq,
+    label: null,
+    metadata: "{}",
+  });
+  const config = newConfig === null ? {} : await insertConfig(tx, agent.firstSeq, newConfig, moment.seq);
+  if (plan === null) return { ...config, newestCheckpoint: asOfSeq };
+  await restoreEntries(tx, plan, moment);
+  const liveEntries = agent.liveEntries - plan.end.length + plan.comeBack.length;
+  return { ...config, newestCheckpoint: asOfSeq, liveEntries };
+}
+
+function requireCount(changed: number, stated: number): void {
+  if (changed !== stated) throw new Error(`an effect on ${stated} rows changed ${changed}`);
+}

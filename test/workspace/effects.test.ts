@@ -1,0 +1,157 @@
+/** The effect that an operation states is the one that its event records, and nothing else changes rows. */
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../src/json.ts";
+import { recordedEffect } from "../../src/log/effects.ts";
+import { parseEvent } from "../../src/log/event.ts";
+import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { type Effect, NO_EFFECT } from "../../src/state/apply.ts";
+import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
+import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { answered } from "../../src/workspace/operation.ts";
+import type { Job, Settled } from "../../src/workspace/perform.ts";
+import { expiryBefore } from "../../src/workspace/sweep.ts";
+import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+const DAY_MS = 86_400_000;
+
+/** A workspace whose operations are watched: each effect is compared with the event's. */
+class Watched {
+  readonly kinds = new Set<string>();
+  nowMs = START_MS;
+  readonly workspace: Promise<OpenWorkspace>;
+
+  constructor(directory: string) {
+    this.workspace = OpenWorkspace.make(directory, () => this.nowMs);
+  }
+
+  async ask<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
+    const workspace = await this.workspace;
+    const before = expiryBefore(name, input, workspace.writer.workspaceId);
+    if (before !== null) await this.run(before);
+    return this.run(workspace.job(name, input));
+  }
+
+  async run(job: Job): Promise<Settled> {
+    const { writer, connection, failures } = await this.workspace;
+    let stated: Effect = NO_EFFECT;
+    const run: Job["run"] = async (...given) => {
+      const outcome = await job.run(...given);
+      stated = outcome?.effect ?? NO_EFFECT;
+      return outcome;
+    };
+    const [settled] = await writer.perform([{ ...job, run }]);
+    expect(failures).toEqual([]);
+    if (settled?.auditId == null) return settled as Settled;
+    const [body, details] = connection.get<[string, string]>(
+      "SELECT body, details FROM events WHERE id = ?",
+      [settled.auditId],
+    ) as [string, string];
+    const recorded = recordedEffect(parseEvent(body), JSON.parse(details) as JsonObject);
+    expect(recorded.kind).toBe(stated.kind);
+    expect(stated).toMatchObject(recorded);
+    this.kinds.add(recorded.kind);
+    return settled as Settled;
+  }
+}
+
+test("every effect that is applied is the one that the event records", async () => {
+  using directory = temporaryDirectory();
+  const watched = new Watched(directory.path);
+  const ask: Watched["ask"] = (name, input) => watched.ask(name, input);
+  using workspace = await watched.workspace;
+  const write = (key: string, value = "tea") =>
+    ask("data.write", { agentId: "a", key, value, metadata: { n: 1 } });
+  const policies = (asked: JsonObject) =>
+    ask("config.update", { agentId: "a", config: { model: "any", policies: asked } });
+  const restore = (checkpointId: string, restoreConfig: boolean, restoreData: boolean) =>
+    ask("checkpoint.restore", { checkpointId, restoreConfig, restoreData });
+  const checkpoint = async () =>
+    bodyOf(await ask("checkpoint.create", { agentId: "a", label: null, metadata: { k: [1] } })).id as string;
+
+  await ask("data.delete_prefix", { agentId: "nobody", prefix: "" });
+  await ask("data.delete", { agentId: "nobody", key: "k" });
+  await ask("data.erase", { agentId: "nobody", key: "k" });
+  await ask("data.erase", { agentId: "nobody", prefix: "k" });
+  for (const key of ["one", "two", "under/1", "under/2", "under/3"]) await write(key);
+  await policies({});
+  const first = await checkpoint();
+  await write("one", "changed");
+  await ask("data.delete", { agentId: "a", key: "two" });
+  await ask("data.delete", { agentId: "a", key: "two" });
+  await ask("data.delete_prefix", { agentId: "a", prefix: "under/" });
+  await policies({ block_pii: true });
+  await write("blocked", "write to maria.keller@posteo.de about it");
+  await ask("config.update", { agentId: "a", config: {}, ifMatch: ["v1"] });
+  await restore(first, true, true);
+  await restore(first, true, true);
+  await restore(first, false, true);
+  await write("new");
+  await restore(first, true, false);
+  await ask("config.rollback", { agentId: "a", version: "v2" });
+  await ask("agent.suspend", { agentId: "a", reason: "why" });
+  await write("suspended");
+  await ask("agent.resume", { agentId: "a", reason: null });
+  const second = await checkpoint();
+  await write("one", "again");
+  await policies({ retention_days: 1 });
+  watched.nowMs += 2 * DAY_MS;
+  await write("one", "fresh");
+  await ask("data.delete", { agentId: "a", key: "new" });
+  await ask("data.delete_prefix", { agentId: "a", prefix: "" });
+  await restore(second, true, true);
+  await policies({});
+  await ask("data.erase", { agentId: "a", key: "one" });
+  await ask("data.erase", { agentId: "a", prefix: "" });
+  await ask("checkpoint.delete", { checkpointId: first });
+  const principal = {
+    actor: "cli",
+    workspaceId: workspace.writer.workspaceId,
+    scope: "full" as const,
+    agents: null,
+  };
+  await watched.run({
+    operation: PRUNE,
+    principal,
+    async run(reader) {
+      const events = await countPrunable(reader, 0);
+      const effect = { kind: "prune" as const, beforeSeq: 0, events };
+      return answered(null, { before_seq: 0, events }, "{}", { effect });
+    },
+  });
+
+  const kinds = new Set<string>(EVENT_NAMES.map((name) => eventFacts(name)?.effect ?? "none"));
+  expect(watched.kinds).toEqual(kinds);
+  expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
+});
+
+test("an operation that is carried out without its effect, or with a wrong one, is undone", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const { writer, principal } = workspace;
+  const write = workspace.job("data.write", { agentId: "a", key: "k", value: "v", metadata: {} });
+  await writer.perform([write]);
+  const { headSeq } = writer;
+  const altered = (job: Job, effect: Effect): Job => ({
+    ...job,
+    async run(...given) {
+      const outcome = await job.run(...given);
+      return outcome === null ? null : { ...outcome, effect };
+    },
+  });
+  const read = workspace.job("data.read", { agentId: "a", key: "k" });
+  const remove = workspace.job("data.delete_prefix", { agentId: "a", prefix: "" });
+  for (const job of [
+    altered(write, NO_EFFECT),
+    altered(write, { kind: "end", key: "k" }),
+    altered(read, { kind: "end", key: "k" }),
+    altered(remove, { kind: "end_prefix", prefix: "", count: 2 }),
+    { operation: "key.create" as const, principal, run: altered(write, { kind: "end", key: "k" }).run },
+  ]) {
+    const [settled] = await writer.perform([job]);
+    expect(settled).toMatchObject({ auditId: null, answer: { kind: "problem", code: "internal" } });
+  }
+  expect(writer.headSeq).toBe(headSeq);
+  expect(bodyOf(await workspace.perform("data.read", { agentId: "a", key: "k" })).value).toBe("v");
+});
