@@ -1,6 +1,6 @@
 /**
- * jcs-check.ts on bytes: a quick look at whether UTF-8 is one canonical JSON object (RFC 8785). It says
- * yes only when that is certain; what is rare is left to the thorough way.
+ * Recognizes canonical JSON objects (RFC 8785) on their bytes, without building their values. It only accepts:
+ * escapes, fractions and whatever else is rare are left to `parseCanonicalJson`.
  */
 import { isUtf8 } from "node:buffer";
 import { MAX_JSON_DEPTH } from "./jcs.ts";
@@ -26,6 +26,12 @@ IN_STRING[QUOTE] = SPECIAL;
 IN_STRING[BACKSLASH] = SPECIAL;
 
 const words = ["null", "true", "false"].map((word) => Buffer.from(word));
+
+/** Whether a text is certainly one canonical JSON object; false does not say that it is not. */
+export function isPlainlyCanonicalObject(text: string): boolean {
+  const bytes = Buffer.from(text);
+  return text.isWellFormed() && scan.objectEnd(bytes, 0) === bytes.length;
+}
 
 /** Reads one text after another; not to be shared while it reads. */
 export class CanonicalScan {
@@ -131,3 +137,5 @@ export class CanonicalScan {
     return false;
   }
 }
+
+const scan = new CanonicalScan();

@@ -1,12 +1,70 @@
 /**
- * Finds the pieces of one large JSON object as it arrives in chunks: its members, and the elements
- * of one member that is a long array. Only one piece is in memory at a time. Each piece is handed
- * out as text; that it is valid JSON is for JSON.parse to say.
+ * Scanning JSON text: what `JSON.parse` does not tell. The canonical form is recognized elsewhere, on bytes
+ * (canonical-scan.ts).
  */
+import type { JsonValue } from "../json.ts";
 
-/** A text that is not one JSON object. */
-export class JsonScanError extends Error {
-  override readonly name = "JsonScanError";
+/** A text that is not the JSON that it should be. Never repeats the text. */
+export class JsonTextError extends Error {
+  override readonly name = "JsonTextError";
+}
+
+/** The place behind the quote that closes the string that begins at `start`; -1 when there is none. */
+export function stringEnd(text: string, start: number): number {
+  let quote = start;
+  for (;;) {
+    quote = text.indexOf('"', quote + 1);
+    if (quote < 0) return -1;
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+}
+
+/** The colons outside strings of a text that is JSON: one for each member of its objects. */
+export function countColons(text: string): number {
+  let colons = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COLON) colons += 1;
+    else if (code === QUOTE) at = stringEnd(text, at) - 1;
+  }
+  return colons;
+}
+
+/** JSON.parse with an error that does not quote the text. @throws JsonTextError */
+export function parseJson(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    throw new JsonTextError("not JSON");
+  }
+}
+
+/**
+ * Parses JSON in which every member name stands once, since readers differ about which of two counts.
+ *
+ * @throws JsonTextError
+ */
+export function parseStrictJson(text: string): JsonValue {
+  const value = parseJson(text);
+  if (hasRepeatedMember(text, value)) throw new JsonTextError("a member is there twice");
+  return value;
+}
+
+/** Whether `text`, which is the JSON of `value`, names a member of one object twice. */
+export function hasRepeatedMember(text: string, value: JsonValue): boolean {
+  // JSON.parse keeps the last one of a repeated member, so there is a colon too many.
+  return countColons(text) !== countMembers(value);
+}
+
+function countMembers(value: JsonValue): number {
+  if (value === null || typeof value !== "object") return 0;
+  const parts = Object.values(value);
+  return parts.reduce<number>(
+    (sum, part) => sum + countMembers(part),
+    Array.isArray(value) ? 0 : parts.length,
+  );
 }
 
 /** Receives the pieces in the order in which they stand. */
@@ -27,11 +85,18 @@ type State =
   | "after-value"
   | "end";
 
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
 const SPACE = /[ \t\n\r]*/y;
 const PRIMITIVE_END = /[,\]} \t\n\r]/g;
 const STRUCTURE = /["{}[\]]/g;
 
-/** Feed with {@link push}, then {@link end}. */
+/**
+ * Finds the pieces of one large JSON object as it arrives in chunks: its members, and the elements of one member
+ * that is a long array. Only one piece is in memory at a time. Each piece is handed out as text; whether it is
+ * valid JSON is for JSON.parse to say.
+ */
 export class JsonScanner {
   readonly #pieces: JsonPieces;
   readonly #listName: string;
@@ -55,13 +120,13 @@ export class JsonScanner {
     this.#maxChars = maxChars;
   }
 
-  /** Takes the next chunk. @throws JsonScanError when this cannot become one JSON object */
+  /** Takes the next chunk. @throws JsonTextError when this cannot become one JSON object */
   push(chunk: string): void {
     this.#text = this.#text.slice(this.#at) + chunk;
     this.#seek -= this.#at;
     this.#at = 0;
     while (this.#step());
-    if (this.#text.length - this.#at > this.#maxChars) throw new JsonScanError("a part of it is too long");
+    if (this.#text.length - this.#at > this.#maxChars) throw new JsonTextError("a part of it is too long");
   }
 
   /** Whether nothing is pending and an element of the list is what may come next. */
@@ -90,7 +155,7 @@ export class JsonScanner {
       case "first-name":
       case "name":
         if (next === "}" && this.#state === "first-name") return this.#expect(next, "}", "end");
-        if (next !== '"') throw new JsonScanError("a member has no name");
+        if (next !== '"') throw new JsonTextError("a member has no name");
         return this.#value((text) => this.#named(text));
       case "colon":
         return this.#expect(next, ":", "value");
@@ -116,7 +181,7 @@ export class JsonScanner {
       case "after-value":
         return next === "}" ? this.#expect(next, "}", "end") : this.#expect(next, ",", "name");
       case "end":
-        throw new JsonScanError("something follows its end");
+        throw new JsonTextError("something follows its end");
     }
   }
 
@@ -127,7 +192,7 @@ export class JsonScanner {
   }
 
   #expect(next: string, wanted: string, state: State): boolean {
-    if (next !== wanted) throw new JsonScanError(`"${wanted}" is missing`);
+    if (next !== wanted) throw new JsonTextError(`"${wanted}" is missing`);
     this.#at += 1;
     this.#state = state;
     return true;
@@ -137,9 +202,9 @@ export class JsonScanner {
     try {
       this.#name = JSON.parse(text) as string;
     } catch {
-      throw new JsonScanError("a member's name is no JSON string");
+      throw new JsonTextError("a member's name is no JSON string");
     }
-    if (this.#names.has(this.#name)) throw new JsonScanError("a member is there twice");
+    if (this.#names.has(this.#name)) throw new JsonTextError("a member is there twice");
     this.#names.add(this.#name);
     this.#state = "colon";
   }
@@ -185,17 +250,5 @@ export class JsonScanner {
       }
       if (this.#depth <= 0) return this.#seek;
     }
-  }
-}
-
-/** The place after the quote that closes the string beginning at `start`; -1 when there is none. */
-function stringEnd(text: string, start: number): number {
-  let quote = start;
-  for (;;) {
-    quote = text.indexOf('"', quote + 1);
-    if (quote < 0) return -1;
-    let backslashes = 0;
-    while (text[quote - 1 - backslashes] === "\\") backslashes += 1;
-    if (backslashes % 2 === 0) return quote + 1;
   }
 }

@@ -12,7 +12,7 @@
 import type { JsonValue } from "../json.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
 import { commitmentOfText, eventHash } from "./hash.ts";
-import { parseStrictJson, StrictJsonError } from "./json-strict.ts";
+import { JsonTextError, parseStrictJson } from "./json-scan.ts";
 import { HASH_BYTES } from "./merkle.ts";
 import { fromBase64, NoteError } from "./note.ts";
 import { type ExportedEvent, presentEventJson, storedFromPresented } from "./present.ts";
@@ -71,7 +71,7 @@ export function parseReceipt(text: string): Receipt {
     };
   } catch (error) {
     const known =
-      error instanceof EventFormatError || error instanceof StrictJsonError || error instanceof NoteError;
+      error instanceof EventFormatError || error instanceof JsonTextError || error instanceof NoteError;
     if (known) throw new ReceiptError(error.message);
     throw error;
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
+import { isPlainlyCanonicalObject } from "../../src/log/canonical-scan.ts";
 import { CanonicalJsonError, canonicalJson, MAX_JSON_DEPTH, parseCanonicalJson } from "../../src/log/jcs.ts";
-import { isPlainlyCanonicalObject } from "../../src/log/jcs-check.ts";
 
 /** RFC 8785 said another way: bytes from a table of escapes, order by comparing code units one by one. */
 function independent(value: JsonValue): string {

@@ -9,6 +9,7 @@
  * - numbers that a double does not hold, and nesting: in one walk over the value.
  */
 import type { JsonObject, JsonValue } from "../../json.ts";
+import { countColons, stringEnd } from "../../log/json-scan.ts";
 
 /** Deepest nesting of a body; the body itself is level 1. */
 export const MAX_DEPTH = 64;
@@ -17,8 +18,6 @@ export const MAX_DEPTH = 64;
 const EXPONENT_FORM = 1e21;
 
 const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
 
 /** What is wrong with a body, as a sentence for the caller; it never repeats what was sent. */
 export class JsonProblem extends Error {
@@ -121,23 +120,12 @@ function checkWellFormed(text: string): void {
   }
 }
 
-/** Colons outside strings in a text that is known to be JSON. */
-function countColons(text: string): number {
-  let colons = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === COLON) colons++;
-    else if (code === QUOTE) at = endOfString(text, at);
-  }
-  return colons;
-}
-
 /** Whether the JSON text holds an integer literal that is too long to be exact. */
 function hasHugeInteger(text: string): boolean {
   const literal = /-?\d[\d.eE+-]*/y;
   for (let at = 0; at < text.length; at++) {
     if (text.charCodeAt(at) === QUOTE) {
-      at = endOfString(text, at);
+      at = stringEnd(text, at) - 1;
       continue;
     }
     literal.lastIndex = at;
@@ -147,20 +135,4 @@ function hasHugeInteger(text: string): boolean {
     at += number.length - 1;
   }
   return false;
-}
-
-/** The index of the quote that closes the string opened at `start`. */
-function endOfString(text: string, start: number): number {
-  let end = start;
-  do {
-    end = text.indexOf('"', end + 1);
-  } while (isEscaped(text, end));
-  return end;
-}
-
-/** Whether an odd number of backslashes stands before `at`. */
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (at - first) % 2 === 1;
 }

@@ -1,8 +1,9 @@
 /** Details against the commitment in their event. */
+
+import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { commitmentOfText, isSalt } from "../../log/hash.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
-import { isPlainlyCanonicalObject } from "../../log/jcs-check.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import type { ProblemCode } from "../problems.ts";
 

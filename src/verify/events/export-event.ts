@@ -1,7 +1,7 @@
 /** One event of an export, given as text, for the verifier. */
 import type { JsonObject } from "../../json.ts";
 import { EventFormatError } from "../../log/event.ts";
-import { hasRepeatedMember } from "../../log/json-strict.ts";
+import { hasRepeatedMember } from "../../log/json-scan.ts";
 import { type ExportedEvent, renderEvent, storedFromPresented } from "../../log/present.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 

@@ -12,8 +12,7 @@ import {
   type ExportTrailer,
   MAX_RECORD_CHARS,
 } from "../../log/export-format.ts";
-import { JsonScanner } from "../../log/json-scan.ts";
-import { parseJson, parseStrictJson } from "../../log/json-strict.ts";
+import { JsonScanner, parseJson, parseStrictJson } from "../../log/json-scan.ts";
 import type { Seal } from "../../log/seal.ts";
 import { addShownText } from "./export-event.ts";
 import { checkExportSeal } from "./export-seal.ts";

@@ -1,8 +1,7 @@
 /** The text of an export: from bytes, and what makes it unreadable. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { ExportFormatError } from "../../log/export-format.ts";
-import { JsonScanError } from "../../log/json-scan.ts";
-import { StrictJsonError } from "../../log/json-strict.ts";
+import { JsonTextError } from "../../log/json-scan.ts";
 
 /** Ends a line of an export. */
 export const NEW_LINE = 0x0a;
@@ -22,7 +21,7 @@ export function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
 /** Why an export cannot be read, from what was thrown; anything else is thrown on. */
 export function unreadable(error: unknown): string {
   if (error instanceof ExportFormatError) return error.message;
-  if (error instanceof JsonScanError || error instanceof StrictJsonError) {
+  if (error instanceof JsonTextError) {
     return `this is not a json or ndjson export: ${error.message}`;
   }
   if (error instanceof TypeError && "code" in error && error.code === "ERR_ENCODING_INVALID_ENCODED_DATA") {
