@@ -9,43 +9,38 @@ export interface Subject {
   event: string;
 }
 
-/** A request to a route that comes to something, for an agent with a config and an entry `k`. */
+/** What a member or parameter of each name is given; others are sent only when they are required. */
+const valuesFor = ({ agent }: Subject): Record<string, string> => ({
+  agent_id: agent,
+  key: "k",
+  value: "v",
+  query: "q",
+  prefix: "zzz",
+  version: "v1",
+  from: "0",
+});
+
+/** A request to a route that succeeds, for an agent with a config and an entry `k`: what its schemas require. */
 export function requestOf(
-  route: Pick<Route, "method" | "path" | "operation">,
-  { agent, checkpoint, event }: Subject,
+  route: Pick<Route, "method" | "path" | "querySchema" | "bodySchema">,
+  subject: Subject,
 ): Required<Pick<Sent, "method" | "path" | "query">> & Pick<Sent, "body"> {
+  const { agent, checkpoint, event } = subject;
   const path = route.path
     .replace(":agent_id", agent)
     .replace(":version", "v1")
     .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
-  const about = { agent_id: agent };
-  const bodies: Record<string, object> = {
-    "config.update": {},
-    "config.rollback": { version: "v1" },
-    "checkpoint.create": about,
-    "checkpoint.restore": {},
-    "data.write": { ...about, key: "k", value: "v" },
-    "data.search": { ...about, query: "q" },
-    "audit.verify": about,
-    "audit.export": about,
-  };
-  const queries: Record<string, Record<string, string>> = {
-    "checkpoint.list": about,
-    "data.read": { ...about, key: "k" },
-    "data.read_full": { ...about, key: "k" },
-    "data.list": about,
-    "data.delete": { ...about, key: "k" },
-    "data.delete_prefix": { ...about, prefix: "zzz" },
-    "audit.query": about,
-    "audit.stream": about,
-    "audit.activity": about,
-    "audit.consistency": { from: "0" },
-  };
-  const body = bodies[route.operation];
+  const values = valuesFor(subject);
+  const membersOf = (schema: Route["bodySchema"]) =>
+    Object.fromEntries(
+      Object.keys(schema?.properties ?? {})
+        .filter((name) => name === "agent_id" || schema?.required?.includes(name))
+        .map((name) => [name, values[name] as string]),
+    );
   return {
     method: route.method,
     path,
-    query: queries[route.operation] ?? {},
-    ...(body === undefined ? {} : { body }),
+    query: membersOf(route.querySchema),
+    ...(route.bodySchema === null ? {} : { body: membersOf(route.bodySchema) }),
   };
 }

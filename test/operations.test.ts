@@ -1,0 +1,40 @@
+/** The list of operations against what must exist for each of its rows: a route, and tests. */
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { actions, routes } from "../src/http/app.ts";
+import { EVENT_NAMES, eventFacts, OPERATIONS, type OperationName } from "../src/operations.ts";
+
+const NAMES = Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[];
+const requested = NAMES.filter((name): name is OperationName => "scopes" in OPERATIONS[name]);
+const ofKind = (kind: string) => EVENT_NAMES.filter((name) => eventFacts(name)?.kind === kind);
+
+const SOURCES = readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => ({ path, text: readFileSync(join(import.meta.dir, path), "utf8") }));
+
+test("every operation that can be requested has a route", () => {
+  const routed = new Set(routes.flatMap(({ operation, variant }) => [operation, variant?.operation]));
+  expect(requested.filter((name) => !routed.has(name))).toEqual([]);
+});
+
+test("every event on behalf of accounts has a route that records it", () => {
+  const recorded = new Set(actions.flatMap(({ docs }) => docs.recordedAs ?? []));
+  expect(ofKind("account").filter((name) => !recorded.has(name as never))).toEqual([]);
+});
+
+test("every operation that is recorded is carried out in a scenario", () => {
+  const scenarios = SOURCES.filter(({ path }) => /^(scenarios|account)\//.test(path));
+  const isCovered = (name: string) => {
+    const line = new RegExp(`["\`][^"\`\n]+ ${name.replace(".", "\\.")} (ok|allowed)["\`]`);
+    return scenarios.some(({ text }) => line.test(text));
+  };
+  const recorded = requested.filter((name) => eventFacts(name) !== undefined);
+  expect(recorded.filter((name) => !isCovered(name))).toEqual([]);
+});
+
+test("every event that the daemon or the command line records is looked for in a test", () => {
+  const isCovered = (name: string) =>
+    SOURCES.some(({ path, text }) => path.endsWith(".test.ts") && text.includes(name));
+  expect(ofKind("upkeep").filter((name) => !isCovered(name))).toEqual([]);
+});
