@@ -14,7 +14,7 @@ import { stackFrames, systemCode, systemReason } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import type { ConnectionLimitOptions } from "../http/connection-limit.ts";
-import { canCountConnections } from "../http/open-connections.ts";
+import { canCountConnections } from "../http/connection-limit.ts";
 import type { RequestLogEntry } from "../http/pipeline/exchange.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";

@@ -1,9 +1,9 @@
 /**
- * The application: every route, and what happens to a request on its way to one.
+ * The application: every route, and the steps of a request on its way to one.
  *
  * The order is fixed: request id, HTTPS, authentication, path and method, scope of the key, body,
- * validation, operation. Elysia routes; validation and every error body are ours, since Elysia's own
- * strip unknown members, convert types and repeat the input in their answers.
+ * validation, operation. Elysia routes; validation and all error bodies are ours, since Elysia's
+ * strip unknown members, convert types and repeat the input.
  */
 import { Elysia } from "elysia";
 import { agentRoutes } from "../features/agents/routes.ts";
@@ -12,8 +12,11 @@ import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
 import type { Action } from "./account/action.ts";
+import { entryActions } from "./account/entry-routes.ts";
 import { handleAction } from "./account/handle.ts";
-import { accountActions } from "./account/routes.ts";
+import { keyActions } from "./account/key-routes.ts";
+import { selfActions } from "./account/self-routes.ts";
+import { workspaceActions } from "./account/workspace-routes.ts";
 import { publicPages } from "./documents/pages.ts";
 import type { PublicPage } from "./documents/public-page.ts";
 import { DOWNLOAD_PATH } from "./pipeline/download.ts";
@@ -34,23 +37,28 @@ export const routes: readonly Route[] = [
 ];
 
 /** Every route of `/account`. */
-export const actions: readonly Action[] = accountActions;
+export const actions: readonly Action[] = [
+  ...entryActions,
+  ...selfActions,
+  ...workspaceActions,
+  ...keyActions,
+];
 
 /** Elysia's context as its general handler makes it; its public types show only a part. */
 type Context = Routed & { path: string };
 
 /**
- * Makes the application. It listens to nothing: give its `fetch` to a server.
+ * Makes the application. It does not listen: give its `fetch` to a server.
  *
- * Elysia reads the source of every handler to find out what to prepare: one that hands its context on
- * gets headers, cookies and query parsed for every request. So handlers here take out what they need
- * and name no more, and the hook on requests returns no call, which would make it asynchronous.
+ * Elysia reads the source of every handler to see what it uses. A handler that passes its context on
+ * would get headers, cookies and query parsed for every request, so handlers here name only what they
+ * need. The hook on requests returns no call, which would make it asynchronous.
  */
 export function createApp(deps: AppDeps) {
   const pages = publicPages(routes, actions, () => deps.isReady());
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
-  // Elysia applies hooks only to what is added after them, so these come first. Strict paths: with a
-  // slash at its end a path is another one.
+  // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a
+  // trailing slash makes another path.
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", null as unknown as Exchange)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
@@ -115,7 +123,7 @@ function otherMethods(pipeline: Pipeline, path: string, allow: string) {
     pipeline.serve(path, exchange, () => otherMethod(exchange, request, allow));
 }
 
-/** The methods of every path, as `Allow` lists them (RFC 9110 section 10.2.1). */
+/** Returns the methods of every path, as `Allow` lists them (RFC 9110 section 10.2.1). */
 function allowedMethods(all: readonly { method: string; path: string }[]): Map<string, string> {
   const methods = new Map<string, Set<string>>();
   for (const { method, path } of all) {
@@ -136,5 +144,5 @@ function otherMethod(exchange: Exchange, request: Request, allow: string): Respo
 }
 
 function notFound(): Problem {
-  return new Problem("not_found", "There is no such path. /v1/docs lists those that there are.");
+  return new Problem("not_found", "There is no such path. /v1/docs lists all paths.");
 }

@@ -1,30 +1,29 @@
 /** The listener: TLS, sizes and timeouts of connections. */
 import { createApp } from "./app.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "./connection-limit.ts";
-import { withRoutableHost } from "./host.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
-/** No time at all: the connection stays until the answer is there. */
+/** No timeout: the connection stays until its response is sent. */
 const NEVER = 0;
 /**
- * How long a server that is being replaced answers beside its successor, asking clients to connect anew:
- * who asked again on a connection that is just being closed would get no answer.
+ * How long a server that is being replaced still serves, telling clients to reconnect. Without this, a
+ * request on a connection that is just being closed would get no response.
  */
 const PARTING_MS = 500;
 
 /**
- * The runtime's own limit of a body answers without a problem document and before authentication, so
- * it only stands behind ours: a declared length past it is refused by the runtime.
+ * The runtime's own body limit responds without a problem document and before authentication, so it is
+ * set beyond ours.
  */
 const RUNTIME_BODY_LIMIT_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** PEM texts of what a server shows, and what it asks of its clients. */
+/** PEM texts of the server's certificate, and of the authorities of client certificates. */
 export interface ServerTls {
   key: string;
   cert: string;
-  /** Authorities by one of which every client must have a certificate; absent or null to ask for none. */
+  /** Every client needs a certificate of one of these authorities; absent or null for none. */
   clientCa?: string | null;
 }
 
@@ -36,15 +35,15 @@ export interface ListenOptions {
   /** Null serves plain HTTP, for a TLS proxy alone (`trustedProxies` is needed then). */
   tls: ServerTls | null;
   /**
-   * Time without a byte after which a connection is closed, ms: of whole seconds, and done with by the
-   * runtime within four seconds more. Headers of a new connection have 10 seconds, whatever this says.
+   * Time without a byte after which a connection is closed, ms. The runtime counts whole seconds and may
+   * take four seconds more. The headers of a new connection always have 10 seconds.
    */
   idleTimeoutMs?: number;
   /** Absent for no bound on connections. */
   connections?: ConnectionLimitOptions;
 }
 
-/** What a server is made of, but for its port. */
+/** The configuration of a server, except its port. */
 interface ServerConfig {
   hostname: string;
   tls?: { key: string; cert: string; ca?: string; requestCert?: true; rejectUnauthorized?: true };
@@ -58,15 +57,15 @@ interface ServerConfig {
 export interface RunningServer extends AsyncDisposable {
   readonly port: number;
   readonly hostname: string;
-  /** Takes a new certificate for new connections. Resolves when it is in use. */
+  /** Uses a new certificate for new connections. Resolves when it is in use. */
   replaceCertificate(tls: ServerTls): Promise<void>;
-  /** Stops accepting and waits for the answers under way; with `force` it does not wait. */
+  /** Stops accepting requests and waits for pending responses, unless `force`. */
   stop(force?: boolean): Promise<void>;
 }
 
 /**
  * Starts to listen.
- * @throws what the runtime throws: `EADDRINUSE`, a certificate that cannot be read.
+ * @throws the runtime's errors, such as `EADDRINUSE` or a certificate that cannot be read
  */
 export function startServer(
   deps: Omit<AppDeps, "peerOf" | "setPatience">,
@@ -76,7 +75,7 @@ export function startServer(
     throw new TypeError("without TLS the server needs trustedProxies");
   }
   const idleTimeout = Math.ceil((options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS) / 1_000);
-  // The runtime knows its own requests only, not a copy; and any server of the process knows them all.
+  // The runtime knows only its own requests, not copies. Any server of the process knows all of them.
   const originals = new WeakMap<Request, Request>();
   const originalOf = (request: Request) => originals.get(request) ?? request;
   const app = createApp({
@@ -95,7 +94,7 @@ export function startServer(
     fetch,
     idleTimeout,
     maxRequestBodySize: RUNTIME_BODY_LIMIT_BYTES,
-    // No page of the runtime's own may show an error.
+    // Errors must not show the runtime's own page.
     development: false,
   });
   let config = configFor(options.tls);
@@ -103,7 +102,7 @@ export function startServer(
   const port = server.port as number;
   let accepting = true;
   let stopped = false;
-  /** Replaced or closed for new connections, and still answering somebody. */
+  /** Servers that accept no new connections but still have pending responses. */
   const leaving = new Set<Bun.Server<undefined>>();
   const leave = (old: Bun.Server<undefined>) => {
     leaving.add(old);
@@ -130,9 +129,9 @@ export function startServer(
         config = next;
         return;
       }
-      // The runtime's reload() keeps the certificate. So the port is opened a second time, and the first
-      // one closed after it: requests under way are answered, and nobody is refused in between. Only who
-      // is in the middle of a handshake at that moment has to connect anew.
+      // The runtime's reload() keeps the certificate. So the port is opened a second time before the first
+      // server stops: pending requests get their responses, and no connection is refused. Only a client in
+      // the middle of a handshake has to reconnect.
       const old = server;
       server = Bun.serve({ ...next, port, reusePort: true });
       config = next;
@@ -152,25 +151,43 @@ export function startServer(
   };
 }
 
-/** The answer, and no other on this connection. */
-async function last(answer: Response | Promise<Response>): Promise<Response> {
-  const response = await answer;
+/** Returns the response, as the last one on its connection. */
+async function last(pending: Response | Promise<Response>): Promise<Response> {
+  const response = await pending;
   response.headers.set("connection", "close");
   return response;
 }
 
-/** Who has no valid certificate is turned away in the handshake, before there is a request. */
+/** With `clientCa`, the handshake refuses clients without a valid certificate. */
 function tlsConfig({ key, cert, clientCa }: ServerTls): NonNullable<ServerConfig["tls"]> {
   if (clientCa === undefined || clientCa === null) return { key, cert };
   return { key, cert, ca: clientCa, requestCert: true, rejectUnauthorized: true };
 }
 
 /**
- * Opens a port that can be opened a second time, by this process. As others could then open it as well,
- * it is first opened in the way that fails when somebody has it: a second daemon must not share it.
+ * Opens a port so that this process can open it a second time. Other processes could then open it too, so
+ * it is first opened in the way that fails when it is in use: a second daemon must not share it.
  */
 function open(config: ServerConfig, port: number): Bun.Server<undefined> {
   const alone = Bun.serve({ ...config, port, reusePort: false });
   void alone.stop(true);
   return Bun.serve({ ...config, port: alone.port as number, reusePort: true });
+}
+
+/** The first index at which Elysia looks for the slash before the path. */
+const ROUTER_STARTS_AT = 11;
+
+const USUAL_ORIGIN = "https://localhost";
+
+/**
+ * Returns the request, or a copy whose URL the router reads correctly. Elysia looks for the path from a
+ * fixed index, which a host of one or two characters ends before, and the runtime leaves the host out
+ * when the `Host` header is malformed. Routing must depend on neither, so such requests get another
+ * host, which nothing reads.
+ */
+function withRoutableHost(request: Request): Request {
+  const { url } = request;
+  const slash = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  if (slash >= ROUTER_STARTS_AT) return request;
+  return new Request(USUAL_ORIGIN + url.slice(Math.max(slash, 0)), request);
 }

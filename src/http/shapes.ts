@@ -67,6 +67,11 @@ export function listOf<S extends TSchema>(item: S) {
   );
 }
 
+/** A list that is short enough to be returned whole. */
+export function listWithoutPages<S extends TSchema>(item: S) {
+  return t.Object({ data: t.Array(item) }, closed);
+}
+
 export const Deleted = component(
   "Deleted",
   t.Object({ deleted: Count, audit_id: AuditId }, { ...closed, description: "How many things are gone." }),

@@ -1,6 +1,6 @@
 /** More connections than there may be: counted by the kernel, so only where it says. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { canCountConnections, countConnections } from "../../src/http/open-connections.ts";
+import { canCountConnections, countConnections } from "../../src/http/connection-limit.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
+import { RequestIds } from "../../src/http/pipeline/exchange.ts";
 import { parseQuery } from "../../src/http/pipeline/query.ts";
-import { RequestIds } from "../../src/http/pipeline/request-id.ts";
 import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
 import { Problem } from "../../src/http/problem.ts";
 import { parseTimestamp } from "../../src/http/timestamp.ts";

@@ -8,7 +8,7 @@ import { resetPassword, signIn } from "../../control/accounts/sign-in.ts";
 import { linkNotFound, signUp } from "../../control/accounts/sign-up.ts";
 import { digestOf } from "../../control/secret.ts";
 import { findWorkspace } from "../../control/workspaces.ts";
-import { setDevice, setSession } from "../pipeline/session-cookie.ts";
+import { setDevice, setSession } from "../pipeline/session.ts";
 import { publicAction } from "./action.ts";
 import {
   LinkShape,

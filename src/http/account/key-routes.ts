@@ -4,8 +4,8 @@ import { requireMembership, requireOwner } from "../../control/accounts/membersh
 import { type AccountParts, administrationOf } from "../../control/accounts/parts.ts";
 import { findKey, type KeyRecord, keyState, listKeys } from "../../control/keys.ts";
 import { Refused } from "../../control/refused.ts";
+import { listWithoutPages } from "../shapes.ts";
 import { action } from "./action.ts";
-import { listBody, plainList } from "./list.ts";
 import { KeyBody, KeyShape, NewKeyShape, OVERLAP_HOURS, RotateBody, RotatedKey } from "./schema.ts";
 import { showKey } from "./show.ts";
 
@@ -27,13 +27,13 @@ const list = action({
     summary: "List API keys",
     description:
       "Oldest first, revoked and expired ones included. The keys themselves are nowhere to be seen.",
-    response: { description: "The keys.", schema: plainList(KeyShape) },
+    response: { description: "The keys.", schema: listWithoutPages(KeyShape) },
     problems: ["workspace_not_found"],
   },
   run({ params, signedIn }, { parts }) {
     const { id } = requireMembership(parts, signedIn.accountId, params.workspace_id);
     const now = parts.clock();
-    return { body: listBody(listKeys(parts.control.connection, id).map((key) => showKey(key, now))) };
+    return { body: { data: listKeys(parts.control.connection, id).map((key) => showKey(key, now)) } };
   },
 });
 

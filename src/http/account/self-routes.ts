@@ -14,9 +14,9 @@ import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { deleteOtherSessions, deleteSession, listSessions } from "../../control/accounts/sessions.ts";
 import { changePassword, confirmPassword } from "../../control/accounts/sign-in.ts";
 import { Refused } from "../../control/refused.ts";
-import { clearSession } from "../pipeline/session-cookie.ts";
+import { clearSession } from "../pipeline/session.ts";
+import { listWithoutPages } from "../shapes.ts";
 import { action } from "./action.ts";
-import { listBody, plainList } from "./list.ts";
 import {
   AccountShape,
   CodeBody,
@@ -116,7 +116,7 @@ const sessions = action({
     tag: "Account",
     summary: "List one's sessions",
     description: "Those in force, the most recently used first.",
-    response: { description: "The sessions.", schema: plainList(SessionShape) },
+    response: { description: "The sessions.", schema: listWithoutPages(SessionShape) },
   },
   run({ signedIn }, { parts }) {
     const { control, clock } = parts;
@@ -124,7 +124,7 @@ const sessions = action({
     // What is known of this very session is newer than what is written.
     const { session: current } = signedIn;
     const newest = found.map((session) => (session.id === current.id ? current : session));
-    return { body: listBody(newest.map((session) => showSession(session, current.id))) };
+    return { body: { data: newest.map((session) => showSession(session, current.id)) } };
   },
 });
 

@@ -12,8 +12,8 @@ import {
   uninvite,
 } from "../../control/accounts/membership.ts";
 import { countKeysInForce } from "../../control/keys.ts";
+import { listWithoutPages } from "../shapes.ts";
 import { action } from "./action.ts";
-import { listBody, plainList } from "./list.ts";
 import {
   InvitationBody,
   InvitationShape,
@@ -35,10 +35,10 @@ const list = action({
     tag: "Workspaces",
     summary: "List one's workspaces",
     description: "In the order in which one joined them.",
-    response: { description: "The workspaces.", schema: plainList(WorkspaceShape) },
+    response: { description: "The workspaces.", schema: listWithoutPages(WorkspaceShape) },
   },
   run: ({ signedIn }, { parts }) => ({
-    body: listBody(listMemberships(parts.control.connection, signedIn.accountId).map(showWorkspace)),
+    body: { data: listMemberships(parts.control.connection, signedIn.accountId).map(showWorkspace) },
   }),
 });
 
@@ -109,13 +109,13 @@ const members = action({
     tag: "Workspaces",
     summary: "List members",
     description: "In the order in which they joined.",
-    response: { description: "The members.", schema: plainList(MemberShape) },
+    response: { description: "The members.", schema: listWithoutPages(MemberShape) },
     problems: ["workspace_not_found"],
   },
   run({ params, signedIn }, { parts }) {
     const { id } = requireMembership(parts, signedIn.accountId, params.workspace_id);
     const found = listMembers(parts.control.connection, id);
-    return { body: listBody(found.map((member) => showMember(member, signedIn.accountId))) };
+    return { body: { data: found.map((member) => showMember(member, signedIn.accountId)) } };
   },
 });
 
@@ -173,13 +173,13 @@ const invitations = action({
     tag: "Workspaces",
     summary: "List invitations",
     description: "For owners. Those that can still be used, newest first.",
-    response: { description: "The invitations.", schema: plainList(InvitationShape) },
+    response: { description: "The invitations.", schema: listWithoutPages(InvitationShape) },
     problems: ["workspace_not_found"],
   },
   run({ params, signedIn }, { parts }) {
     const { id } = requireOwner(parts, signedIn.accountId, params.workspace_id);
     const found = listInvitations(parts.control.connection, id, parts.clock());
-    return { body: listBody(found.map(showInvitation)) };
+    return { body: { data: found.map(showInvitation) } };
   },
 });
 

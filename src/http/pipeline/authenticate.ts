@@ -1,8 +1,7 @@
 /** Who asks. Decided before anything else about a request is looked at. */
 import type { Principal } from "../../workspace/contract.ts";
 import { invalid, Problem } from "../problem.ts";
-import { requireSameOrigin } from "./same-origin.ts";
-import { sessionToken } from "./session-cookie.ts";
+import { requireSameOrigin, sessionToken } from "./session.ts";
 
 /** Finds the principal of an API key; null when the key is unknown, malformed, expired or revoked. */
 export type Authenticate = (apiKey: string) => Principal | null;

@@ -1,14 +1,14 @@
-/** One request and what becomes known about it: for the answer's headers and for the log. */
+/** One request and what becomes known about it, for the headers of its response and for the log. */
 import type { AuditResult, Principal } from "../../workspace/contract.ts";
 import { isAgentId } from "../fields.ts";
-import type { RateLimitHeaders } from "./rate-limit.ts";
+import type { RateLimitHeaders } from "./rate-limits.ts";
 
 /** Durations are logged to the microsecond. */
 const MICROSECONDS = 1_000;
 
 /**
- * What the log is told about a request. Never a key, a value or a query string, and of the path's
- * parameters only an agent's id.
+ * What is logged about a request: never a key, a value or a query string, and of the path's parameters
+ * only an agent's id.
  */
 export interface RequestLogEntry {
   request_id: string;
@@ -18,17 +18,17 @@ export interface RequestLogEntry {
   status: number;
   duration_ms: number;
   workspace_id: string | null;
-  /** The agent that the request names; null when it names none, or by a checkpoint or an event only. */
+  /** The agent that the request names, null when it names none or only a checkpoint or an event. */
   agent_id: string | null;
   /** `key_…` or `usr_…`. */
   actor: string | null;
   operation: string | null;
-  /** What was recorded of the operation: `ok`, `allowed`, `blocked`, … */
+  /** The recorded result of the operation: `ok`, `allowed`, `blocked`, … */
   decision: string | null;
   /** `policy:…`, when a policy refused it. */
   blocked_by: string | null;
   audit_id: string | null;
-  /** The code of the problem document, when the answer is one. */
+  /** The code of the problem document, null when the response is none. */
   problem: string | null;
 }
 
@@ -37,7 +37,7 @@ export class Exchange {
   readonly method: string;
   readonly startedMs: number;
   principal: Principal | null = null;
-  /** Who is signed in, where there is no workspace to be a principal of. */
+  /** Who is signed in, for requests that belong to no workspace. */
   accountId: string | null = null;
   route: string | null = null;
   operation: string | null = null;
@@ -46,7 +46,7 @@ export class Exchange {
   blockedBy: string | null = null;
   auditId: string | null = null;
   problem: string | null = null;
-  /** Where its key stands; null without a limit. */
+  /** What remains of its key's limit; null without a limit. */
   rateLimit: RateLimitHeaders | null = null;
 
   constructor(requestId: string, method: string, startedMs: number) {
@@ -55,7 +55,7 @@ export class Exchange {
     this.startedMs = startedMs;
   }
 
-  /** The headers that every answer carries. */
+  /** Returns the headers that every response has. */
   headers(contentType: string): Record<string, string> {
     const headers: Record<string, string> = {
       "content-type": contentType,
@@ -68,7 +68,7 @@ export class Exchange {
     return headers;
   }
 
-  /** What the log is told once the status is known. */
+  /** Returns the log entry, once the status is known. */
   logEntry(status: number, nowMs: number): RequestLogEntry {
     return {
       request_id: this.requestId,
@@ -85,5 +85,37 @@ export class Exchange {
       audit_id: this.auditId,
       problem: this.problem,
     };
+  }
+}
+
+/** A client's request id: 1 to 128 of `A-Z a-z 0-9 . _ -`. */
+const CLIENT_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** A random prefix and a counter in hex digits are unique across restarts, and cheap. */
+const PREFIX_BYTES = 8;
+const COUNTER_DIGITS = 8;
+const COUNTER_LIMIT = 16 ** COUNTER_DIGITS;
+
+/** Makes request ids. The random bytes are drawn once for every 2^32 requests. */
+export class RequestIds {
+  readonly #randomBytes: (length: number) => Uint8Array;
+  #prefix = "";
+  #next = COUNTER_LIMIT;
+
+  constructor(randomBytes: (length: number) => Uint8Array) {
+    this.#randomBytes = randomBytes;
+  }
+
+  /** Returns the id of a request: its `X-Request-Id` header when that is safe to log and return, else a new id. */
+  of(header: string | null): string {
+    return header !== null && CLIENT_ID.test(header) ? header : this.#make();
+  }
+
+  #make(): string {
+    if (this.#next === COUNTER_LIMIT) {
+      this.#prefix = `req_${Buffer.from(this.#randomBytes(PREFIX_BYTES)).toString("hex")}`;
+      this.#next = 0;
+    }
+    return this.#prefix + (this.#next++).toString(16).padStart(COUNTER_DIGITS, "0");
   }
 }

@@ -8,13 +8,11 @@ import { Problem, problemResponse } from "../problem.ts";
 import type { Route } from "../route.ts";
 import { type Authenticate, authenticateRequest, type Sessions } from "./authenticate.ts";
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
-import { Exchange, type RequestLogEntry } from "./exchange.ts";
+import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { handle } from "./handle.ts";
-import { RateLimit } from "./rate-limit.ts";
-import { RequestIds } from "./request-id.ts";
+import { RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
-import { WrongKeys } from "./wrong-keys.ts";
 
 /** What a client is told when the control database cannot be written or read just now. */
 const STORAGE_FAILED = "The disk takes no writes just now; nothing was changed. Try again shortly.";

@@ -1,5 +1,4 @@
-import type { SearchModel } from "../model.ts";
-import { loadModel } from "../model.ts";
+import { loadModel, type SearchModel } from "../model.ts";
 import { ModelVectors } from "../vectors/model-vectors.ts";
 import { VectorRows } from "../vectors/vector-rows.ts";
 import { addRows, embedWindows } from "../vectors/windows.ts";
@@ -11,8 +10,7 @@ import { DocumentReader, headerRows } from "./document-forms.ts";
 import { EntrySlots } from "./entry-slots.ts";
 import { HeaderVectors } from "./headers.ts";
 import { Passages } from "./passages.ts";
-import type { QueryTerm } from "./query.ts";
-import { queryTerms, queryTokens } from "./query.ts";
+import { type QueryTerm, queryTerms, queryTokens } from "./query.ts";
 import { rank } from "./ranking.ts";
 import { SpellingRepair } from "./repair.ts";
 import type { SearchHit, SearchOptions } from "./search-options.ts";

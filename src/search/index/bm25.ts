@@ -1,8 +1,7 @@
 import { STOP_WORDS } from "../words/stop-words.ts";
 import type { Range } from "./entry-slots.ts";
 import { growU32 } from "./growable.ts";
-import type { Passages } from "./passages.ts";
-import { WEIGHT_UNIT } from "./passages.ts";
+import { type Passages, WEIGHT_UNIT } from "./passages.ts";
 import type { QueryTerm } from "./query.ts";
 
 /**

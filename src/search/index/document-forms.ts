@@ -1,7 +1,6 @@
 import { appendForms } from "../words/text-forms.ts";
 import type { Vocabulary } from "../words/vocabulary.ts";
-import type { SearchDocument } from "./document.ts";
-import { metadataStrings } from "./document.ts";
+import { metadataStrings, type SearchDocument } from "./document.ts";
 import { FormList } from "./form-list.ts";
 
 /** The tokens of an entry as forms of the vocabulary, field by field. */

@@ -1,11 +1,8 @@
-import type { RelatedWords, Relations } from "../words/related-words.ts";
-import { MIN_RELATEDNESS } from "../words/related-words.ts";
+import { MIN_RELATEDNESS, type RelatedWords, type Relations } from "../words/related-words.ts";
 import { STOP_WORDS } from "../words/stop-words.ts";
 import { tokenize } from "../words/tokenize.ts";
-import type { Vocabulary } from "../words/vocabulary.ts";
-import { NONE, stemOf } from "../words/vocabulary.ts";
-import type { WordTable } from "../words/word-table.ts";
-import { MAX_COMPARED } from "../words/word-table.ts";
+import { NONE, stemOf, type Vocabulary } from "../words/vocabulary.ts";
+import { MAX_COMPARED, type WordTable } from "../words/word-table.ts";
 import type { SpellingRepair } from "./repair.ts";
 
 /** Tokens of a query that are read; what follows says nothing that these do not. */

@@ -1,10 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
-import type { Embedder } from "./embedder.ts";
-import { EmbeddingError } from "./embedder.ts";
-import type { Tensor } from "./safetensors.ts";
-import { readSafetensors } from "./safetensors.ts";
+import { type Embedder, EmbeddingError } from "./embedder.ts";
+import { readSafetensors, type Tensor } from "./safetensors.ts";
 import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
 /** Tokens of a text that count, as in Model2Vec itself. */

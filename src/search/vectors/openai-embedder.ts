@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
-import type { Embedder } from "./embedder.ts";
-import { EmbeddingError } from "./embedder.ts";
+import { type Embedder, EmbeddingError } from "./embedder.ts";
 import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
 /** Texts in one request; servers commonly take more, but answer these in a second. */

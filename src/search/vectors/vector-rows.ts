@@ -1,7 +1,6 @@
 import type { Range } from "../index/entry-slots.ts";
 import { growF32, growU32 } from "../index/growable.ts";
-import type { VectorArena } from "./vector-arena.ts";
-import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE } from "./vector-arena.ts";
+import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE, type VectorArena } from "./vector-arena.ts";
 
 /** Rows are padded to a multiple of what the kernel reads at once. */
 const STEP = 16;

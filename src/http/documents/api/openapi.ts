@@ -8,7 +8,7 @@ import { leavesNoTrace } from "../../../workspace/contract.ts";
 import type { Action } from "../../account/action.ts";
 import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
 import { scopesOf } from "../../pipeline/scopes.ts";
-import { SESSION_COOKIE } from "../../pipeline/session-cookie.ts";
+import { SESSION_COOKIE } from "../../pipeline/session.ts";
 import type { Route } from "../../route.ts";
 import { componentSchemas } from "../../shapes.ts";
 import { OPENAPI_PATH } from "./page.ts";
