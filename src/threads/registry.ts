@@ -1,37 +1,19 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
 
 import { refusingSuspended } from "../features/agents/guard.ts";
-import { listAgents, readAgentOverview, resumeAgent, suspendAgent } from "../features/agents/operations.ts";
-import { countActivityOver } from "../features/audit/activity.ts";
+import { agentOperations } from "../features/agents/operations.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/inspections.ts";
-import { streamAudit } from "../features/audit/live.ts";
-import { exportAudit, queryAudit, verifyAudit } from "../features/audit/operations.ts";
-import { giveReceipt, readAuditEvent } from "../features/audit/proofs.ts";
-import {
-  createCheckpoint,
-  listAgentCheckpoints,
-  readCheckpoint,
-  removeCheckpoint,
-} from "../features/checkpoints/operations.ts";
+import { auditOperations } from "../features/audit/operations.ts";
+import { checkpointOperations } from "../features/checkpoints/operations.ts";
 import { restoreCheckpoint } from "../features/checkpoints/restore.ts";
-import {
-  listConfigVersions,
-  readConfig,
-  readConfigVersion,
-  rollbackConfig,
-  updateConfig,
-} from "../features/config/operations.ts";
-import { eraseData } from "../features/data/erase.ts";
-import { listData } from "../features/data/lists.ts";
-import { deleteData, deletePrefix, readData, readFullData } from "../features/data/operations.ts";
+import { configOperations } from "../features/config/operations.ts";
+import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
-import { searchData } from "../features/data/search.ts";
-import { prepareWrite, writeData } from "../features/data/write.ts";
+import { prepareWrite } from "../features/data/write.ts";
 import type { JsonValue } from "../json.ts";
 import { isSuspendable, type RecordedName, whatGrows } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import {
-  type InquiryName,
   type InspectionName,
   isInquiry,
   leavesNoTrace,
@@ -39,49 +21,18 @@ import {
   type OperationName,
   type OperationRequest,
 } from "../workspace/contract.ts";
-import type { Answer, Inquiry, Operation } from "../workspace/operation.ts";
+import type { Answer, Inquiry, Operation, OperationsOf } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
 
-type Operations = {
-  [N in Exclude<RecordedName, InquiryName>]: Operation<N, never>;
-};
-type Inquiries = { [N in InquiryName]: Inquiry<N, never> };
-
-/** Operations that run wholly on the workspace's own thread. */
-export const OPERATIONS: Operations = {
-  "config.read": readConfig,
-  "config.update": updateConfig,
-  "config.list_versions": listConfigVersions,
-  "config.read_version": readConfigVersion,
-  "config.rollback": rollbackConfig,
-  "checkpoint.create": createCheckpoint,
-  "checkpoint.list": listAgentCheckpoints,
-  "checkpoint.read": readCheckpoint,
+/** What runs each recorded operation. */
+const OPERATIONS: OperationsOf<string> = {
+  ...agentOperations,
+  ...auditOperations,
+  ...checkpointOperations,
   "checkpoint.restore": restoreCheckpoint,
-  "checkpoint.delete": removeCheckpoint,
-  "data.write": writeData,
-  "data.read": readData,
-  "data.read_full": readFullData,
-  "data.list": listData,
-  "data.delete": deleteData,
-  "data.delete_prefix": deletePrefix,
-  "data.erase": eraseData,
-  "audit.read": readAuditEvent,
-  "audit.receipt": giveReceipt,
-  "audit.export": exportAudit,
-  "audit.stream": streamAudit,
-  "agent.suspend": suspendAgent,
-  "agent.resume": resumeAgent,
+  ...configOperations,
+  ...dataOperations,
 };
-
-export const INQUIRIES = {
-  "data.search": searchData,
-  "audit.query": queryAudit,
-  "audit.verify": verifyAudit,
-  "audit.activity": countActivityOver,
-  "agent.list": listAgents,
-  "agent.read": readAgentOverview,
-} as unknown as Inquiries;
 
 /** What reads and is not recorded. */
 const INSPECTIONS: {
@@ -135,12 +86,12 @@ export function jobOf(
 
 function plainOperationOf(name: RecordedName, found: JsonValue | undefined): Operation<OperationName> {
   if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
-  const inquiry = INQUIRIES[name] as Inquiry<OperationName, JsonValue>;
+  const inquiry = OPERATIONS[name] as Inquiry<OperationName, JsonValue>;
   return (tx, context, input: OperationInputs[OperationName]) =>
     inquiry.record(tx, context, input, found as JsonValue);
 }
 
 export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {
   if (!isInquiry(name)) throw new Error("not an inquiry");
-  return INQUIRIES[name] as unknown as Inquiry<OperationName, JsonValue>;
+  return OPERATIONS[name] as Inquiry<OperationName, JsonValue>;
 }

@@ -6,6 +6,7 @@
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
+import type { InquiryName, RecordedName } from "../operations.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
@@ -85,6 +86,16 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
   record(reader: Reader, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome>;
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
+type Own = any;
+
+/** What runs the operations whose names begin with a word, by name. One that is left out does not compile. */
+export type OperationsOf<Word extends string> = {
+  [N in Extract<RecordedName, `${Word}.${string}`>]: N extends InquiryName
+    ? Inquiry<N, Own>
+    : Operation<N, Own>;
+};
 
 /**
  * Raised by an operation that turns out not to be allowed or not to make sense: nothing is changed

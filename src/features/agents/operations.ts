@@ -12,6 +12,7 @@ import {
   knownAgent,
   notFound,
   type Operation,
+  type OperationsOf,
   type Outcome,
 } from "../../workspace/operation.ts";
 
@@ -44,7 +45,7 @@ interface FoundAgents extends JsonObject {
   hasMore: boolean;
 }
 
-export const listAgents: Inquiry<"agent.list", FoundAgents & JsonValue> = {
+const listAgents: Inquiry<"agent.list", FoundAgents & JsonValue> = {
   async query(reader, { nowMs }, { prefix, page }) {
     const { limit, offset, after } = page;
     const wanted = { prefix, after: after === undefined ? "" : String(after), offset, limit: limit + 1 };
@@ -63,7 +64,7 @@ export const listAgents: Inquiry<"agent.list", FoundAgents & JsonValue> = {
   },
 };
 
-export const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
+const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
   async query(reader, { nowMs }, { agentId }) {
     const found = await findOverview(reader, agentId, nowMs);
     return found === null ? null : showAgent(found);
@@ -75,10 +76,10 @@ export const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
   },
 };
 
-export const suspendAgent: Operation<"agent.suspend"> = (reader, context, input) =>
+const suspendAgent: Operation<"agent.suspend"> = (reader, context, input) =>
   turn(reader, context, input, true);
 
-export const resumeAgent: Operation<"agent.resume"> = (reader, context, input) =>
+const resumeAgent: Operation<"agent.resume"> = (reader, context, input) =>
   turn(reader, context, input, false);
 
 /** What is so already stays as it is, and is recorded all the same: it was asked for. */
@@ -108,3 +109,11 @@ async function turn(
     effect: { kind: suspended ? "suspend" : "resume", reason },
   });
 }
+
+/** What runs each operation of this feature. */
+export const agentOperations: OperationsOf<"agent"> = {
+  "agent.suspend": suspendAgent,
+  "agent.resume": resumeAgent,
+  "agent.list": listAgents,
+  "agent.read": readAgentOverview,
+};

@@ -16,8 +16,12 @@ import {
   knownAgent,
   notFound,
   type Operation,
+  type OperationsOf,
   type QueryContext,
 } from "../../workspace/operation.ts";
+import { countActivityOver } from "./activity.ts";
+import { streamAudit } from "./live.ts";
+import { giveReceipt, readAuditEvent } from "./proofs.ts";
 import { type VerificationAnswer, verifyTrail } from "./verification.ts";
 
 const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
@@ -59,7 +63,7 @@ async function queryEvents(reader: Reader, _context: QueryContext, input: QueryI
   };
 }
 
-export const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
+const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
   query: queryEvents,
   async record(reader, context, input, found) {
     const agent = await scopeAgent(reader, context, input.scope);
@@ -85,7 +89,7 @@ function askedFilters(input: QueryInput): JsonObject {
 /** Null when the agent never began. */
 type FoundVerification = VerificationAnswer | null;
 
-export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue> = {
+const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue> = {
   long: true,
   async query(reader, _context, { scope }) {
     if ("agentId" in scope && (await readAgent(reader, scope.agentId)) === null) return null as never;
@@ -108,7 +112,7 @@ export const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue>
   },
 };
 
-export const exportAudit: Operation<"audit.export"> = async (reader, context, input) => {
+const exportAudit: Operation<"audit.export"> = async (reader, context, input) => {
   const { scope, format, window, resume } = input;
   const agent = await scopeAgent(reader, context, scope);
   if ("agentId" in scope && agent === null) {
@@ -150,4 +154,15 @@ export const exportAudit: Operation<"audit.export"> = async (reader, context, in
       },
     },
   };
+};
+
+/** What runs each operation of this feature. */
+export const auditOperations: OperationsOf<"audit"> = {
+  "audit.read": readAuditEvent,
+  "audit.receipt": giveReceipt,
+  "audit.export": exportAudit,
+  "audit.stream": streamAudit,
+  "audit.query": queryAudit,
+  "audit.verify": verifyAudit,
+  "audit.activity": countActivityOver,
 };

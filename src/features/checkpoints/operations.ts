@@ -14,6 +14,7 @@ import {
   knownAgent,
   notFound,
   type Operation,
+  type OperationsOf,
   type Outcome,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
@@ -83,7 +84,7 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
   });
 };
 
-export const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
+const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
   const agent = await knownAgent(reader, context, input.agentId);
   const { limit, offset, after } = input.page;
   const before = after === undefined ? null : Number(after);
@@ -102,7 +103,7 @@ export const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader,
   );
 };
 
-export const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {
+const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(checkpointId);
   const { checkpoint, agent, agentId } = found;
@@ -130,4 +131,12 @@ export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, c
   return answered(found.agent, { checkpoint_id: id }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
     effect: { kind: "remove_checkpoint", id },
   });
+};
+
+/** What runs each operation of this feature, but for a restore (`restore.ts`). */
+export const checkpointOperations: Omit<OperationsOf<"checkpoint">, "checkpoint.restore"> = {
+  "checkpoint.create": createCheckpoint,
+  "checkpoint.list": listAgentCheckpoints,
+  "checkpoint.read": readCheckpoint,
+  "checkpoint.delete": removeCheckpoint,
 };

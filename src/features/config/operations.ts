@@ -20,6 +20,7 @@ import {
   knownAgent,
   notFound,
   type Operation,
+  type OperationsOf,
   type Outcome,
 } from "../../workspace/operation.ts";
 
@@ -37,7 +38,7 @@ function showConfig(agentId: string, version: ConfigVersion): string {
   );
 }
 
-export const readConfig: Operation<"config.read"> = async (reader, context, { agentId }) => {
+const readConfig: Operation<"config.read"> = async (reader, context, { agentId }) => {
   const agent = await knownAgent(reader, context, agentId);
   const version = agent?.configVersion ?? null;
   if (agent === null || version === null) {
@@ -46,7 +47,7 @@ export const readConfig: Operation<"config.read"> = async (reader, context, { ag
   return answerVersion(reader, agent, agentId, version);
 };
 
-export const readConfigVersion: Operation<"config.read_version"> = async (reader, context, input) => {
+const readConfigVersion: Operation<"config.read_version"> = async (reader, context, input) => {
   const agent = await knownAgent(reader, context, input.agentId);
   const version = parseVersion(input.version);
   const missing = missingVersion(agent, version);
@@ -80,7 +81,7 @@ function missingVersion(
 const askedVersion = (version: number | null): JsonObject =>
   version === null ? {} : { version: `v${version}` };
 
-export const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
+const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
   const agent = await knownAgent(reader, context, input.agentId);
   const { limit, offset, after } = input.page;
   const found =
@@ -166,3 +167,12 @@ function addVersion(
     effect: { kind: "add_config", ...facts, content },
   });
 }
+
+/** What runs each operation of this feature. */
+export const configOperations: OperationsOf<"config"> = {
+  "config.read": readConfig,
+  "config.update": updateConfig,
+  "config.list_versions": listConfigVersions,
+  "config.read_version": readConfigVersion,
+  "config.rollback": rollbackConfig,
+};

@@ -1,8 +1,20 @@
 /** Operations on an agent's data, but for writing (write.ts). They run on the workspace's thread. */
+
 import type { AgentState } from "../../state/agents.ts";
 import { retentionCutoff, retentionEnd } from "../../state/configs.ts";
 import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
-import { answered, knownAgent, notFound, type Operation, type Outcome } from "../../workspace/operation.ts";
+import {
+  answered,
+  knownAgent,
+  notFound,
+  type Operation,
+  type OperationsOf,
+  type Outcome,
+} from "../../workspace/operation.ts";
+import { eraseData } from "./erase.ts";
+import { listData } from "./lists.ts";
+import { searchData } from "./search.ts";
+import { writeData } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
@@ -20,7 +32,7 @@ export const readData: Operation<"data.read"> = async (reader, context, { agentI
   );
 };
 
-export const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
+const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await knownAgent(reader, context, agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
@@ -66,4 +78,16 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
   return answered(agent, details, `{"deleted":${count},"audit_id":"${context.auditId}"}`, {
     effect: { kind: "end_prefix", prefix, count },
   });
+};
+
+/** What runs each operation of this feature. */
+export const dataOperations: OperationsOf<"data"> = {
+  "data.write": writeData,
+  "data.read": readData,
+  "data.read_full": readFullData,
+  "data.list": listData,
+  "data.delete": deleteData,
+  "data.delete_prefix": deletePrefix,
+  "data.erase": eraseData,
+  "data.search": searchData,
 };
