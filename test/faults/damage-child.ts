@@ -1,5 +1,5 @@
 /**
- * A process of its own that damages workspaces and uses them: `damage-child.ts DIRECTORY FROM TO`. It prints each
+ * A process of its own that damages workspaces and uses them: `damage-child.ts DIRECTORY SEED…`. It prints each
  * seed before it tries it, so that the last line names the one that ended the process, if one did.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -58,7 +58,7 @@ function damage(bytes: Buffer, seed: number): Buffer {
   }
 }
 
-const [root, from, to] = process.argv.slice(2) as [string, string, string];
+const [root, ...seeds] = process.argv.slice(2) as [string, ...string[]];
 const file = (workspaceId: string) => join(root, `${workspaceId}.db`);
 const failures: string[] = [];
 const pool = new WorkspacePool({
@@ -156,7 +156,7 @@ function replace(content: Buffer): void {
 }
 
 const totals = { seeds: 0, failing: 0, tampered: 0 };
-for (let seed = Number(from); seed < Number(to); seed++) {
+for (const seed of seeds.map(Number)) {
   console.log(`seed ${seed}`);
   const damaged = damage(Buffer.from(bytes), seed);
   replace(damaged);

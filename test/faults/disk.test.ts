@@ -1,22 +1,44 @@
 /** The disk fails under a running daemon: what it says meanwhile, what it keeps, and that it goes on by itself. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
-import { governd, makeWorkspace, type RunningDaemon, startGovernd } from "../cli/governd.ts";
+import {
+  governd,
+  type MadeWorkspace,
+  makeWorkspace,
+  type RunningDaemon,
+  startGovernd,
+} from "../cli/governd.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
-import { CAN_FAIL, ERRNO, type Failing, FailingDisk } from "./failing-disk.ts";
+import { CAN_FAIL, ERRNO, type Failing, FailingLibrary } from "./failing-disk.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
-let directory: TemporaryDirectory;
-let data: string;
-beforeEach(() => {
-  directory = temporaryDirectory();
-  data = directory.join("data");
-});
-afterEach(() => directory[Symbol.dispose]());
+const library = new FailingLibrary();
+afterAll(() => library[Symbol.dispose]());
 
-const made = (name: string) => makeWorkspace(data, name);
+/** A data directory on a disk that can fail. */
+class Place implements Disposable {
+  readonly #directory: TemporaryDirectory = temporaryDirectory();
+  readonly disk = library.disk(this.#directory.join("control"));
+  readonly data: string;
+
+  constructor() {
+    this.data = this.#directory.join("data");
+  }
+
+  made(name: string): Promise<MadeWorkspace> {
+    return makeWorkspace(this.data, name);
+  }
+
+  start(): Promise<RunningDaemon> {
+    return startGovernd(this.data, ["--threads", "1"], { env: this.disk.env });
+  }
+
+  [Symbol.dispose](): void {
+    this.#directory[Symbol.dispose]();
+  }
+}
 
 /** Asks the daemon on behalf of one workspace, and remembers what it acknowledged. */
 class User {
@@ -88,9 +110,10 @@ describe
     ]),
   )("%s", (_, failing, lastsMs) => {
   test("writes are refused, nothing acknowledged is lost, and they resume by themselves", async () => {
-    const disk = FailingDisk.make(directory);
-    const [one, two] = [await made("one"), await made("two")];
-    await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+    using place = new Place();
+    const { disk } = place;
+    const [one, two] = [await place.made("one"), await place.made("two")];
+    await using daemon = await place.start();
     const [user, other] = [new User(daemon, one.api_key), new User(daemon, two.api_key)];
     for (let i = 0; i < 5; i++)
       for (const each of [user, other]) expect((await each.write()).status).toBe(200);
@@ -113,7 +136,7 @@ describe
     await other.check();
     const { err } = await daemon.stop();
     expect(err.split("\n").filter((line) => line.includes("unexpected failure")).length).toBeLessThan(30);
-    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+    expect(await governd(["verify", place.data])).toMatchObject({ code: 0 });
   });
 });
 
@@ -121,9 +144,10 @@ test.skipIf(!CAN_FAIL).each([
   ["read-only", { write: ERRNO.EROFS, open: ERRNO.EROFS, sync: ERRNO.EROFS }],
   ["failing", { write: ERRNO.EIO, open: ERRNO.EIO, sync: ERRNO.EIO }],
 ])("a workspace is first used while its disk is %s: it is used when that is over", async (_, failing) => {
-  const disk = FailingDisk.make(directory);
-  const { api_key: apiKey } = await made("one");
-  await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+  using place = new Place();
+  const { disk } = place;
+  const { api_key: apiKey } = await place.made("one");
+  await using daemon = await place.start();
   const user = new User(daemon, apiKey);
   disk.fail(failing, "/workspaces/");
   await expectUnavailable(await user.write());
@@ -140,9 +164,10 @@ test.skipIf(!CAN_FAIL).each([
 });
 
 test.skipIf(!CAN_FAIL)("one workspace's files fail: the others do not notice", async () => {
-  const disk = FailingDisk.make(directory);
-  const [one, two] = [await made("one"), await made("two")];
-  await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+  using place = new Place();
+  const { disk } = place;
+  const [one, two] = [await place.made("one"), await place.made("two")];
+  await using daemon = await place.start();
   const [user, other] = [new User(daemon, one.api_key), new User(daemon, two.api_key)];
   await user.write();
   disk.fail({ write: ERRNO.EIO, sync: ERRNO.EIO }, one.workspace_id);
@@ -158,11 +183,12 @@ test.skipIf(!CAN_FAIL)("one workspace's files fail: the others do not notice", a
 test.skipIf(!CAN_FAIL)(
   "killed after an fsync that failed, the log is whole, and nothing acknowledged is lost",
   async () => {
-    const disk = FailingDisk.make(directory);
-    const { api_key: apiKey } = await made("one");
+    using place = new Place();
+    const { disk } = place;
+    const { api_key: apiKey } = await place.made("one");
     let user: User;
     {
-      await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+      await using daemon = await place.start();
       user = new User(daemon, apiKey);
       for (let i = 0; i < 5; i++) await user.write();
       disk.fail({ sync: ERRNO.EIO }, "/workspaces/");
@@ -170,8 +196,8 @@ test.skipIf(!CAN_FAIL)(
       await daemon.stop("SIGKILL");
     }
     disk.heal();
-    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
-    await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+    expect(await governd(["verify", place.data])).toMatchObject({ code: 0 });
+    await using daemon = await place.start();
     const later = new User(daemon, apiKey);
     for (const [key, value] of user.acknowledged) {
       expect(await (await later.read(key)).json()).toMatchObject({ key, value });
@@ -193,12 +219,13 @@ const CAN_MOUNT =
 test.skipIf(!CAN_MOUNT)(
   "a small disk that is filled: reads and deletions go on, and are recorded",
   async () => {
+    using directory = temporaryDirectory();
     const disk = directory.join("disk");
     mkdirSync(disk);
     Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk]);
     try {
-      data = `${disk}/data`;
-      const one = await made("one");
+      const data = `${disk}/data`;
+      const one = await makeWorkspace(data, "one");
       await using daemon = await startGovernd(data, ["--threads", "1"]);
       const user = new User(daemon, one.api_key);
       for (let i = 0; i < 20; i++) expect((await user.write()).status).toBe(200);
@@ -237,8 +264,9 @@ test.skipIf(!CAN_MOUNT)(
 );
 
 test.skipIf(!CAN_FAIL)("the control database cannot be written: people are told to come back", async () => {
-  const disk = FailingDisk.make(directory);
-  await using daemon = await startGovernd(data, ["--threads", "1"], { env: disk.env });
+  using place = new Place();
+  const { disk } = place;
+  await using daemon = await place.start();
   const token = daemon.ready.sign_up_url?.split("#token=")[1];
   const signUp = () =>
     daemon.ask("/account/sign-up", {

@@ -1,7 +1,7 @@
 /** A disk that fails on demand, under a daemon of its own process: see failing-disk.c. */
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { TemporaryDirectory } from "../temporary.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const SOURCE = join(import.meta.dir, "failing-disk.c");
 const CONTROL_BYTES = 4096;
@@ -21,33 +21,39 @@ export interface Failing {
 /** Needed are LD_PRELOAD and a C compiler. */
 export const CAN_FAIL = process.platform === "linux" && Bun.which("cc") !== null;
 
+/** The library that a process is started with, built once. */
+export class FailingLibrary implements Disposable {
+  readonly #directory = temporaryDirectory();
+  readonly #path = this.#directory.join("failing-disk.so");
+  #built = false;
+
+  /** A disk that works, controlled by this file, which is made. */
+  disk(control: string): FailingDisk {
+    if (!this.#built) this.#build();
+    writeFileSync(control, Buffer.alloc(CONTROL_BYTES));
+    return new FailingDisk(control, this.#path);
+  }
+
+  #build(): void {
+    const words = ["cc", "-shared", "-fPIC", "-O1", "-o", this.#path, SOURCE, "-ldl"];
+    const { exitCode, stderr } = Bun.spawnSync(words);
+    if (exitCode !== 0) throw new Error(`the library could not be built: ${stderr}`);
+    this.#built = true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#directory[Symbol.dispose]();
+  }
+}
+
 export class FailingDisk {
   readonly #control: string;
   /** The environment that a process must be started with. */
   readonly env: Record<string, string>;
 
-  private constructor(control: string, library: string) {
+  constructor(control: string, library: string) {
     this.#control = control;
     this.env = { LD_PRELOAD: library, FAILING_DISK: control };
-  }
-
-  /** Builds the library. */
-  static make(directory: TemporaryDirectory): FailingDisk {
-    const library = directory.join("failing-disk.so");
-    const { exitCode, stderr } = Bun.spawnSync([
-      "cc",
-      "-shared",
-      "-fPIC",
-      "-O1",
-      "-o",
-      library,
-      SOURCE,
-      "-ldl",
-    ]);
-    if (exitCode !== 0) throw new Error(`the library could not be built: ${stderr}`);
-    const control = directory.join("failing-disk.control");
-    writeFileSync(control, Buffer.alloc(CONTROL_BYTES));
-    return new FailingDisk(control, library);
   }
 
   /** From now on these calls fail on files whose path holds `path`. */

@@ -9,13 +9,15 @@ import {
   type RunningDaemon,
   startGovernd,
 } from "../cli/governd.ts";
+import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 const WORKSPACES = 6;
-const KILLS = 4;
+/** An even number: what runs beside the daemon changes from one to the next. */
+const KILLS = effort({ usual: 2, long: 20 });
 /** Acknowledged changes after which the daemon is killed: at least, and at most so many more. */
 const CHANGES_BEFORE = 30;
 const CHANGES_SPREAD = 400;

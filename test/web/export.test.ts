@@ -13,9 +13,9 @@ setDefaultTimeout(BROWSER_TEST_MS);
 const COOKIE = "__Host-governd_session";
 const FORM = "application/x-www-form-urlencoded";
 /** Long keys make long events: this many come to more than `LARGE_BYTES`. */
-const WRITES = 12_000;
+const WRITES = 4_000;
 const AT_ONCE = 200;
-const LARGE_BYTES = 10 * 2 ** 20;
+const LARGE_BYTES = 3 * 2 ** 20;
 
 describe.skipIf(!hasChromium)("an export", () => {
   let stage: Stage;
