@@ -42,20 +42,20 @@ export function parseSealFile(text: string): FiledSeal[] {
  * @throws {NoteError} when a record is no seal
  */
 export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<FiledSeal> {
-  const decoder = new TextDecoder();
-  let text = "";
+  let bytes: Buffer = Buffer.alloc(0);
   for await (const piece of pieces) {
-    text += decoder.decode(piece, { stream: true });
-    if (text.length > LONG_TAIL_BYTES && !text.includes("\n\n")) throw new NoteError("not a file of seals");
-    const whole = wholeRecords(text);
-    yield* parseSealFile(whole);
-    text = text.slice(whole.length);
+    bytes = Buffer.concat([bytes, piece]);
+    if (bytes.length > LONG_TAIL_BYTES && !bytes.includes("\n\n")) throw new NoteError("not a file of seals");
+    const whole = wholeRecords(bytes);
+    yield* parseSealFile(bytes.toString("utf8", 0, whole));
+    bytes = bytes.subarray(whole);
   }
 }
 
 /** The last seal of the file; null when it has none. @throws {NoteError} for a foreign file */
 export function lastFiledSeal(path: string): FiledSeal | null {
-  const parts = wholeRecords(readTail(path)).split("\n\n");
+  const tail = readTail(path);
+  const parts = tail.toString("utf8", 0, wholeRecords(tail)).split("\n\n");
   if (parts.length < 3) return null;
   const note = `${parts.at(-3)}\n\n${parts.at(-2)}\n`;
   return { seal: parseSeal(note), note };
@@ -67,8 +67,8 @@ export function appendSeals(path: string, notes: readonly string[]): void {
   try {
     const { size } = fstatSync(file);
     const tail = readAt(file, size);
-    const whole = Buffer.byteLength(wholeRecords(tail));
-    if (whole < Buffer.byteLength(tail)) ftruncateSync(file, size - (Buffer.byteLength(tail) - whole));
+    const cutOff = tail.length - wholeRecords(tail);
+    if (cutOff > 0) ftruncateSync(file, size - cutOff);
     const bytes = Buffer.from(notes.map((note) => `${note}\n`).join(""));
     for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
     fsyncSync(file);
@@ -78,23 +78,24 @@ export function appendSeals(path: string, notes: readonly string[]): void {
 }
 
 /**
- * The text up to its last whole record. When only the file's end was read it may begin inside a
- * record, so records are told apart from the end: the signatures of a note begin with a dash.
+ * The length of what ends with the last whole record, in bytes: a crash may cut the file inside a character. When
+ * only the file's end was read it may begin inside a record, so records are told apart from the end: the signatures
+ * of a note begin with a dash.
  */
-function wholeRecords(text: string): string {
-  for (let end = text.lastIndexOf("\n\n"); end >= 0; end = text.lastIndexOf("\n\n", end - 1)) {
-    const lastLine = text.slice(text.lastIndexOf("\n", end - 1) + 1, end);
-    if (lastLine.startsWith("— ")) return text.slice(0, end + 2);
+function wholeRecords(bytes: Buffer): number {
+  for (let end = bytes.lastIndexOf("\n\n"); end > 0; end = bytes.lastIndexOf("\n\n", end - 1)) {
+    const lastLine = bytes.lastIndexOf("\n", end - 1) + 1;
+    if (bytes.subarray(lastLine, end).indexOf("— ") === 0) return end + 2;
   }
-  return "";
+  return 0;
 }
 
-function readTail(path: string): string {
+function readTail(path: string): Buffer {
   let file: number;
   try {
     file = openSync(path, "r");
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return "";
+    if (systemCode(error) === "ENOENT") return Buffer.alloc(0);
     throw error;
   }
   try {
@@ -105,14 +106,14 @@ function readTail(path: string): string {
 }
 
 /** The end of a file, from the beginning of a record on. */
-function readAt(file: number, size: number): string {
+function readAt(file: number, size: number): Buffer {
   for (const length of [TAIL_BYTES, LONG_TAIL_BYTES]) {
-    const text = readBytes(file, Math.max(0, size - length), size).toString("utf8");
-    if (size <= length) return text;
-    // The beginning may be inside a record: go on to the first one that is whole.
-    const signatures = text.indexOf("\n\n— ");
-    const next = signatures < 0 ? -1 : text.indexOf("\n\n", signatures + 2);
-    if (next >= 0 && text.indexOf("\n\n— ", next + 2) >= 0) return text.slice(next + 2);
+    const bytes = readBytes(file, Math.max(0, size - length), size);
+    if (size <= length) return bytes;
+    // The beginning may be inside a record: the first whole one follows the end of that.
+    const signatures = bytes.indexOf("\n\n— ");
+    const next = signatures < 0 ? -1 : bytes.indexOf("\n\n", signatures + 2);
+    if (next >= 0 && bytes.indexOf("\n\n— ", next + 2) >= 0) return bytes.subarray(next + 2);
   }
   throw new NoteError("the file of seals has a record that is too long");
 }

@@ -28,6 +28,10 @@ async function fresh(directory: TemporaryDirectory) {
   return made;
 }
 
+/** In the form of a seal; nobody signed it. */
+const note = (size: number) =>
+  `test.example/ws\n${size}\n${Buffer.alloc(32, size).toString("base64")}\n\n— test.example/ws ${Buffer.alloc(68).toString("base64")}\n`;
+
 describe("sealing a workspace", () => {
   test("signs the root over every event, stores it, and files it", async () => {
     using directory = temporaryDirectory();
@@ -88,13 +92,31 @@ describe("sealing a workspace", () => {
     }
   });
 
+  test("of a file that was cut off anywhere, also inside a character, the whole seals stay", () => {
+    using directory = temporaryDirectory();
+    const file = directory.join("seals.log");
+    appendSeals(file, [note(1), note(2)]);
+    const whole = readFileSync(file);
+    for (let length = 0; length <= whole.length; length++) {
+      writeFileSync(file, whole.subarray(0, length));
+      appendSeals(file, [note(3)]);
+      const kept = length === whole.length ? [1, 2] : length >= whole.length / 2 ? [1] : [];
+      expect({ length, sizes: sizes(file) }).toEqual({ length, sizes: [...kept, 3] });
+    }
+  });
+
+  test("a file that begins with an empty line has no seals", () => {
+    using directory = temporaryDirectory();
+    const file = directory.join("seals.log");
+    writeFileSync(file, "\n\n");
+    expect(lastFiledSeal(file)).toBeNull();
+  });
+
   test("finds the last record of a long file", () => {
     using directory = temporaryDirectory();
     const file = directory.join("seals.log");
     const { privateKey } = generateKeyPairSync("ed25519");
     expect(privateKey.asymmetricKeyType).toBe("ed25519");
-    const note = (size: number) =>
-      `test.example/ws\n${size}\n${Buffer.alloc(32, size).toString("base64")}\n\n— test.example/ws ${Buffer.alloc(68).toString("base64")}\n`;
     for (let size = 1; size <= 400; size++) appendSeals(file, [note(size)]);
     expect(lastFiledSeal(file)?.seal.size).toBe(400);
     appendFileSync(file, "test.example/ws\n401\n");

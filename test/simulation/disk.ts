@@ -130,24 +130,27 @@ export class SimulatedDisk {
   };
 
   #statement(opened: Opened, sql: string, call: () => unknown): unknown {
+    if (sql === "ROLLBACK") this.#synced.delete(opened.path);
     // What goes wrong while something is undone changes nothing: it is undone already.
     if (sql === "ROLLBACK" || sql.startsWith("PRAGMA")) return call();
     const isWrite = !sql.trimStart().startsWith("SELECT") && !sql.startsWith("WITH");
     if (this.#lasting !== null && isWrite) throw this.#failure(opened, this.#lasting);
     const plan = this.#plan;
-    if (plan === null) return call();
+    if (plan === null) return this.#done(opened, sql, call);
     if (plan.what === "stop" && sql === "BEGIN IMMEDIATE") this.#remember(opened.path);
     if (plan.counts === "statements" || sql === "COMMIT") plan.left--;
-    if (plan.left > 0) {
-      const done = call();
-      if (sql === "COMMIT") this.#synced.delete(opened.path);
-      return done;
-    }
+    if (plan.left > 0) return this.#done(opened, sql, call);
     this.#plan = null;
     if (plan.what === "fail") return this.#failOnce(opened, sql, call);
     if (sql === "COMMIT" && this.#random.chance(0.7)) call();
     this.stop();
     throw new Stopped();
+  }
+
+  #done({ path }: Opened, sql: string, call: () => unknown): unknown {
+    const done = call();
+    if (sql === "COMMIT") this.#synced.delete(path);
+    return done;
   }
 
   #failOnce(opened: Opened, sql: string, call: () => unknown): never {
@@ -202,8 +205,11 @@ export class SimulatedDisk {
       const old = Buffer.alloc(end - at);
       if (at < synced.length) synced.copy(old, 0, at, Math.min(end, synced.length));
       if (old.equals(written.subarray(at, end)) || this.#random.chance(kept)) continue;
-      const changed = this.#random.chance(0.1) ? this.#random.bytes(end - at) : old;
-      written.set(changed, at);
+      const lost = written.subarray(at, end);
+      // SQLite takes it for granted that bytes beside those that are written stay (powersafe overwrite).
+      const isGarbled = this.#random.chance(0.1);
+      for (let i = 0; i < lost.length; i++)
+        if (lost[i] !== old[i]) lost[i] = isGarbled ? this.#random.below(256) : (old[i] as number);
     }
     // The length of the file may be behind, too.
     const length = this.#random.chance(0.5)
