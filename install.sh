@@ -477,7 +477,7 @@ show_link() {
   link=$(journalctl "_SYSTEMD_INVOCATION_ID=$run" --no-pager --output cat 2>/dev/null |
     sed -n 's/.*\(https:[^" ]*#token=[^" ]*\).*/\1/p' | tail -n 1)
   if [ -n "$link" ]; then
-    say "There is no account yet. Make the first one with this link, which works once:"
+    say "There is no account yet. Create the first one with this link, which works once:"
     say "  $link"
   fi
   say "Another link: runuser -u $SERVICE_USER -- $program account link --config $CONFIG_DIR/governd.toml"

@@ -1,9 +1,8 @@
 /** All sinks of a daemon: each new seal goes to every one of them. */
-import { commandSink } from "./command.ts";
+
 import { type AnchorEvents, type AnchorLag, AnchorQueue, type WaitingSeal } from "./queue.ts";
 import { type AnchorReceipt, AnchorReceipts } from "./receipts.ts";
-import type { AnchoredSeal, AnchorKind, AnchorSink } from "./sink.ts";
-import { webhookSink } from "./webhook.ts";
+import { type AnchoredSeal, type AnchorKind, type AnchorSink, commandSink, webhookSink } from "./sinks.ts";
 import { parseWitness, type WitnessDeps, witnessSink } from "./witness.ts";
 
 /** What settings say about sinks. */

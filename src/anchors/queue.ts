@@ -3,7 +3,7 @@
  * the ones before it cover, so the queue is bounded by the number of workspaces and by a limit. What
  * is not delivered is tried again, ever more slowly.
  */
-import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sink.ts";
+import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
 /** Workspaces whose seals may wait for one sink; past it the longest waiting is dropped. */
 const MAX_WAITING = 10_000;

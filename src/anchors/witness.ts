@@ -1,7 +1,7 @@
 /** C2SP tlog-witness: who countersigns a seal only if it continues what was countersigned before. */
 import { NoteError, parseVerifierKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
 import { addCheckpointBody, withCosignatures } from "../log/witness.ts";
-import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sink.ts";
+import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
 /** A witness as a setting names it. */
 export interface Witness {

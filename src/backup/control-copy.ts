@@ -1,5 +1,5 @@
-/** The control database of a backup. */
-import { CONTROL_MIGRATIONS } from "../control/database.ts";
+/** Copies and verifies the control database of a backup. */
+import { CONTROL_MIGRATIONS, newerDatabase } from "../control/database.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { Failure } from "../failure.ts";
@@ -14,7 +14,7 @@ import { structureProblem } from "./verify-copy.ts";
 
 export const CONTROL_PATH = "control.db";
 
-/** What a copy of the control database says. */
+/** The content of a copy of the control database. */
 export interface ControlContent {
   schema: number;
   workspaceIds: string[];
@@ -32,7 +32,7 @@ export function copyControl(
     copyDatabase(source.control, target.control, source.encryptionKey);
   } catch (error) {
     if (!(error instanceof EncryptionMismatch) && isDamage(error))
-      throw damaged(source.control, "it cannot be read to its end");
+      throw damaged(source.control, "it cannot be read completely");
     throw error;
   }
   const content = readControlCopy(target.control, source.control, source.encryptionKey);
@@ -40,8 +40,8 @@ export function copyControl(
 }
 
 /**
- * Verifies a copy of the control database that nobody writes to, and reads it.
- * @param name how it is named to the person
+ * Verifies a copy of the control database and reads it. Nobody may be writing to the copy.
+ * @param name its name in error messages
  * @throws {Failure} `backup_unusable`, `newer_database`
  */
 export function readControlCopy(
@@ -53,19 +53,14 @@ export function readControlCopy(
   if (damage !== null) throw damaged(name, damage);
   using connection = openConnection(path, { immutable: true, encryptionKey });
   const [schema, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
-  if (schema > known) {
-    throw new Failure(
-      "newer_database",
-      `${name} was written by a newer governd (schema ${schema}, this one knows ${known}): use that one.`,
-    );
-  }
-  if (schema === 0) throw damaged(name, "it holds nothing");
+  if (schema > known) throw newerDatabase(name, schema, known);
+  if (schema === 0) throw damaged(name, "it is empty");
   return { schema, workspaceIds: listWorkspaces(connection).map(({ id }) => id) };
 }
 
 function damaged(name: string, reason: string): Failure {
   return new Failure(
     "backup_unusable",
-    `${name} is damaged (${reason}): put the last good backup back with \`governd restore\`.`,
+    `${name} is damaged (${reason}). Restore the last good backup with \`governd restore\`.`,
   );
 }

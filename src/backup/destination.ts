@@ -1,6 +1,6 @@
 /**
- * The directory that backups are in, each in one of its own named by its time (UTC). One that is being made
- * has another name until it is whole and verified, so half a backup never looks like one.
+ * The directory that holds the backups, each in a subdirectory named by its time (UTC). An unfinished backup has
+ * another name until it is complete and verified, so it cannot be mistaken for a backup.
  */
 import { existsSync, readdirSync, realpathSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
@@ -11,17 +11,17 @@ import { syncPath } from "../store/sync.ts";
 import { MANIFEST_FILE, readManifest } from "./manifest.ts";
 
 const LOCK_FILE = ".backup.lock";
-/** `2026-01-02T030405.678Z`: sorts by time, and every file system takes it. */
+/** `2026-01-02T030405.678Z`: sorts by time, and is a valid name on every file system. */
 const NAME = /^(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d\.\d{3}Z)$/;
-/** What is being made, and what is being removed. */
+/** The names of backups that are being made or removed. */
 const UNFINISHED = /^\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z\.(?:partial|removed)$/;
 
-/** The name of a backup that begins at this moment, ms since the Unix epoch. */
+/** Returns the name of a backup that starts at this time, ms since the Unix epoch. */
 export function backupName(ms: number): string {
   return new Date(ms).toISOString().replaceAll(":", "");
 }
 
-/** When a backup of this name began, ms since the Unix epoch; null when it is no such name. */
+/** Returns when the backup of this name started, ms since the Unix epoch; null for any other name. */
 export function timeOfBackup(name: string): number | null {
   const match = NAME.exec(name);
   if (match === null) return null;
@@ -29,7 +29,7 @@ export function timeOfBackup(name: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** The names of the whole backups in a directory, oldest first. */
+/** Returns the names of the complete backups in a directory, oldest first. */
 export function listBackups(destination: string): string[] {
   if (!existsSync(destination)) return [];
   return readdirSync(destination)
@@ -37,7 +37,7 @@ export function listBackups(destination: string): string[] {
     .sort();
 }
 
-/** A directory that backups are made in, held by this process alone. */
+/** A directory for backups that this process has locked. */
 export class Destination implements Disposable {
   readonly path: string;
   readonly #lock: Disposable;
@@ -48,8 +48,8 @@ export class Destination implements Disposable {
   }
 
   /**
-   * Makes the directory when there is none, takes it, and removes what runs that were cut off left there.
-   * @throws {Failure} `destination_unusable` when it cannot be used, is within `dataDir`, or another backup runs
+   * Creates the directory if it is missing, locks it, and removes what interrupted runs left there.
+   * @throws {Failure} `destination_unusable` when it cannot be used, is inside `dataDir`, or another backup is running
    */
   static open(path: string, dataDir: string): Destination {
     const destination = resolve(path);
@@ -57,7 +57,7 @@ export class Destination implements Disposable {
     try {
       makePrivateDirectory(destination);
       const lock = holdLock(join(destination, LOCK_FILE), (cause) => {
-        const message = `Another backup into ${destination} is under way. Wait for its end, or choose another directory.`;
+        const message = `Another backup into ${destination} is running. Wait until it ends, or choose another directory.`;
         return new Failure("destination_unusable", message, { cause });
       });
       const held = new Destination(destination, lock);
@@ -68,24 +68,24 @@ export class Destination implements Disposable {
     }
   }
 
-  /** The names of the whole backups, oldest first. */
+  /** Returns the names of the complete backups, oldest first. */
   list(): string[] {
     return listBackups(this.path);
   }
 
-  /** The name for a backup that begins now, later than all that are there. */
+  /** Returns the name for a backup that starts now. It sorts after all existing ones. */
   newName(nowMs: number): string {
     const newest = this.list().at(-1);
     const after = newest === undefined ? 0 : (timeOfBackup(newest) as number) + 1;
     return backupName(Math.max(nowMs, after));
   }
 
-  /** Where a backup is made. */
+  /** Returns the path of an unfinished backup. */
   draft(name: string): string {
     return join(this.path, `.${name}.partial`);
   }
 
-  /** Gives a whole draft its name, durably; answers where it is. */
+  /** Gives a finished draft its name, durably. Returns its path. */
   publish(name: string): string {
     const path = join(this.path, name);
     renameSync(this.draft(name), path);
@@ -94,8 +94,8 @@ export class Destination implements Disposable {
   }
 
   /**
-   * Removes old backups; answers the names of those that went. The newest `count` stay, and the newest
-   * `count` that are whole: as long as a damaged workspace is left out, older backups have the last good copy.
+   * Removes old backups and returns their names. Keeps the newest `count` backups, and the newest `count` that lack no
+   * workspace: while a damaged workspace is left out, older backups hold its last good copy.
    */
   keepNewest(count: number): string[] {
     const all = this.list();
@@ -111,7 +111,7 @@ export class Destination implements Disposable {
     return old;
   }
 
-  /** @throws {Failure} `destination_unusable` when there is less room than `bytes` */
+  /** @throws {Failure} `destination_unusable` when there is less free space than `bytes` */
   requireRoom(bytes: number): void {
     const { bavail, bsize } = statfsSync(this.path);
     if (bavail * bsize >= bytes) return;
@@ -129,7 +129,7 @@ export class Destination implements Disposable {
   }
 }
 
-/** Whether a backup has all workspaces; one with a manifest that cannot be read does not count as one. */
+/** Reports whether a backup has all workspaces. Returns false when its manifest cannot be read. */
 function isWhole(path: string): boolean {
   try {
     return readManifest(path).manifest.left_out.length === 0;
@@ -139,17 +139,17 @@ function isWhole(path: string): boolean {
   }
 }
 
-/** The failure that says that a disk is full. */
+/** Returns the failure for a full disk. */
 export function noRoom(path: string, detail: string): Failure {
   return new Failure(
     "destination_unusable",
-    `There is no room in ${path}: ${detail}. Nothing was left behind: make room (--keep removes old backups), or choose another directory.`,
+    `Not enough space in ${path}: ${detail}. Nothing was left behind. Free some space (--keep removes old backups), or choose another directory.`,
   );
 }
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 ** 2).toLocaleString("en")} MiB`;
 
-/** A backup within what it is a backup of is lost with it. */
+/** Refuses a destination inside the data directory: the backup would be lost together with it. */
 function refuseWithin(destination: string, dataDir: string): void {
   const root = realpathSync(dataDir);
   let place = destination;
@@ -158,14 +158,14 @@ function refuseWithin(destination: string, dataDir: string): void {
   if (real !== root && !real.startsWith(`${root}${sep}`)) return;
   throw new Failure(
     "destination_unusable",
-    `${destination} is within the data directory ${dataDir}: a backup there would be lost with it. Choose a directory on another disk.`,
+    `${destination} is inside the data directory ${dataDir}, so the backup would be lost with it. Choose a directory on another disk.`,
   );
 }
 
 function explained(error: unknown, destination: string): unknown {
   if (error instanceof Failure || systemCode(error) === undefined) return error;
   const isFile = statSync(destination, { throwIfNoEntry: false })?.isDirectory() === false;
-  const reason = isFile ? "it is no directory" : systemReason(error);
+  const reason = isFile ? "it is not a directory" : systemReason(error);
   return new Failure("destination_unusable", `Cannot make backups in ${destination}: ${reason}.`, {
     cause: error,
   });

@@ -1,8 +1,21 @@
-/** Files of a backup: digests, copies, and making them durable. */
+/** Copies files into a backup and computes their digests. */
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { DataDirectory } from "../datadir/layout.ts";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
-import { systemCode } from "../failure.ts";
+import { Failure, systemCode, systemReason } from "../failure.ts";
+import type { ManifestFile } from "./manifest.ts";
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -12,12 +25,12 @@ export interface Digest {
   sha256: string;
 }
 
-/** The digest of a file as it is. */
+/** Returns the digest of a file. */
 export function digestOfFile(path: string): Digest {
   return eachPiece(path, () => {});
 }
 
-/** Copies a file to a new one, mode 0600, durably; answers the digest of what was copied. */
+/** Copies a file to a new one with mode 0600, durably. Returns the digest of the copied bytes. */
 export function copyFile(from: string, to: string): Digest {
   const target = openSync(to, "wx", PRIVATE_FILE_MODE);
   try {
@@ -50,10 +63,10 @@ function eachPiece(path: string, take: (piece: Uint8Array) => void): Digest {
   }
 }
 
-/** What a file system answers that has no hard links, or no more for this file. */
+/** The error codes of file systems without hard links, or with no more links for a file. */
 const CANNOT_LINK = new Set(["EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
 
-/** Has a second name for a file, or a copy of it where the file system has no second names. */
+/** Creates a hard link to a file, or copies the file when the file system has no hard links. */
 export function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
@@ -63,7 +76,55 @@ export function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** Bytes of a file; 0 when it is not there. */
+/** Returns the size of a file in bytes; 0 when the file does not exist. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+const FOLDERS = ["keys", "tls"] as const;
+
+/** Returns the names of the files in `keys/` or `tls/`, without drafts of files that are being replaced. */
+function namesIn(directory: DataDirectory, folder: (typeof FOLDERS)[number]): string[] {
+  const path = directory[folder];
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith(".") && !entry.name.endsWith(".tmp"))
+    .map(({ name }) => name)
+    .sort();
+}
+
+/** Copies keys and certificates. @throws {Failure} `data_directory_unusable` when one cannot be read */
+export function copyKeyFiles(source: DataDirectory, target: DataDirectory): ManifestFile[] {
+  return FOLDERS.flatMap((folder) =>
+    namesIn(source, folder).map((name) => {
+      const from = join(source[folder], name);
+      try {
+        return {
+          path: `${folder}/${name}`,
+          ...copyFile(from, join(target[folder], name)),
+          source_state: null,
+        };
+      } catch (error) {
+        throw new Failure("data_directory_unusable", `Cannot copy ${from}: ${systemReason(error)}.`, {
+          cause: error,
+        });
+      }
+    }),
+  );
+}
+
+/**
+ * Reports whether the sealing keys are still those that were copied. If the key were rotated meanwhile, the backup
+ * could hold workspaces that name another key than the one in the backup.
+ */
+export function areKeysAsCopied(source: DataDirectory, copied: readonly ManifestFile[]): boolean {
+  const before = copied.filter(({ path }) => path.startsWith("keys/"));
+  const names = namesIn(source, "keys");
+  return (
+    names.length === before.length &&
+    before.every(({ path, sha256 }) => {
+      const file = join(source.root, path);
+      return existsSync(file) && digestOfFile(file).sha256 === sha256;
+    })
+  );
 }

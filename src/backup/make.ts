@@ -1,15 +1,15 @@
 /**
- * Makes a backup: a copy of a data directory, beside a daemon that goes on writing.
+ * Makes a backup: a copy of a data directory, while the daemon continues to write.
  *
- * What it is consistent with: the control database is as it was when the backup began, each workspace as it
- * was at one later moment, whole (no transaction of governd reaches over two workspaces). So every workspace
- * that the control database names is there. A workspace's seals are copied before its database, so no seal
- * promises more than the copy holds. The signing key is the one of both the beginning and the end.
+ * Consistency: the control database is a snapshot from the start of the backup, and each workspace is a snapshot from
+ * a later moment (no transaction spans two workspaces). So the backup holds every workspace that the control database
+ * names. A workspace's seals are copied before its database, so no seal covers more than the copied log. The signing
+ * key did not change between start and end.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
-import { createPrivateFile, PRIVATE_DIRECTORY_MODE } from "../datadir/private-files.ts";
+import { createPrivateFile, PRIVATE_DIRECTORY_MODE, removedOnSignal } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { fileState, isDiskFull } from "../store/snapshot.ts";
@@ -18,8 +18,7 @@ import { VERSION } from "../version.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { copyControl } from "./control-copy.ts";
 import { Destination, noRoom, timeOfBackup } from "./destination.ts";
-import { sizeOf } from "./files.ts";
-import { areKeysAsCopied, copyKeyFiles } from "./key-files.ts";
+import { areKeysAsCopied, copyKeyFiles, sizeOf } from "./files.ts";
 import {
   BACKUP_FORMAT,
   formatManifest,
@@ -28,35 +27,34 @@ import {
   type ManifestFile,
 } from "./manifest.ts";
 import { PreviousBackup } from "./previous.ts";
-import { removedOnSignal } from "./removed-on-signal.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
 export interface BackupWish {
-  /** What is backed up. */
+  /** The data directory to back up. */
   source: DataDirectory;
-  /** The directory that backups are in. */
+  /** The directory that holds the backups. */
   destination: string;
-  /** How many backups stay, this one included; null keeps all. */
+  /** How many backups to keep, including this one; null keeps all. */
   keep: number | null;
   clock: Clock;
-  /** Told how far the work is, in bytes of databases; what it returns is awaited. */
+  /** Reports progress in bytes of databases. Its result is awaited. */
   onProgress?: (done: number, total: number) => void | Promise<void>;
 }
 
-/** A backup that was made. */
+/** A finished backup. */
 export interface MadeBackup {
   path: string;
   manifest: Manifest;
-  /** Files that did not change since the backup before and share their place on the disk with it. */
+  /** The number of files that did not change since the last backup and share disk space with it. */
   linked: number;
   /** Names of old backups that were removed. */
   removed: string[];
 }
 
 /**
- * Makes a verified backup. When it throws, nothing is left behind. A workspace that is damaged itself is
- * left out, which the manifest says.
- * @throws {Failure} for everything that the operator can mend
+ * Makes a verified backup. A damaged workspace is left out and listed in the manifest. When this throws, nothing is
+ * left behind.
+ * @throws {Failure} for every problem that the operator can fix
  */
 export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
   using destination = Destination.open(wish.destination, wish.source.root);
@@ -105,7 +103,7 @@ async function fill(
   if (!areKeysAsCopied(source, keyFiles)) {
     throw new Failure(
       "busy",
-      "The sealing key was changed while the backup was made, so it was given up: run it again.",
+      "The sealing key changed during the backup, so the backup was discarded. Run it again.",
     );
   }
   for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
@@ -153,17 +151,17 @@ async function copyAll(
       copied.linked += outcome.linked;
       continue;
     }
-    // A file that nobody names yet is a workspace that is just being made.
+    // A file that the control database does not name belongs to a workspace that is being created.
     if (known.has(id)) copied.leftOut.push({ workspace_id: id, reason: outcome.left });
   }
   return copied;
 }
 
-/** What the control database names, and what else is there. */
+/** Returns the workspaces that the control database names, and those whose files exist. */
 const workspaceIds = (source: DataDirectory, named: readonly string[]): string[] =>
   [...new Set([...named, ...presentWorkspaces(source)])].sort();
 
-/** What the copies will need at most. */
+/** Returns an upper bound for the size of the copies, bytes. */
 function roomFor(
   ids: readonly string[],
   source: DataDirectory,
@@ -178,4 +176,17 @@ function roomFor(
 function databaseSize(source: DataDirectory, id: string): number {
   const path = workspaceFile(source, id);
   return sizeOf(path) + sizeOf(`${path}-wal`);
+}
+
+export interface BackupResult {
+  path: string;
+  created_at: string;
+  completed_at: string;
+  workspaces: number;
+  left_out: readonly { workspace_id: string; reason: string }[];
+  files: number;
+  files_unchanged: number;
+  bytes: number;
+  has_seal_key: boolean;
+  removed: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * The manifest of a backup: what it holds, file by file, with lengths and SHA-256. It is written last, so
- * a directory without one is no backup.
+ * The manifest of a backup: every file with its length and SHA-256. It is written last, so a directory without a
+ * manifest is not a backup.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
 import { Failure, systemReason } from "../failure.ts";
 
-/** The format that a manifest names. */
+/** The name of the manifest format. */
 export const BACKUP_FORMAT = "governd.backup/1";
 export const MANIFEST_FILE = "manifest.json";
 
-/** Paths that a backup may hold, relative and with `/`: a manifest must not lead anywhere else. */
+/** The paths that a backup may hold, relative and with `/`. A manifest must not point anywhere else. */
 const FILE_PATH =
   /^(?:control\.db|workspaces\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.db|seals\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.log|(?:keys|tls)\/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$/;
 
@@ -26,7 +26,7 @@ const ManifestFile = Type.Object({
   path: Type.String({ pattern: FILE_PATH.source }),
   size: Count,
   sha256: Hash,
-  /** Names the state of the file that this is a copy of; the same state later is not copied again. */
+  /** Identifies the state of the source file. A source in the same state is not copied again. */
   source_state: Type.Union([Type.String(), Type.Null()]),
 });
 
@@ -42,14 +42,14 @@ const ManifestWorkspace = Type.Object({
 const Manifest = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
   governd: Type.String(),
-  /** When copying began and ended. The control database is of the beginning, each workspace of a moment between. */
+  /** When copying started and ended. The control database is from the start, each workspace from a moment in between. */
   created_at: Moment,
   completed_at: Moment,
   schema: Type.Object({ control: Count, workspace: Count }),
-  /** False when the key that signs seals is kept elsewhere. */
+  /** False when the signing key is kept outside the data directory. */
   has_seal_key: Type.Boolean(),
   workspaces: Type.Array(ManifestWorkspace),
-  /** Workspaces that are not in it, and why. */
+  /** Workspaces that the backup lacks, and why. */
   left_out: Type.Array(Type.Object({ workspace_id: Id, reason: Type.String() })),
   files: Type.Array(ManifestFile),
 });
@@ -58,12 +58,12 @@ export type Manifest = Static<typeof Manifest>;
 export type ManifestFile = Static<typeof ManifestFile>;
 export type ManifestWorkspace = Static<typeof ManifestWorkspace>;
 
-/** The text of a manifest. */
+/** Returns the text of a manifest. */
 export function formatManifest(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** A backup's manifest, with the SHA-256 of its text. */
+/** A manifest with the SHA-256 of its text. */
 export interface ReadManifest {
   manifest: Manifest;
   digest: string;
@@ -71,7 +71,7 @@ export interface ReadManifest {
 
 /**
  * Reads the manifest of a backup.
- * @throws {Failure} `backup_unusable` when there is none, or it is none that this program knows
+ * @throws {Failure} `backup_unusable` when it is missing, damaged, or in an unknown format
  */
 export function readManifest(directory: string): ReadManifest {
   const path = join(directory, MANIFEST_FILE);
@@ -81,7 +81,7 @@ export function readManifest(directory: string): ReadManifest {
   } catch (error) {
     throw new Failure(
       "backup_unusable",
-      `${directory} is no whole backup: ${MANIFEST_FILE} cannot be read (${systemReason(error)}).`,
+      `${directory} is not a complete backup: ${MANIFEST_FILE} cannot be read (${systemReason(error)}).`,
       { cause: error },
     );
   }
@@ -89,7 +89,7 @@ export function readManifest(directory: string): ReadManifest {
   if (manifest === null) {
     throw new Failure(
       "backup_unusable",
-      `${path} is damaged, or a newer governd wrote it: use another backup, or that governd.`,
+      `${path} is damaged, or a newer governd wrote it. Use another backup, or the newer governd.`,
     );
   }
   return { manifest, digest: createHash("sha256").update(text).digest("hex") };
@@ -100,7 +100,7 @@ function parse(text: string): Manifest | null {
   try {
     value = JSON.parse(text);
   } catch {
-    return null; // its message may quote the file
+    return null; // The error message may quote the file.
   }
   if (!Value.Check(Manifest, value)) return null;
   const paths = value.files.map(({ path }) => path);

@@ -1,6 +1,6 @@
 /**
- * The backup before: what did not change since is not copied again, but gets a second name. Its bytes are
- * compared with its manifest first, so that a file that went bad on the disk is not handed on.
+ * The last backup. Files that did not change since are linked instead of copied. Their bytes are compared with the
+ * manifest first, so that a file that decayed on disk is not used again.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export class PreviousBackup {
     this.#files = new Map(manifest.files.map((file) => [file.path, file]));
   }
 
-  /** The backup in this directory; null when its manifest cannot be read, and then nothing is taken from it. */
+  /** Reads the backup in this directory. Returns null when its manifest cannot be read. */
   static read(root: string): PreviousBackup | null {
     try {
       return new PreviousBackup(root, readManifest(root).manifest);
@@ -29,17 +29,17 @@ export class PreviousBackup {
     }
   }
 
-  /** What it says of a workspace. */
+  /** Returns what its manifest says about a workspace. */
   workspace(workspaceId: string): ManifestWorkspace | undefined {
     return this.#workspaces.get(workspaceId);
   }
 
-  /** Whether its file is of a source in this very state. */
+  /** Reports whether its file is a copy of a source in this state. */
   isOf(path: string, state: string | null): boolean {
     return state !== null && this.#files.get(path)?.source_state === state;
   }
 
-  /** Takes a file over, if it is of a source in this state and still good. */
+  /** Links a file if it is a copy of a source in this state and still good. Returns null otherwise. */
   take(path: string, state: string | null, to: string): ManifestFile | null {
     const file = this.#files.get(path);
     if (file === undefined || !this.isOf(path, state) || !this.#isGood(file)) return null;
@@ -47,7 +47,7 @@ export class PreviousBackup {
     return file;
   }
 
-  /** Puts its file in the place of a copy with the same content. False when it has none, or not a good one. */
+  /** Replaces a copy by a link to a file with the same content. Returns false when there is no such good file. */
   replace(path: string, digest: Digest, copy: string): boolean {
     const file = this.#files.get(path);
     if (file?.sha256 !== digest.sha256 || !this.#isGood(file)) return false;

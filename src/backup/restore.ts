@@ -1,15 +1,21 @@
 /**
- * Puts a backup back, into a data directory of its own. The directory carries a mark until everything in it
- * is verified, so that nothing uses half of one; what fails on the way removes what it made.
+ * Restores a backup into an empty data directory. The directory holds a marker file until everything in it is verified,
+ * so that nothing uses an incomplete one. A failed restore removes what it created.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { endPassingSecrets } from "../control/after-restore.ts";
+import { revokeUnusedLinks } from "../control/accounts/links.ts";
+import { deleteAllSessions } from "../control/accounts/sessions.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { isEmptyDirectory } from "../datadir/prepare.ts";
-import { createPrivateFile, makePrivateDirectory, PRIVATE_DIRECTORY_MODE } from "../datadir/private-files.ts";
+import {
+  createPrivateFile,
+  makePrivateDirectory,
+  PRIVATE_DIRECTORY_MODE,
+  removedOnSignal,
+} from "../datadir/private-files.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { Failure, systemCode, systemReason } from "../failure.ts";
 import type { Clock } from "../ids.ts";
@@ -21,27 +27,26 @@ import { listBackups } from "./destination.ts";
 import { beginEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
 import { type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
-import { removedOnSignal } from "./removed-on-signal.ts";
 import { verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
 export interface RestoreWish {
-  /** The backup: one directory with a manifest. */
+  /** The directory of the backup. */
   backup: string;
-  /** The data directory to be: empty, or not there yet. */
+  /** The new data directory: empty or missing. */
   dataDir: string;
-  /** The key of the databases in the backup; they keep it. */
+  /** The key that encrypts the databases in the backup. The restored databases keep it. */
   encryptionKey?: EncryptionKey | null;
-  /** The setting `seal_key`: where the key is that signs seals, when it is not in the backup. */
+  /** The setting `seal_key`: where the signing key is when the backup does not hold it. */
   sealKey: string | null;
-  /** Restore one that lacks workspaces, too. */
+  /** Whether to restore a backup that lacks workspaces. */
   partial: boolean;
   clock: Clock;
-  /** Told how far the work is, in bytes of the backup's files; what it returns is awaited. */
+  /** Reports progress in bytes of the backup's files. Its result is awaited. */
   onProgress?: (done: number, total: number) => void | Promise<void>;
 }
 
-/** A backup that was put back. */
+/** The result of a restore. */
 export interface Restored {
   dataDir: string;
   backupCreatedAt: string;
@@ -52,7 +57,7 @@ export interface Restored {
   ended: { sessions: number; links: number };
 }
 
-/** @throws {Failure} when the backup is not good, or cannot be put there; nothing is left behind then */
+/** Restores a backup. @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind */
 export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
   const backup = resolve(wish.backup);
   const read = readBackup(backup, wish.partial);
@@ -69,13 +74,13 @@ export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
   }
 }
 
-/** @throws {Failure} `backup_unusable` when it is not a whole backup */
+/** Reads the manifest. @throws {Failure} `backup_unusable` when this is not a complete backup */
 function readBackup(backup: string, partial: boolean): ReadManifest {
   const newest = listBackups(backup).at(-1);
   if (newest !== undefined) {
     throw new Failure(
       "backup_unusable",
-      `${backup} holds backups: name one of them, such as ${join(backup, newest)}`,
+      `${backup} contains several backups. Name one of them, such as ${join(backup, newest)}`,
     );
   }
   const read = readManifest(backup);
@@ -84,20 +89,20 @@ function readBackup(backup: string, partial: boolean): ReadManifest {
     const names = leftOut.map(({ workspace_id: id, reason }) => `  ${id}: ${reason}`).join("\n");
     throw new Failure(
       "backup_unusable",
-      `${backup} lacks workspaces that could not be copied when it was made:\n${names}\nAn older backup may have them; with --partial this one is restored without them.`,
+      `${backup} lacks workspaces that could not be copied when it was made:\n${names}\nAn older backup may have them. To restore this one without them, add --partial.`,
     );
   }
   return read;
 }
 
 function refuseOccupied(target: DataDirectory): void {
-  // Says so itself when a daemon runs on it.
+  // Reports a daemon that is running on the directory.
   if (existsSync(target.lock)) lockDataDirectory(target)[Symbol.dispose]();
   if (!existsSync(target.root) || (statSync(target.root).isDirectory() && isEmptyDirectory(target.root)))
     return;
   throw new Failure(
     "data_directory_unusable",
-    `${target.root} is not empty, and nothing is ever overwritten: name another directory with --data-dir, or move this one away.`,
+    `${target.root} is not empty, and a restore never overwrites anything. Name another directory with --data-dir, or move this one away.`,
   );
 }
 
@@ -109,12 +114,12 @@ async function restoreInto(
 ): Promise<Restored> {
   const { clock, onProgress = () => {} } = wish;
   makePrivateDirectory(target.root);
-  createPrivateFile(target.unfinished, "governd restore was cut off here.\n");
+  createPrivateFile(target.unfinished, "governd restore was interrupted.\n");
   using _lock = lockDataDirectory(target);
   for (const path of [target.workspaces, target.seals, target.keys, target.tls]) {
     mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
   }
-  // Copied, and then verified: each byte is gone over twice.
+  // Each byte is processed twice: copied, and then verified.
   const progress = new Steps(2 * manifest.files.reduce((sum, { size }) => sum + size, 0), onProgress);
   for (const file of manifest.files) {
     copyBack(backup, target, file);
@@ -142,7 +147,7 @@ async function restoreInto(
   };
 }
 
-/** Counts work that was done. */
+/** Adds up finished work and reports it. */
 class Steps {
   #done = 0;
 
@@ -162,7 +167,7 @@ function copyBack(backup: string, target: DataDirectory, file: ManifestFile): vo
   const refuse = (reason: string, cause?: unknown) =>
     new Failure(
       "backup_unusable",
-      `${from} ${reason}: the backup is damaged. Nothing was restored: use another backup.`,
+      `${from} ${reason}, so the backup is damaged. Nothing was restored. Use another backup.`,
       { cause },
     );
   if (!existsSync(from)) throw refuse("is missing");
@@ -173,7 +178,8 @@ function copyBack(backup: string, target: DataDirectory, file: ManifestFile): vo
     if (isDiskFull(error) || systemCode(error) === undefined) throw error;
     throw refuse(`cannot be read (${systemReason(error)})`, error);
   }
-  if (copied.sha256 !== file.sha256 || copied.size !== file.size) throw refuse("is not what was backed up");
+  if (copied.sha256 !== file.sha256 || copied.size !== file.size)
+    throw refuse("differs from what was backed up");
 }
 
 /** @throws {Failure} `backup_unusable` or `newer_database` */
@@ -209,16 +215,22 @@ async function verifyAll(
 const notGood = (backup: string, reason: string) =>
   new Failure(
     "backup_unusable",
-    `${backup} is not good: ${reason}. Nothing was restored: use another backup.`,
+    `${backup} is unusable: ${reason}. Nothing was restored. Use another backup.`,
   );
 
-/** Brings the control database up to date, and ends what must not come back. */
+/**
+ * Migrates the control database, and ends all sessions and unused links: those that ended or were used after the backup
+ * would otherwise be valid again.
+ */
 function finishControl(target: DataDirectory, nowMs: number): Restored["ended"] {
   using control = ControlDatabase.open(target);
-  return endPassingSecrets(control.connection, nowMs);
+  return control.change((connection) => ({
+    sessions: deleteAllSessions(connection),
+    links: revokeUnusedLinks(connection, nowMs),
+  }));
 }
 
-/** What is in a directory that was empty. */
+/** Returns the paths of everything in a directory that was empty before. */
 function entriesOf(root: string): string[] {
   if (!existsSync(root)) return [];
   return readdirSync(root)
@@ -231,7 +243,7 @@ function explained(error: unknown, root: string): unknown {
   if (isDiskFull(error)) {
     return new Failure(
       "destination_unusable",
-      `There is no room in ${root} for what the backup holds. Nothing was left behind: make room, or choose another directory.`,
+      `Not enough space in ${root} for the backup. Nothing was left behind. Free some space, or choose another directory.`,
       { cause: error },
     );
   }

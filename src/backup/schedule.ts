@@ -1,27 +1,27 @@
 /**
- * Backups by the clock. The work itself is another process's: closing a database file within the daemon
- * could take its locks away, and copying on one of its threads would hold up requests.
+ * Schedules backups. Another process makes them: closing a database file in the daemon could release its locks, and
+ * copying on one of its threads would delay requests.
  */
 import type { Clock } from "../ids.ts";
 import { listBackups, timeOfBackup } from "./destination.ts";
 
-/** A start is not slowed down by a backup that is due. */
+/** The first backup waits, so that it does not slow down the start. */
 const FIRST_AFTER_MS = 60_000;
-/** After a failure it is tried again, at the latest so soon. */
+/** The longest wait before a failed backup is retried. */
 const RETRY_AFTER_MS = 15 * 60_000;
 /** A timer cannot wait longer than 2^31 - 1 ms. */
 const LONGEST_TIMER_MS = 24 * 60 * 60_000;
 
-/** What became of a scheduled backup. */
+/** The outcome of a scheduled backup. */
 export type BackupOutcome =
   | { kind: "made"; path: string; workspaces: number; bytes: number; leftOut: readonly string[] }
   | { kind: "failed"; reason: string };
 
-/** What is known of the scheduled backups; times in ms since the Unix epoch, null where there was none. */
+/** The state of the scheduled backups. Times are in ms since the Unix epoch, or null when there was none. */
 export interface BackupStatus {
-  /** When the newest whole backup in the directory was begun, by whoever made it. */
+  /** When the newest complete backup in the directory was started, by the daemon or by hand. */
   lastSuccessMs: number | null;
-  /** When the last one failed, or came out without some workspaces. */
+  /** When the last backup that failed or lacks workspaces was started. */
   lastFailureMs: number | null;
   lastFailure: string | null;
   running: boolean;
@@ -29,11 +29,11 @@ export interface BackupStatus {
 }
 
 export interface ScheduleOptions {
-  /** The directory that backups are in. */
+  /** The directory that holds the backups. */
   destination: string;
   everyMs: number;
   clock: Clock;
-  /** Makes one backup; ends early when the signal says so. Never throws. */
+  /** Makes one backup. Ends early when the signal is aborted. Never throws. */
   make(signal: AbortSignal): Promise<BackupOutcome>;
   onOutcome(outcome: BackupOutcome, tookMs: number): void;
   /** For tests. */
@@ -57,12 +57,12 @@ export class BackupSchedule implements AsyncDisposable {
     this.#arm();
   }
 
-  /** What is known now. Costs nothing, so that metrics can ask at any time. */
+  /** The present state. Reading it is cheap. */
   get status(): Readonly<BackupStatus> {
     return { ...this.#status };
   }
 
-  /** Ends a backup that is under way, which leaves nothing behind. */
+  /** Aborts a running backup, which leaves nothing behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort();
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -95,7 +95,7 @@ export class BackupSchedule implements AsyncDisposable {
     } else {
       status.lastFailureMs = startMs;
       status.lastFailure = failure;
-      // What is damaged now will be so in a quarter of an hour.
+      // A damaged workspace will still be damaged in a quarter of an hour, so there is no early retry.
       status.nextMs =
         outcome.kind === "made" ? startMs + everyMs : clock() + Math.min(everyMs, RETRY_AFTER_MS);
     }
@@ -104,18 +104,18 @@ export class BackupSchedule implements AsyncDisposable {
   }
 }
 
-/** A backup that lacks workspaces is one, and yet it failed them. */
+/** Returns why a backup failed or what it lacks; null when it is complete. */
 function failureOf(outcome: BackupOutcome): string | null {
   if (outcome.kind === "failed") return outcome.reason;
   return outcome.leftOut.length === 0 ? null : `left out as damaged: ${outcome.leftOut.join(", ")}`;
 }
 
-/** When the newest backup was begun; null when there is none, or the directory cannot be read now. */
+/** Returns when the newest backup was started; null when there is none or the directory cannot be read. */
 function newestTime(destination: string): number | null {
   try {
     const newest = listBackups(destination).at(-1);
     return newest === undefined ? null : timeOfBackup(newest);
   } catch {
-    return null; // the first backup says what is wrong with it
+    return null; // The first backup will report the reason.
   }
 }

@@ -1,4 +1,4 @@
-/** Whether a copy of a database is good: its structure, and of a workspace its whole log. */
+/** Verifies copies of databases: their structure, and the complete log of a workspace. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { openConnection } from "../store/connection.ts";
@@ -9,19 +9,19 @@ import { verifyDatabaseFile } from "../verify/database.ts";
 import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 
-/** A workspace's copy that nobody writes to. */
+/** The copy of a workspace. Nobody may be writing to it. */
 export interface WorkspaceCopy {
   workspaceId: string;
   path: string;
   encryptionKey: EncryptionKey | null;
-  /** The copy of its file of seals. */
+  /** The copy of its seal file. */
   sealFile: string;
 }
 
-/** What a good copy holds, or why it is not good, in words. */
+/** The content of a good copy, or why the copy is not good. */
 export type CopyVerdict = { good: true; workspace: ManifestWorkspace } | { good: false; reason: string };
 
-/** Verifies the copy of a workspace: `PRAGMA integrity_check`, then all of its log, seals and stored rows. */
+/** Verifies the copy of a workspace: `PRAGMA integrity_check`, then its log, seals and stored rows. */
 export async function verifyWorkspaceCopy(
   copy: WorkspaceCopy,
   onProgress: (checked: number, total: number) => void | Promise<void> = () => {},
@@ -57,15 +57,15 @@ export async function verifyWorkspaceCopy(
   return { good: true, workspace };
 }
 
-/** What is wrong with a database file's structure; null when nothing is. Nobody may be writing to it. */
+/** Returns what is wrong with the structure of a database file, or null. Nobody may be writing to it. */
 export function structureProblem(path: string, key: EncryptionKey | null): string | null {
   try {
     using connection = openConnection(path, { immutable: true, encryptionKey: key });
     const found = integrityProblem(connection);
     return found === null ? null : `the database is damaged: ${found}`;
   } catch (error) {
-    // A key that does not fit is the operator's to mend, and no damage.
+    // A wrong key is not damage: the operator can fix it.
     if (error instanceof EncryptionMismatch || !isDamage(error)) throw error;
-    return "the database is damaged: it cannot be read to its end";
+    return "the database is damaged: it cannot be read completely";
   }
 }

@@ -1,4 +1,4 @@
-/** One workspace of a backup: its seals, then its database, then the proof that the copies are good. */
+/** Copies one workspace into a backup: its seals, then its database. Then verifies the copies. */
 import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { systemCode, systemReason } from "../failure.ts";
@@ -10,7 +10,7 @@ import type { ManifestFile, ManifestWorkspace } from "./manifest.ts";
 import type { PreviousBackup } from "./previous.ts";
 import { verifyWorkspaceCopy } from "./verify-copy.ts";
 
-/** Where copies come from and go to. */
+/** The source and target of copies. */
 export interface CopyParts {
   source: DataDirectory;
   target: DataDirectory;
@@ -26,13 +26,13 @@ export type WorkspaceOutcome =
 export const workspacePath = (workspaceId: string): string => `workspaces/${workspaceId}.db`;
 const sealPath = (workspaceId: string): string => `seals/${workspaceId}.log`;
 
-/** A file that was copied, or taken over from the backup before. */
+/** A file that was copied, or linked from the last backup. */
 type Placed = { file: ManifestFile; linked: boolean };
 
 /**
- * Copies a workspace and verifies the copy. What is wrong with the workspace itself is answered, and then
- * nothing of it is left in the target.
- * @throws what is no fault of the workspace: a full disk, a target that cannot be written
+ * Copies a workspace and verifies the copy. When the workspace itself is damaged, returns the reason and leaves nothing
+ * of it in the target.
+ * @throws for other reasons, such as a full disk
  */
 export async function copyWorkspace(parts: CopyParts, workspaceId: string): Promise<WorkspaceOutcome> {
   const target = workspaceFile(parts.target, workspaceId);
@@ -55,14 +55,14 @@ export async function copyWorkspace(parts: CopyParts, workspaceId: string): Prom
   const linked = files.filter((one) => one.linked).length;
   const known = parts.previous?.workspace(workspaceId);
   const done = { left: null, files: files.map(({ file }) => file), linked };
-  // Both were verified together when they were made.
+  // Both files were verified together in the last backup.
   if (linked === files.length && known !== undefined) return { ...done, workspace: known };
   const { encryptionKey } = parts.source;
   const copy = { workspaceId, path: target, encryptionKey, sealFile: seals };
   const verdict = await verifyWorkspaceCopy(copy, parts.onVerified);
   if (!verdict.good) {
     const left = leave(verdict.reason);
-    // Perhaps what was taken over does not belong to what was copied now.
+    // The linked file may not belong to the copied one, so try again without the last backup.
     return linked > 0 ? copyWorkspace({ ...parts, previous: null }, workspaceId) : left;
   }
   return { ...done, workspace: verdict.workspace };
@@ -90,16 +90,16 @@ function placeDatabase({ source, target, previous, clock }: CopyParts, workspace
   const taken = previous?.take(path, before, to) ?? null;
   if (taken !== null) return { file: taken, linked: true };
   copyDatabase(from, to, source.encryptionKey);
-  // Written to meanwhile, the copy is good, and of some state between.
+  // If the file was written meanwhile, the copy is good but from an unknown state in between.
   const state = fileState(from, clock()) === before ? before : null;
   const digest = digestOfFile(to);
   const linked = previous?.replace(path, digest, to) ?? false;
   return { file: { path, ...digest, source_state: state }, linked };
 }
 
-/** Why a workspace's files cannot be copied, when that is a matter of these files; null otherwise. */
+/** Returns why a workspace's files cannot be copied; null when the files are not the reason. */
 function unreadable(error: unknown): string | null {
-  if (isDamage(error)) return "the database is damaged: it cannot be read to its end";
+  if (isDamage(error)) return "the database is damaged: it cannot be read completely";
   const code = systemCode(error);
   if (code === "SQLITE_CANTOPEN") return "its file cannot be opened";
   if (code?.startsWith("SQLITE_IOERR") || code === "SQLITE_BUSY") return `its file cannot be read (${code})`;

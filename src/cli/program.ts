@@ -1,25 +1,50 @@
-/** From the words of a command line to a command, and from what became of it to an exit code. */
+/** The command line: finds the command, runs it and returns its exit code. */
 import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
-import { addCommands } from "./commands.ts";
-import type { Session } from "./session.ts";
+import { Session } from "./session.ts";
 import { printFailure, processTerminal } from "./terminal.ts";
 
-/** Runs one command. Answers its exit code: 0 done, 1 the answer is no, 2 usage or environment. */
+type AddCommand = (program: Command, session: Session) => void;
+
+/**
+ * The commands in the order of `--help`, by the word that calls them. Each is imported only when it is called: the
+ * daemon then holds no code of other commands in memory, and a command starts sooner.
+ */
+const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
+  ["serve", async () => (await import("./commands/serve.ts")).addServe],
+  ["health", async () => (await import("./commands/health.ts")).addHealth],
+  ["verify", async () => (await import("./commands/verify.ts")).addVerify],
+  ["scan", async () => (await import("./commands/scan.ts")).addScan],
+  ["workspace", async () => (await import("./commands/workspace.ts")).addWorkspaceCommands],
+  ["key", async () => (await import("./commands/key.ts")).addKeyCommands],
+  ["key-info", async () => (await import("./commands/seal-key.ts")).addKeyInfo],
+  ["rotate-seal-key", async () => (await import("./commands/seal-key.ts")).addRotateSealKey],
+  ["erase", async () => (await import("./commands/erase.ts")).addErase],
+  ["account", async () => (await import("./commands/account.ts")).addAccountCommands],
+  ["prune", async () => (await import("./commands/prune.ts")).addPrune],
+  ["rekey", async () => (await import("./commands/rekey.ts")).addRekey],
+  ["backup", async () => (await import("./commands/backup.ts")).addBackup],
+  ["restore", async () => (await import("./commands/backup.ts")).addRestore],
+  ["check", async () => (await import("./commands/check.ts")).addCheck],
+  ["version", async () => (await import("./commands/about.ts")).addVersion],
+]);
+
+/** Runs one command and returns its exit code: 0 done, 1 the answer is no, 2 usage or environment. */
 export async function run(words: readonly string[], terminal = processTerminal()): Promise<number> {
-  // What is made here is nobody else's to read.
+  // Files that a command creates are private to its user.
   process.umask(0o077);
-  const session: Session = { terminal, exitCode: EXIT.done };
+  const session = new Session(terminal);
   const written: Promise<void>[] = [];
   const json = words.includes("--json");
-  const program = await buildProgram(session, written, json, words[0]);
+  const program = createProgram(session, written, json);
   try {
+    await addCommands(program, session, words[0]);
     await program.parseAsync(words, { from: "user" });
     return session.exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return await printFailure(terminal, json, error);
-    // Help was printed, and so were usage errors, unless they are to be JSON.
+    // The parser has already printed help and usage errors, except when errors must be JSON.
     if (error.exitCode === 0) return EXIT.done;
     if (json) await printFailure(terminal, json, new Failure("usage", error.message.replace(/^error: /, "")));
     return EXIT.trouble;
@@ -28,15 +53,9 @@ export async function run(words: readonly string[], terminal = processTerminal()
   }
 }
 
-/** `word` is the first one of the command line: which command is called. */
-async function buildProgram(
-  session: Session,
-  written: Promise<void>[],
-  json: boolean,
-  word: string | undefined,
-): Promise<Command> {
+function createProgram(session: Session, written: Promise<void>[], json: boolean): Command {
   const { terminal } = session;
-  const program = new Command("governd")
+  return new Command("governd")
     .description("A self-hosted governance daemon for software agents.")
     .exitOverride()
     .configureOutput({
@@ -49,7 +68,17 @@ async function buildProgram(
     .showHelpAfterError("Run it with --help for how to use it.")
     .helpCommand(true)
     .addHelpText("after", "\nExit codes: 0 done, 1 the answer is no, 2 usage or environment.")
-    .version(VERSION, "-V, --version", "print the version");
-  await addCommands(program, session, word);
-  return program;
+    .version(VERSION, "-V, --version", "print the version")
+    .hook("preAction", (_, command) => {
+      session.json = command.opts().json === true;
+    });
+}
+
+/** Adds the command that `word` calls. Adds all commands for any other word, so that help can list them. */
+async function addCommands(program: Command, session: Session, word: string | undefined): Promise<void> {
+  const called = COMMANDS.get(word ?? "");
+  if (called !== undefined) return (await called())(program, session);
+  for (const load of COMMANDS.values()) (await load())(program, session);
+  // Completions and the manual describe every command, so they come only with all of them.
+  (await import("./commands/about.ts")).addCompletionsAndManual(program, session);
 }

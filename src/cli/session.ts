@@ -1,8 +1,66 @@
-/** One run of one command. */
+/** What every command gets, and the options that several commands share. */
+import type { Command } from "commander";
+import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../settings/definitions.ts";
+import { type LoadedSettings, loadSettings } from "../settings/load.ts";
+import { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every command gets: where to write, and where to leave an exit code other than 0. */
-export interface Session {
-  terminal: Terminal;
-  exitCode: number;
+const CONFIG_HELP = "settings file (default: governd.toml in the current directory, if it exists)";
+
+/** One run of one command. */
+export class Session {
+  exitCode = 0;
+  /** Whether the command was given `--json`. */
+  json = false;
+
+  constructor(readonly terminal: Terminal) {}
+
+  /** Prints a result: one JSON value with `--json`, the given lines otherwise. */
+  print(value: unknown, lines: readonly string[]): Promise<void> {
+    return this.terminal.out(this.json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
+  }
+
+  /** Runs `work` with a progress bar, and removes the bar afterwards. `shown` false hides it. */
+  async withProgress<T>(work: (progress: Progress) => Promise<T>, shown = !this.json): Promise<T> {
+    const progress = new Progress(this.terminal, shown);
+    try {
+      return await work(progress);
+    } finally {
+      await progress.clear();
+    }
+  }
+}
+
+/** Adds `--config` and the flags of the named settings, or of every setting when none is named. */
+export function addSettingOptions(command: Command, names?: readonly SettingName[]): Command {
+  command.option("--config <path>", CONFIG_HELP);
+  for (const { name, kind, help } of DEFINITIONS) {
+    if (names && !names.includes(name)) continue;
+    command.option(`${flagOf(name)} <${kind.metavar}>`, help);
+  }
+  return command;
+}
+
+/**
+ * Returns the settings that are in force for a command with these parsed options, and where each came from.
+ * @throws {Failure} `invalid_settings`
+ */
+export function settingsWithOrigins(options: object): LoadedSettings {
+  const given = options as Readonly<Record<string, unknown>>;
+  const flags: Partial<Record<SettingName, string>> = {};
+  for (const { name } of DEFINITIONS) {
+    const value = given[camelCase(name)];
+    if (typeof value === "string") flags[name] = value;
+  }
+  return loadSettings({ flags, config: typeof given.config === "string" ? given.config : undefined });
+}
+
+/** Returns the settings that are in force for a command with these parsed options. @throws {Failure} `invalid_settings` */
+export function settingsOf(options: object): Settings {
+  return settingsWithOrigins(options).settings;
+}
+
+/** Returns the name under which the option parser keeps a setting: `data_dir` is `dataDir`. */
+function camelCase(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }

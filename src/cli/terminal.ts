@@ -1,16 +1,16 @@
-/** What a command writes to: results to standard output, everything else to standard error. */
+/** The output of a command: results go to standard output, everything else to standard error. */
 import { EXIT, Failure } from "../failure.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 
-/** The two streams of a process. Writing returns when the bytes are handed over, so that none is lost at exit. */
+/** The two streams of a process. A write resolves when the bytes are handed over, so none is lost at exit. */
 export interface Terminal {
   out(text: string): Promise<void>;
   err(text: string): Promise<void>;
-  /** True when standard error is a person's terminal. */
+  /** Whether standard error is an interactive terminal. */
   interactive: boolean;
 }
 
-/** The terminal of this process. A reader that went away (`governd … | head`) is no error. */
+/** Returns the terminal of this process. A reader that went away (`governd … | head`) is not an error. */
 export function processTerminal(): Terminal {
   const write = (stream: NodeJS.WriteStream, text: string) =>
     new Promise<void>((resolve, reject) => {
@@ -27,43 +27,47 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Prints a result: one JSON value with `--json`, the given lines otherwise. */
-export async function printResult(
-  terminal: Terminal,
-  json: boolean,
-  value: unknown,
-  lines: readonly string[],
-) {
-  await terminal.out(json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
-}
-
-/** Prints why a command failed and answers its exit code. */
+/** Prints why a command failed and returns its exit code. */
 export async function printFailure(terminal: Terminal, json: boolean, thrown: unknown): Promise<number> {
   const error = thrown instanceof EncryptionMismatch ? new Failure("encryption_key", thrown.message) : thrown;
-  if (error instanceof Failure) {
-    const { code, message } = error;
-    await terminal.err(json ? `${JSON.stringify({ error: { code, message } })}\n` : `governd: ${message}\n`);
-    return EXIT.trouble;
-  }
-  // A defect of the program: its trace is what a report of it needs.
-  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const message = "This is a defect of governd; please report it with the lines above.";
-  await terminal.err(`${trace}\n`);
-  await terminal.err(
-    json ? `${JSON.stringify({ error: { code: "internal", message } })}\n` : `governd: ${message}\n`,
-  );
+  const known = error instanceof Failure;
+  // Any other error is a defect of the program: a bug report needs its stack trace.
+  if (!known)
+    await terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  const { code, message } = known
+    ? error
+    : { code: "internal", message: "This is a bug in governd. Please report it with the lines above." };
+  await terminal.err(json ? `${JSON.stringify({ error: { code, message } })}\n` : `governd: ${message}\n`);
   return EXIT.trouble;
 }
 
-/** Rows in columns, the first row being the heads. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
-  );
-  return rows.map((row) =>
+/** Returns a table with aligned columns, one line per row. `rows` do not include the heading; no rows give `empty`. */
+export function table(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  empty?: string,
+): string[] {
+  if (rows.length === 0 && empty !== undefined) return [empty];
+  const all = [heading, ...rows];
+  const widths = heading.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
+  return all.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** Returns a number with its noun: `1 event`, `1,234 events`. */
+export const count = (number: number, noun: string): string =>
+  `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** Returns a number of bytes in MiB, with one decimal. */
+export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+
+/** Returns a time as the API writes it, or null. */
+export function moment(ms: number): string;
+export function moment(ms: number | null): string | null;
+export function moment(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,12 +1,12 @@
 /**
- * Making and ending workspaces and API keys, for the command line and for the dashboard. The audit event
- * comes first and then the effect: what is cut off in between is at worst recorded and did not happen,
- * never the reverse.
+ * Creates workspaces, and creates and ends API keys, for the command line and the dashboard. The audit event is
+ * recorded before the effect. A crash in between leaves a record of something that did not happen, never an effect
+ * without a record.
  */
 import { Failure } from "../failure.ts";
 import type { Clock, IdSource, RandomPool } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
-import { apiKeyDigest, generateApiKey } from "./api-key.ts";
+import { generateApiKey } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
 import {
   findKey,
@@ -18,15 +18,16 @@ import {
   markRevoked,
 } from "./keys.ts";
 import type { WorkspaceRecorder } from "./recorder.ts";
-import { findWorkspace, insertWorkspace, nameProblem, type WorkspaceRecord } from "./workspaces.ts";
+import { digestOf } from "./secret.ts";
+import { insertWorkspace, nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
 
-/** The label of the key that a workspace is born with. */
+/** The label of the key that is created with a workspace. */
 const FIRST_KEY_LABEL = "first key";
-/** An agent's id; see the API's documentation. */
+/** The format of an agent's id; see the API's documentation. */
 const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
-/** Most agents that one key can be limited to. */
+/** The most agents that one key can be limited to. */
 export const KEY_AGENTS_MAX = 1_000;
-/** The last moment that RFC 3339 can write with a four-digit year. */
+/** The last moment that RFC 3339 can express: it has four digits for the year. */
 const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
 export interface AdministrationOptions {
@@ -35,11 +36,11 @@ export interface AdministrationOptions {
   clock: Clock;
   ids: IdSource;
   random: RandomPool;
-  /** In whose name: `cli` or `usr_…`. */
+  /** Who acts: `cli` or `usr_…`. */
   actor: string;
 }
 
-/** What a new key is to be. */
+/** What a new key should be. */
 export interface KeyWish {
   workspaceId: string;
   label: string | null;
@@ -49,11 +50,11 @@ export interface KeyWish {
   expiresInMs: number | null;
 }
 
-/** A new key, the only time that it is seen. */
+/** A new key. Its text is shown only now. */
 export interface NewKey {
   apiKey: string;
   record: KeyRecord;
-  /** The event that recorded it. */
+  /** The event that recorded the key. */
   auditId: string;
 }
 
@@ -68,8 +69,8 @@ export class Administration {
   }
 
   /**
-   * Makes a workspace and its first key, which has full scope. `also` is done in the same transaction
-   * of the control database; what it throws leaves everything as it was.
+   * Creates a workspace and its first key, which has full scope. `also` runs in the same transaction of the control
+   * database. When it throws, the control database stays unchanged.
    */
   async createWorkspace(
     name: string,
@@ -91,29 +92,27 @@ export class Administration {
     const auditId = await recorder.record(workspace.id, { operation: "key.create", actor, details });
     control.change((connection) => {
       insertWorkspace(connection, workspace);
-      insertKey(connection, key.record, apiKeyDigest(key.apiKey));
+      insertKey(connection, key.record, digestOf(key.apiKey));
       also(connection, workspace);
     });
     return { ...key, auditId, workspace };
   }
 
-  /** Makes a key. */
+  /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */
   async createKey(wish: KeyWish): Promise<NewKey> {
     const { control, recorder, actor } = this.#options;
     refuseBadWish(wish);
-    if (!findWorkspace(control.connection, wish.workspaceId)) {
-      throw new Failure("not_found", "There is no such workspace: governd workspace list shows all of them.");
-    }
+    requireWorkspace(control.connection, wish.workspaceId);
     const key = this.#newKey(wish);
     const details = keyDetails(key.record);
     const auditId = await recorder.record(wish.workspaceId, { operation: "key.create", actor, details });
-    control.change((connection) => insertKey(connection, key.record, apiKeyDigest(key.apiKey)));
+    control.change((connection) => insertKey(connection, key.record, digestOf(key.apiKey)));
     return { ...key, auditId };
   }
 
   /**
-   * Makes a key of the same label, scope, agents and lifetime, which takes another's place; the other
-   * one still works for `overlapMs`, so that its users can change over.
+   * Replaces a key by a new one with the same label, scope, agents and lifetime. The old key stays valid for
+   * `overlapMs`, so that its users can switch.
    */
   async rotateKey(keyId: string, overlapMs: number): Promise<NewKey & { replaced: KeyRecord }> {
     const { control, recorder, clock, actor } = this.#options;
@@ -135,14 +134,14 @@ export class Administration {
       },
     });
     control.change((connection) => {
-      // Revoked in the meantime: then nothing takes its place.
+      // The key may have been revoked meanwhile. Then it is not replaced.
       if (!markReplaced(connection, old.id, key.record.id, endsAt)) throw keyEnded();
-      insertKey(connection, key.record, apiKeyDigest(key.apiKey));
+      insertKey(connection, key.record, digestOf(key.apiKey));
     });
     return { ...key, auditId, replaced: { ...old, expiresAt: endsAt, replacedBy: key.record.id } };
   }
 
-  /** Ends a key at once and for good. Revoking it again changes nothing. */
+  /** Revokes a key at once and for good. Revoking it again changes nothing. */
   async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number; auditId: string | null }> {
     const { control, recorder, clock, actor } = this.#options;
     const key = findKey(control.connection, keyId);
@@ -152,7 +151,7 @@ export class Administration {
     const auditId = await recorder.record(key.workspaceId, { operation: "key.revoke", actor, details });
     const revokedAt = clock();
     control.change((connection) => markRevoked(connection, key.id, revokedAt, actor));
-    // Of two that revoke one key at the same time, the first one's moment stands.
+    // If two revoke the key at the same time, the time of the first one is kept.
     return { ...key, revokedAt: findKey(control.connection, key.id)?.revokedAt ?? revokedAt, auditId };
   }
 
@@ -161,7 +160,10 @@ export class Administration {
     const createdAt = clock();
     const expiresAt = wish.expiresInMs === null ? null : createdAt + wish.expiresInMs;
     if (expiresAt !== null && expiresAt > LAST_MOMENT_MS) {
-      throw new Failure("usage", "The key would expire after the year 9999: choose a shorter time, or none.");
+      throw new Failure(
+        "usage",
+        "The key would expire after the year 9999: choose a shorter time, or no expiry.",
+      );
     }
     const record: KeyRecord = {
       id: ids.next("key"),
@@ -195,12 +197,18 @@ function refuseBadWish({ label, agents, expiresInMs }: KeyWish): void {
 }
 
 const noSuchKey = () =>
-  new Failure("not_found", "There is no such key: governd key list --workspace W shows a workspace's keys.");
+  new Failure(
+    "not_found",
+    "There is no such key. `governd key list --workspace W` lists the keys of a workspace.",
+  );
 
 const keyEnded = () =>
-  new Failure("usage", "The key is revoked or expired already: make a new one instead of rotating it.");
+  new Failure(
+    "usage",
+    "The key is already revoked or expired. Create a new key instead of rotating this one.",
+  );
 
-/** What the audit event says of a key: everything but the key. */
+/** Returns what the audit event says about a key: everything except the key itself. */
 function keyDetails(record: KeyRecord) {
   return {
     key_id: record.id,

@@ -1,10 +1,10 @@
 /**
- * The form of an API key: `gov_<random>_<checksum>`.
+ * The format of an API key: `gov_<random>_<checksum>`.
  *
  * `random` is 32 characters of base62 (190 bits), `checksum` is the CRC-32 (ISO-HDLC, as in zlib) of
  * those 32 characters in base62, most significant digit first, padded with `0` to 6. The prefix and the
- * checksum let a secret scanner tell a key from chance, and let the daemon refuse a mistyped one without
- * looking anything up. Base62 is `0-9A-Za-z` in that order.
+ * checksum let a secret scanner recognize a key, and let the daemon refuse a mistyped one without a
+ * lookup. Base62 is `0-9A-Za-z` in that order.
  */
 import type { RandomPool } from "../ids.ts";
 
@@ -12,11 +12,11 @@ const PREFIX = "gov_";
 const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const RANDOM_END = PREFIX.length + RANDOM_LENGTH;
-/** Every key has this many characters. */
+/** The length of every key in characters. */
 export const KEY_LENGTH = RANDOM_END + 1 + CHECKSUM_LENGTH;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = /^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/;
-/** The largest multiple of 62 in a byte: bytes from here on would favour some characters. */
+/** The largest multiple of 62 that fits in a byte. Using bytes from here on would favour some characters. */
 const UNBIASED_BYTES = 248;
 
 function checksum(random: string): string {
@@ -29,7 +29,7 @@ function checksum(random: string): string {
   return text;
 }
 
-/** A new key, from randomness fit for secrets. */
+/** Returns a new key. `random` must be fit for secrets. */
 export function generateApiKey(random: RandomPool): string {
   let text = "";
   while (text.length < RANDOM_LENGTH) {
@@ -40,16 +40,11 @@ export function generateApiKey(random: RandomPool): string {
   return `${PREFIX}${text}_${checksum(text)}`;
 }
 
-/** True when the text has the form of a key and its checksum is right; says nothing about whether it exists. */
+/** Reports whether the text has the format of a key and a correct checksum. The key may still not exist. */
 export function isWellFormedApiKey(text: string): boolean {
   return (
     text.length === KEY_LENGTH &&
     KEY.test(text) &&
     checksum(text.slice(PREFIX.length, RANDOM_END)) === text.slice(RANDOM_END + 1)
   );
-}
-
-/** SHA-256 of a key: what is stored of it. A key has 190 random bits, so a slow hash would add nothing. */
-export function apiKeyDigest(key: string): Uint8Array {
-  return Bun.SHA256.hash(key) as Uint8Array;
 }

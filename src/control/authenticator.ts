@@ -1,16 +1,13 @@
-/**
- * From an API key to who is asking, on the main thread, without waiting: a key that was seen before costs
- * a hash and a look into a map.
- */
+/** Authenticates API keys on the main thread, without waiting. A known key costs one hash and one map lookup. */
 import type { Clock } from "../ids.ts";
 import type { Principal } from "../workspace/contract.ts";
-import { apiKeyDigest, isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
+import { isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
 import { findKeyByDigest, type KeyRecord, markUsed } from "./keys.ts";
 import { RecordCache } from "./record-cache.ts";
-import { digestName } from "./secret.ts";
+import { digestName, digestOf } from "./secret.ts";
 
-/** Keys that are held in memory; past it the map starts anew. */
+/** The most keys to hold in memory. */
 const MAX_KNOWN_KEYS = 100_000;
 
 interface Known {
@@ -20,7 +17,7 @@ interface Known {
 
 export interface AuthenticatorOptions {
   clock: Clock;
-  /** What to do when a background write or look fails; it is tried again at the next interval. */
+  /** Called when a background read or write fails. It is retried at the next interval. */
   onError: (error: unknown) => void;
 }
 
@@ -36,12 +33,12 @@ export class Authenticator implements Disposable {
   }
 
   /**
-   * Who holds this key, or null when it is malformed, unknown, revoked or expired. The same key gives the
-   * same object until keys change.
+   * Returns the principal of a key, or null when the key is malformed, unknown, revoked or expired. Returns the same
+   * object for the same key until keys change.
    */
   authenticate(apiKey: string): Principal | null {
     if (apiKey.length !== KEY_LENGTH) return null;
-    const digest = apiKeyDigest(apiKey);
+    const digest = digestOf(apiKey);
     const name = digestName(digest);
     const known =
       this.#cache.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
@@ -51,12 +48,12 @@ export class Authenticator implements Disposable {
     return known.principal;
   }
 
-  /** Forgets all keys when another process changed the database since the last look. */
+  /** Clears the cache if another process changed the database since the last call. */
   checkDatabase(): void {
     this.#cache.checkDatabase();
   }
 
-  /** Writes the times of last use that are not written yet, in one transaction. */
+  /** Writes the pending times of last use in one transaction. */
   writeLastUse(): void {
     this.#cache.writeLastUse();
   }

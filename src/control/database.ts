@@ -1,4 +1,4 @@
-/** `control.db`: opened by the daemon and by every command beside it. */
+/** The control database, which the daemon and the commands open at the same time. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
 import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
@@ -12,13 +12,13 @@ import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { Generation } from "./generation.ts";
 
-/** How long to wait for another process that makes or upgrades the database. */
+/** How long to wait for another process that creates or upgrades the database. */
 const OPENING_PATIENCE_MS = 60_000;
 
-/** In order; a released one never changes. */
+/** In order. A released migration never changes. */
 export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts];
 
-/** The control database with the counter that tells others of its changes. */
+/** The control database with the counter that tells other processes of its changes. */
 export class ControlDatabase implements Disposable {
   private constructor(
     readonly connection: Connection,
@@ -26,15 +26,15 @@ export class ControlDatabase implements Disposable {
   ) {}
 
   /**
-   * Opens it, and makes or upgrades it when needed; one process at a time, since SQLite's own locks do
-   * not cover a file that is only being made.
-   * @throws {Failure} `newer_database` when a newer governd wrote it, `migration_failed` when it could
-   *   not be upgraded; nothing is changed then.
+   * Opens the database, and creates or upgrades it when needed. Only one process at a time does so, since SQLite's
+   * own locks do not cover a file that is being created.
+   * @throws {Failure} `newer_database` when a newer governd wrote it, `migration_failed` when it cannot be upgraded,
+   *   `data_directory_unusable` when it is missing or damaged. Nothing is changed then.
    */
   static open(directory: DataDirectory): ControlDatabase {
     using _ = holdLock(directory.controlLock, beingOpened(directory), OPENING_PATIENCE_MS);
     requireContent(directory);
-    // SQLite would make it as the umask says; what stands beside it gets its mode.
+    // SQLite would create the file with the umask. Files beside the database get its mode.
     if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
     const connection = openUpToDate(directory);
     try {
@@ -45,23 +45,25 @@ export class ControlDatabase implements Disposable {
     }
   }
 
-  /**
-   * Runs a change in one transaction, and when it is on disk tells every process that has this
-   * database open.
-   */
+  /** Runs a change in one transaction. Once it is on disk, tells every process that has this database open. */
   change<T>(work: (connection: Connection) => T): T {
+    const result = this.transaction(work);
+    this.generation.advance();
+    return result;
+  }
+
+  /** Runs `work` in one transaction, without telling other processes. */
+  transaction<T>(work: (connection: Connection) => T): T {
     const { connection } = this;
     connection.exec("BEGIN IMMEDIATE");
-    let result: T;
     try {
-      result = work(connection);
+      const result = work(connection);
       connection.exec("COMMIT");
+      return result;
     } catch (error) {
       if (connection.inTransaction) connection.exec("ROLLBACK");
       throw error;
     }
-    this.generation.advance();
-    return result;
   }
 
   [Symbol.dispose](): void {
@@ -74,17 +76,17 @@ const beingOpened =
   (cause: unknown) =>
     new Failure(
       "data_directory_in_use",
-      `Another governd has been opening the data directory ${root} for a minute (it holds ${controlLock}). Look at what that one does, and try again.`,
+      `Another governd has been opening the data directory ${root} for a minute (it holds ${controlLock}). Find out what that process is doing, and try again.`,
       { cause },
     );
 
-/** A new one in the place of a lost one would know no workspace and no key, and invite whoever comes first. */
+/** Refuses to replace a lost database: a new one would know no workspace and no key, and would let anybody sign up. */
 function requireContent(directory: DataDirectory): void {
   const size = statSync(directory.control, { throwIfNoEntry: false })?.size;
   if ((size !== undefined && size > 0) || !hasWorkspaces(directory)) return;
   throw new Failure(
     "data_directory_unusable",
-    `${directory.control} is ${size === undefined ? "missing" : "empty"}, though there are workspaces: put it back from a backup. Nothing was changed.`,
+    `${directory.control} is ${size === undefined ? "missing" : "empty"}, although there are workspaces. Restore it from a backup. Nothing was changed.`,
   );
 }
 
@@ -92,29 +94,33 @@ function hasWorkspaces({ workspaces }: DataDirectory): boolean {
   return existsSync(workspaces) && readdirSync(workspaces).some((name) => name.endsWith(".db"));
 }
 
-/** What SQLite says of a damaged file, for people; other errors as they are. */
-function damaged(directory: DataDirectory, error: unknown): unknown {
-  if (error instanceof EncryptionMismatch || !isDamage(error)) return error;
-  return new Failure(
-    "data_directory_unusable",
-    `${directory.control} is damaged, or no database of governd: put it back from a backup. Nothing was changed.`,
-    { cause: error },
-  );
-}
-
 function openUpToDate(directory: DataDirectory): Connection {
   const path = directory.control;
   try {
     return openMigrated(path, CONTROL_MIGRATIONS, { encryptionKey: directory.encryptionKey });
   } catch (error) {
-    if (error instanceof MigrationFailed)
-      throw new Failure("migration_failed", error.message, { cause: error });
-    if (!(error instanceof NewerDatabase)) throw damaged(directory, error);
+    if (error instanceof EncryptionMismatch || !isDamage(error)) throw migrationFailure(path, error);
     throw new Failure(
-      "newer_database",
-      `${path} was written by a newer governd (schema ${error.found}, this one knows ${error.known}). ` +
-        "Nothing was changed: use the newer governd, or another data directory.",
+      "data_directory_unusable",
+      `${path} is damaged, or not a database of governd. Restore it from a backup. Nothing was changed.`,
       { cause: error },
     );
   }
+}
+
+/** Returns the failure to report when a database cannot be brought to the present schema; other errors unchanged. */
+export function migrationFailure(path: string, error: unknown): unknown {
+  if (error instanceof MigrationFailed)
+    return new Failure("migration_failed", error.message, { cause: error });
+  return error instanceof NewerDatabase ? newerDatabase(path, error.found, error.known, error) : error;
+}
+
+/** Returns the failure to report for a database that a newer governd wrote. */
+export function newerDatabase(path: string, found: number, known: number, cause?: Error): Failure {
+  return new Failure(
+    "newer_database",
+    `${path} was written by a newer governd (schema ${found}, this one knows ${known}). ` +
+      "Nothing was changed. Use the newer governd, or another data directory.",
+    { cause },
+  );
 }

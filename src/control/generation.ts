@@ -1,12 +1,12 @@
 /**
- * A counter that all processes on one data directory share: a small file, mapped into memory. Whoever
- * changed `control.db` advances it after the commit, and the daemon reads it with every request, which
- * costs nanoseconds; so a key revoked by the command line is refused by the very next request.
+ * A counter that all processes on one data directory share: a small file that is mapped into memory. A process that
+ * changes `control.db` advances the counter after its commit. The daemon reads it with every request, which takes
+ * nanoseconds, so the next request with a key that the command line revoked is refused.
  */
 import { existsSync } from "node:fs";
 import { createPrivateFile } from "../datadir/private-files.ts";
 
-/** A 64-bit word; the low half is the counter, which may wrap, since only a difference means something. */
+/** A 64-bit word. The low half is the counter. It may wrap, since only a difference matters. */
 const FILE_BYTES = 8;
 
 export class Generation {
@@ -16,7 +16,7 @@ export class Generation {
     this.#word = word;
   }
 
-  /** Maps the counter's file, which is made when it is not there. It is never truncated or replaced. */
+  /** Maps the counter's file and creates it if it is missing. The file is never truncated or replaced. */
   static open(path: string): Generation {
     if (!existsSync(path)) createPrivateFile(path, new Uint8Array(FILE_BYTES));
     const bytes = Bun.mmap(path, { shared: true });
@@ -24,12 +24,12 @@ export class Generation {
     return new Generation(new Int32Array(bytes.buffer, bytes.byteOffset, 1));
   }
 
-  /** The counter now. */
+  /** The present value of the counter. */
   get current(): number {
     return Atomics.load(this.#word, 0);
   }
 
-  /** Tells every process that something changed. To be called after the change is on disk. */
+  /** Tells every process that the database changed. Call it after the change is on disk. */
   advance(): void {
     Atomics.add(this.#word, 0, 1);
   }

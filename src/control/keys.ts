@@ -1,6 +1,6 @@
-/** API keys as the control database knows them. The key itself is nowhere: only its SHA-256. */
+/** API keys in the control database. Only the SHA-256 of a key is stored. */
 import type { Connection } from "../store/connection.ts";
-import type { SqlValue } from "../store/values.ts";
+import { changedOne, countOf, Table } from "./table.ts";
 
 export const SCOPES = ["full", "agent", "auditor"] as const;
 
@@ -12,100 +12,58 @@ export interface KeyRecord {
   workspaceId: string;
   label: string | null;
   scope: KeyScope;
-  /** The agents that it is limited to; null is every agent. */
+  /** The agents that the key is limited to; null means every agent. */
   agents: readonly string[] | null;
   createdAt: number;
   createdBy: string;
   expiresAt: number | null;
   lastUsedAt: number | null;
   revokedAt: number | null;
-  /** The key that took its place, when it was rotated. */
+  /** The key that replaced this one when it was rotated. */
   replacedBy: string | null;
 }
 
-const COLUMNS =
-  "id, workspace_id, label, scope, agents, created_at, created_by, expires_at, last_used_at, revoked_at, replaced_by";
+const KEYS = new Table<KeyRecord>("api_keys", {
+  id: "id",
+  workspaceId: "workspace_id",
+  label: "label",
+  scope: "scope",
+  agents: { column: "agents", as: "json" },
+  createdAt: "created_at",
+  createdBy: "created_by",
+  expiresAt: "expires_at",
+  lastUsedAt: "last_used_at",
+  revokedAt: "revoked_at",
+  replacedBy: "replaced_by",
+});
 
-type KeyRow = readonly [
-  id: string,
-  workspaceId: string,
-  label: string | null,
-  scope: KeyScope,
-  agents: string | null,
-  createdAt: number,
-  createdBy: string,
-  expiresAt: number | null,
-  lastUsedAt: number | null,
-  revokedAt: number | null,
-  replacedBy: string | null,
-];
-
-function fromRow(row: KeyRow): KeyRecord {
-  const [id, workspaceId, label, scope, agents, createdAt, createdBy, expiresAt, ...rest] = row;
-  const [lastUsedAt, revokedAt, replacedBy] = rest;
-  return {
-    id,
-    workspaceId,
-    label,
-    scope,
-    agents: agents === null ? null : JSON.parse(agents),
-    createdAt,
-    createdBy,
-    expiresAt,
-    lastUsedAt,
-    revokedAt,
-    replacedBy,
-  };
-}
-
-/** Stores a new key by its digest. */
+/** Stores a new key with the SHA-256 of its text. */
 export function insertKey(connection: Connection, key: KeyRecord, digest: Uint8Array): void {
-  const values: SqlValue[] = [
-    key.id,
-    key.workspaceId,
-    key.label,
-    key.scope,
-    key.agents && JSON.stringify(key.agents),
-    key.createdAt,
-    key.createdBy,
-    key.expiresAt,
-    digest,
-  ];
-  connection.run(
-    "INSERT INTO api_keys (id, workspace_id, label, scope, agents, created_at, created_by, expires_at, digest) " +
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    values,
-  );
+  KEYS.insert(connection, key, { digest });
 }
 
-/** A key by its id, revoked or not. */
+/** Finds a key by its id, revoked or not. */
 export function findKey(connection: Connection, id: string): KeyRecord | undefined {
-  const row = connection.get<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = ?`, [id]);
-  return row && fromRow(row);
+  return KEYS.find(connection, "WHERE id = ?", [id]);
 }
 
-/** A key by its digest, revoked or not. */
+/** Finds a key by its digest, revoked or not. */
 export function findKeyByDigest(connection: Connection, digest: Uint8Array): KeyRecord | undefined {
-  const row = connection.get<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE digest = ?`, [digest]);
-  return row && fromRow(row);
+  return KEYS.find(connection, "WHERE digest = ?", [digest]);
 }
 
-/** All keys of a workspace, oldest first, revoked ones included. */
+/** Returns all keys of a workspace, oldest first, including revoked ones. */
 export function listKeys(connection: Connection, workspaceId: string): KeyRecord[] {
-  return connection
-    .all<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE workspace_id = ? ORDER BY created_at, id`, [
-      workspaceId,
-    ])
-    .map(fromRow);
+  return KEYS.list(connection, "WHERE workspace_id = ? ORDER BY created_at, id", [workspaceId]);
 }
 
-/** Revokes a key that is in force; false when it already was revoked, or is not there. */
+/** Revokes a key. Returns false when the key is already revoked or does not exist. */
 export function markRevoked(connection: Connection, id: string, at: number, by: string): boolean {
   const sql = "UPDATE api_keys SET revoked_at = ?, revoked_by = ? WHERE id = ? AND revoked_at IS NULL";
-  return connection.run(sql, [at, by, id]) === 1;
+  return changedOne(connection, sql, [at, by, id]);
 }
 
-/** Notes when a key was last used; an older time than the noted one changes nothing. */
+/** Stores when a key was last used, unless a later time is stored. */
 export function markUsed(connection: Connection, id: string, at: number): void {
   connection.run(
     "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
@@ -113,20 +71,20 @@ export function markUsed(connection: Connection, id: string, at: number): void {
   );
 }
 
-/** Notes that another key takes the place of one, which ends at `expiresAt`; false when it is revoked. */
+/** Stores that the key `by` replaces a key, which ends at `expiresAt`. Returns false when the key is revoked. */
 export function markReplaced(connection: Connection, id: string, by: string, expiresAt: number): boolean {
   const sql = "UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ? AND revoked_at IS NULL";
-  return connection.run(sql, [by, expiresAt, id]) === 1;
+  return changedOne(connection, sql, [by, expiresAt, id]);
 }
 
-/** How many keys of a workspace can be used. */
+/** Returns the number of a workspace's keys that are valid now. */
 export function countKeysInForce(connection: Connection, workspaceId: string, now: number): number {
   const sql =
     "SELECT count(*) FROM api_keys WHERE workspace_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)";
-  return connection.get<[number]>(sql, [workspaceId, now])?.[0] ?? 0;
+  return countOf(connection, sql, [workspaceId, now]);
 }
 
-/** Whether a key can be used, and if not, why. */
+/** Reports whether a key is valid now, or why it is not. */
 export function keyState(key: KeyRecord, now: number): "in_force" | "expired" | "revoked" {
   if (key.revokedAt !== null) return "revoked";
   return key.expiresAt !== null && key.expiresAt <= now ? "expired" : "in_force";

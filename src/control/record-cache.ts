@@ -1,25 +1,25 @@
 /**
- * Records of the control database in memory, so that a request by somebody known costs no database access,
- * and the times of their last use, which are written now and then.
+ * Caches records of the control database, so that a request with a known key costs no database access. Also collects
+ * the times of last use, which are written periodically.
  *
- * The records are forgotten whenever the shared generation moves, which is how a revocation by another
- * process takes effect at once; should a process be killed between its commit and that signal,
- * `PRAGMA data_version` shows the change within a second.
+ * The cache is cleared whenever the shared generation changes, so a revocation by another process takes effect at
+ * once. If a process is killed between its commit and that signal, `PRAGMA data_version` shows the change within a
+ * second.
  */
 import type { Connection } from "../store/connection.ts";
 import type { ControlDatabase } from "./database.ts";
 
-/** How often the database itself is asked whether another process changed it. */
+/** How often to ask the database whether another process changed it. */
 const BACKSTOP_INTERVAL_MS = 1_000;
-/** How often the times of last use are written. */
+/** How often to write the times of last use. */
 const LAST_USE_INTERVAL_MS = 30_000;
 
 export interface RecordCacheOptions {
-  /** Records that are held; past it all are forgotten. */
+  /** The most records to hold. When there are more, the cache is cleared. */
   most: number;
-  /** Writes when a record was used last, ms since the epoch; inside a transaction. */
+  /** Writes when a record was last used, ms since the epoch. Runs inside a transaction. */
   writeUse: (connection: Connection, id: string, at: number) => void;
-  /** What to do when a background write or look fails; it is tried again at the next interval. */
+  /** Called when a background read or write fails. It is retried at the next interval. */
   onError: (error: unknown) => void;
 }
 
@@ -43,35 +43,35 @@ export class RecordCache<T> implements Disposable {
     ];
   }
 
-  /** The record held under this name. To be asked before the database is read for one to `keep`. */
+  /** Returns the cached record. Call this before reading the database for a record to `keep`. */
   get(name: string): T | undefined {
     const generation = this.#control.generation.current;
     if (generation !== this.#generation) {
-      // Read before the database is: a change in between shows as yet another generation.
+      // Read before the database: a change in between then shows as another generation.
       this.#generation = generation;
       this.#known.clear();
     }
     return this.#known.get(name);
   }
 
-  /** Holds a record that was just read from the database. */
+  /** Caches a record that was just read from the database, and returns it. */
   keep(name: string, record: T): T {
     if (this.#known.size >= this.#options.most) this.#known.clear();
     this.#known.set(name, record);
     return record;
   }
 
-  /** Notes that a record was used, ms since the epoch. */
+  /** Remembers when a record was used, ms since the epoch. */
   used(id: string, at: number): void {
     this.#lastUse.set(id, at);
   }
 
-  /** When a record was used last, if that is not written yet; 0 otherwise. */
+  /** Returns when a record was last used if that is not written yet, else 0. */
   unwrittenUse(id: string): number {
     return this.#lastUse.get(id) ?? 0;
   }
 
-  /** Forgets all records when another process changed the database since the last look. */
+  /** Clears the cache if another process changed the database since the last call. */
   checkDatabase(): void {
     const version = this.#readDataVersion();
     if (version === this.#dataVersion) return;
@@ -79,18 +79,12 @@ export class RecordCache<T> implements Disposable {
     this.#known.clear();
   }
 
-  /** Writes the times of last use that are not written yet, in one transaction. */
+  /** Writes the pending times of last use in one transaction. */
   writeLastUse(): void {
     if (this.#lastUse.size === 0) return;
-    const { connection } = this.#control;
-    connection.exec("BEGIN IMMEDIATE");
-    try {
+    this.#control.transaction((connection) => {
       for (const [id, at] of this.#lastUse) this.#options.writeUse(connection, id, at);
-      connection.exec("COMMIT");
-    } catch (error) {
-      if (connection.inTransaction) connection.exec("ROLLBACK");
-      throw error;
-    }
+    });
     this.#lastUse.clear();
   }
 
@@ -104,7 +98,7 @@ export class RecordCache<T> implements Disposable {
   }
 
   #every(ms: number, work: () => void): NodeJS.Timeout {
-    // Neither keeps a process alive that is otherwise done.
+    // The timers must not keep the process alive.
     return setInterval(() => this.#attempt(work), ms).unref();
   }
 

@@ -1,15 +1,147 @@
-/** What the control side asks of a workspace's audit log. */
-import type { WorkspaceEvent } from "../workspace/contract.ts";
+/**
+ * Appends events about a workspace's keys and members to the workspace's own audit log: through the daemon's
+ * threads, or straight to the workspace's file, which works beside a running daemon and before its first start.
+ */
+import { existsSync } from "node:fs";
+import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
+import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
+import { Failure, messageOf } from "../failure.ts";
+import { isId, systemClock } from "../ids.ts";
+import { verifierKey } from "../log/note.ts";
+import { SealKeyring } from "../seals/keyring.ts";
+import { newOrigin } from "../seals/options.ts";
+import { WorkspaceSealer } from "../seals/sealer.ts";
+import type { Connection } from "../store/connection.ts";
+import type { Principal, WorkspaceEvent, WorkspaceJournal } from "../workspace/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
+import { WorkspaceWriter, type WriterOptions } from "../workspace/perform.ts";
+import { recordingJob } from "../workspace/recording.ts";
+import { migrationFailure } from "./database.ts";
+import { noSuchWorkspace } from "./workspaces.ts";
 
 export type { WorkspaceEvent } from "../workspace/contract.ts";
 
-/**
- * Appends to a workspace's own chain. Each call returns when the event is on disk; a workspace that a
- * daemon has open at the same time is no obstacle.
- */
+/** Appends to the audit logs of workspaces. A call returns when its event is on disk. */
 export interface WorkspaceRecorder {
-  /** Makes the workspace's file with its genesis event, `workspace.create`. */
+  /** Creates the workspace's file with its first event, `workspace.create`. */
   create(workspace: { id: string; name: string; actor: string }): Promise<void>;
-  /** Answers the event's id. @throws {Failure} `busy` when it could not be recorded. */
+  /** Records an event and returns its id. @throws {Failure} `busy` when the event could not be recorded */
   record(workspaceId: string, event: WorkspaceEvent): Promise<string>;
+}
+
+/** Returns the daemon's recorder. The thread that owns a workspace appends the event and seals it later. */
+export function poolRecorder(files: WorkspaceRecorder, journal: WorkspaceJournal): WorkspaceRecorder {
+  return {
+    create: (workspace) => files.create(workspace),
+    record: async (workspaceId, event) => recorded(await journal.record(workspaceId, event)),
+  };
+}
+
+/** What a recorder needs besides the directory. */
+export interface RecorderOptions {
+  key: SealKeySource;
+  hostnames: readonly string[];
+  /** Called when a recorded event could not be sealed. The daemon seals it later. */
+  onUnsealed(reason: string): void;
+}
+
+/** Returns the recorder of a process that owns no workspaces. It seals what it appends. */
+export function workspaceRecorder(
+  directory: DataDirectory,
+  options: Partial<RecorderOptions> = {},
+): WorkspaceRecorder {
+  const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
+  const write = <T>(workspaceId: string, work: (writer: WorkspaceWriter) => Promise<T>) =>
+    withWriter(directory, key, workspaceId, async (writer) => {
+      const done = await work(writer);
+      const reason = await sealNow(writer);
+      if (reason !== null) onUnsealed(reason);
+      return done;
+    });
+  return {
+    async create({ id, name, actor }) {
+      const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey(key).publicBytes);
+      await createWorkspaceFile(
+        workspaceFile(directory, id),
+        { workspaceId: id, name, actor, sealKey },
+        systemClock,
+        undefined,
+        directory.encryptionKey,
+      );
+      await write(id, async () => {});
+    },
+    record: (workspaceId, event) =>
+      write(workspaceId, async (writer) => {
+        const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
+        return recorded(settled?.auditId);
+      }),
+  };
+}
+
+/**
+ * Opens an existing workspace for writing and closes it after `work`.
+ * @throws {Failure} when the file is missing, or cannot be migrated to the present schema
+ */
+export async function withWriter<T>(
+  directory: DataDirectory,
+  key: SealKeySource,
+  workspaceId: string,
+  work: (writer: WorkspaceWriter, connection: Connection) => Promise<T>,
+  options: Omit<WriterOptions, "sealer"> = {},
+): Promise<T> {
+  const path = workspaceFile(directory, workspaceId);
+  // Opening would create an empty database in its place.
+  if (!existsSync(path)) {
+    throw new Failure(
+      "data_directory_unusable",
+      `The workspace's file ${path} is missing: restore it from a backup.`,
+    );
+  }
+  const file = sealFile(directory, workspaceId);
+  const sealer = new WorkspaceSealer({ keyring: new SealKeyring(key), file });
+  const connection = openExplained(path, directory);
+  const writer = new WorkspaceWriter(connection, { ...options, sealer });
+  try {
+    await sealer.load(connection);
+    return await work(writer, connection);
+  } finally {
+    writer.close();
+  }
+}
+
+function openExplained(path: string, { encryptionKey }: DataDirectory): Connection {
+  try {
+    return openWorkspaceFile(path, encryptionKey);
+  } catch (error) {
+    throw migrationFailure(path, error);
+  }
+}
+
+/** Returns the principal of the command line, which the audit log shows as the actor `cli`. */
+export function cliPrincipal(workspaceId: string): Principal {
+  return { actor: "cli", workspaceId, scope: "full", agents: null };
+}
+
+/** @throws {Failure} `not_found` when the data directory holds no file of this workspace */
+export function requireWorkspaceFile(directory: DataDirectory, workspaceId: string): void {
+  if (!isId("ws", workspaceId) || !existsSync(workspaceFile(directory, workspaceId))) throw noSuchWorkspace();
+}
+
+/** Seals the log. Returns why that failed, or null. What was recorded stays recorded in either case. */
+export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
+  try {
+    await writer.seal();
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Returns the id of a recorded event. @throws {Failure} `busy` when there is none */
+export function recorded(auditId: string | null | undefined): string {
+  if (auditId) return auditId;
+  throw new Failure(
+    "busy",
+    "The workspace could not be written, so nothing was changed. The disk may be full, or the daemon very busy. Try again.",
+  );
 }

@@ -1,4 +1,4 @@
-/** Why something that a person asked for is not done, in the codes of the API. */
+/** Why the request of a person is refused, as codes of the API. */
 
 export type RefusalCode =
   | "already_member"
@@ -23,7 +23,7 @@ export type RefusalCode =
   | "unavailable"
   | "workspace_not_found";
 
-/** Raised before anything is changed. `detail` tells a person what to do, and repeats nothing that was sent. */
+/** Thrown before anything is changed. `detail` says what to do, and repeats nothing that the client sent. */
 export class Refused extends Error {
   override readonly name = "Refused";
 

@@ -1,6 +1,6 @@
 /**
- * Random secrets that people or browsers hold: sessions, one-time links, devices, recovery codes. Only
- * their SHA-256 is stored; they are long and random, so a slow hash would add nothing.
+ * Random secrets: sessions, one-time links, devices, recovery codes. Only their SHA-256 is stored. They are long and
+ * random, so a slow hash would not make them safer. The same holds for API keys.
  */
 import type { RandomPool } from "../ids.ts";
 
@@ -13,17 +13,18 @@ const CODE_GROUPS = 4;
 const CODE_GROUP_LENGTH = 4;
 const CODE_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** A secret for a cookie, and what is stored of it. */
+/** A secret for a cookie, and the digest that is stored. */
 export interface Secret {
   text: string;
   digest: Uint8Array;
 }
 
+/** Returns the SHA-256 of a secret or an API key: the form in which it is stored. */
 export function digestOf(text: string): Uint8Array {
   return Bun.SHA256.hash(text) as Uint8Array;
 }
 
-/** A digest as a key of a map. */
+/** Returns a digest as the key of a map. */
 export function digestName(digest: Uint8Array): string {
   return digest.toHex();
 }
@@ -33,16 +34,16 @@ export function makeSecret(random: RandomPool): Secret {
   return { text, digest: digestOf(text) };
 }
 
-/** Whether a text can be one of {@link makeSecret}'s. */
+/** Reports whether a text has the form of a {@link makeSecret} secret. */
 export const isSecret = (text: string): boolean => SECRET.test(text);
 
-/** The secret of a link: `gvl_` before it lets scanners and people tell what it is. */
+/** Returns the secret of a link. The prefix `gvl_` lets scanners and people recognize it. */
 export function makeLinkToken(random: RandomPool): Secret {
   const text = LINK_PREFIX + makeSecret(random).text;
   return { text, digest: digestOf(text) };
 }
 
-/** A recovery code: `xxxx-xxxx-xxxx-xxxx`. */
+/** Returns a recovery code: `xxxx-xxxx-xxxx-xxxx`. */
 export function makeRecoveryCode(random: RandomPool): string {
   const groups = Array.from({ length: CODE_GROUPS }, () =>
     Array.from(random.take(CODE_GROUP_LENGTH), (byte) => CODE_ALPHABET[byte & 31]).join(""),
@@ -51,8 +52,8 @@ export function makeRecoveryCode(random: RandomPool): string {
 }
 
 /**
- * What is stored of a recovery code, however it was typed: dashes, spaces and case do not count, and
- * look-alikes mean what they look like (Crockford's base32). Null for what is no recovery code.
+ * Returns the stored digest of a recovery code, or null when the text is not one. Dashes, spaces and case are ignored,
+ * and look-alike characters are accepted (Crockford's base32).
  */
 export function recoveryCodeDigest(typed: string): Uint8Array | null {
   const text = typed.toLowerCase().replace(/[\s-]/g, "").replace(/[il]/g, "1").replaceAll("o", "0");

@@ -1,11 +1,13 @@
-/** Workspaces as the control database knows them: an id, a name, who made it and when. */
+/** Workspaces in the control database. */
+import { Failure } from "../failure.ts";
 import type { Connection } from "../store/connection.ts";
+import { countOf, Table } from "./table.ts";
 
-/** Most characters (code points) in a workspace's name or a key's label. */
+/** The longest name of a workspace or label of a key, in code points. */
 export const NAME_MAX_CHARACTERS = 256;
 
-/** U+0000 to U+001F and U+007F to U+009F: they would disturb a terminal or a log. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+/** U+0000 to U+001F and U+007F to U+009F, which would garble a terminal or a log. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 
 export interface WorkspaceRecord {
@@ -15,7 +17,14 @@ export interface WorkspaceRecord {
   createdBy: string;
 }
 
-/** What is wrong with a name or label, to stand after the word "must", or null when it is fine. */
+const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
+  id: "id",
+  name: "name",
+  createdAt: "created_at",
+  createdBy: "created_by",
+});
+
+/** Returns what a name or label must do, for a message after the word "must"; null when it is valid. */
 export function nameProblem(name: string): string | null {
   const { length } = [...name];
   if (name.trim() === "" || length > NAME_MAX_CHARACTERS) return `be 1 to ${NAME_MAX_CHARACTERS} characters`;
@@ -25,36 +34,26 @@ export function nameProblem(name: string): string | null {
 }
 
 export function insertWorkspace(connection: Connection, record: WorkspaceRecord): void {
-  connection.run("INSERT INTO workspaces (id, name, created_at, created_by) VALUES (?, ?, ?, ?)", [
-    record.id,
-    record.name,
-    record.createdAt,
-    record.createdBy,
-  ]);
+  WORKSPACES.insert(connection, record);
 }
 
-type WorkspaceRow = readonly [id: string, name: string, createdAt: number, createdBy: string];
-
-function fromRow([id, name, createdAt, createdBy]: WorkspaceRow): WorkspaceRecord {
-  return { id, name, createdAt, createdBy };
-}
-
-/** All workspaces, oldest first. */
+/** Returns all workspaces, oldest first. */
 export function listWorkspaces(connection: Connection): WorkspaceRecord[] {
-  return connection
-    .all<WorkspaceRow>("SELECT id, name, created_at, created_by FROM workspaces ORDER BY created_at, id")
-    .map(fromRow);
+  return WORKSPACES.list(connection, "ORDER BY created_at, id");
 }
 
 export function countWorkspaces(connection: Connection): number {
-  return connection.get<[number]>("SELECT count(*) FROM workspaces")?.[0] ?? 0;
+  return countOf(connection, "SELECT count(*) FROM workspaces");
 }
 
-/** One workspace, or undefined. */
 export function findWorkspace(connection: Connection, id: string): WorkspaceRecord | undefined {
-  const row = connection.get<WorkspaceRow>(
-    "SELECT id, name, created_at, created_by FROM workspaces WHERE id = ?",
-    [id],
-  );
-  return row && fromRow(row);
+  return WORKSPACES.find(connection, "WHERE id = ?", [id]);
 }
+
+/** @throws {Failure} `not_found` when there is no such workspace */
+export function requireWorkspace(connection: Connection, id: string): void {
+  if (findWorkspace(connection, id) === undefined) throw noSuchWorkspace();
+}
+
+export const noSuchWorkspace = (): Failure =>
+  new Failure("not_found", "There is no such workspace. `governd workspace list` lists all workspaces.");

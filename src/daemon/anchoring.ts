@@ -1,11 +1,11 @@
-/** What anchors need of the daemon: proofs from its workspaces, and its log. */
+/** Connects the anchors with the daemon: proofs from its workspaces, reports to its clients, and its log. */
 import type { Anchors } from "../anchors/anchors.ts";
 import type { AnchorEvents } from "../anchors/queue.ts";
-import { AnchorFailed } from "../anchors/sink.ts";
+import { AnchorFailed } from "../anchors/sinks.ts";
 import { isReport, type OperationReply, type WorkspaceClient } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
 
-/** Asks a workspace for a consistency proof. @throws {AnchorFailed} when it has none just now */
+/** Returns a consistency proof from a workspace. @throws {AnchorFailed} when the workspace cannot make one now */
 export async function proveConsistency(
   workspaces: WorkspaceClient,
   workspaceId: string,
@@ -17,12 +17,12 @@ export async function proveConsistency(
     input: { from, to },
     principal: { actor: "system", workspaceId, scope: "full", agents: null },
   });
-  if (reply.kind !== "json") throw new AnchorFailed("the consistency proof could not be made");
+  if (reply.kind !== "json") throw new AnchorFailed("the workspace could not make the consistency proof");
   const { proof } = JSON.parse(reply.body) as { proof: string[] };
   return proof.map((hash) => Buffer.from(hash, "hex"));
 }
 
-/** The workspaces, with what the daemon knows of where their seals were taken to. */
+/** Returns a client of the workspaces that also answers where their seals were anchored. */
 export function withAnchors(workspaces: WorkspaceClient, anchors: Anchors): WorkspaceClient {
   return {
     perform: (request) =>
@@ -48,7 +48,7 @@ async function reportAnchors(anchors: Anchors, workspaceId: string): Promise<Ope
 
 const moment = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
-/** The first failure is said at once, later ones of the same sink as their number doubles. */
+/** Logs the first failure of a sink at once, and further ones each time their number doubles. */
 export function anchorLog(logger: Logger): AnchorEvents {
   const describe = (lag: { waiting: number; sinceMs: number | null; dropped: number }) => ({
     waiting: lag.waiting,
@@ -58,7 +58,7 @@ export function anchorLog(logger: Logger): AnchorEvents {
   return {
     onFailure(sink, reason, attempt, lag) {
       if ((attempt & (attempt - 1)) !== 0) return;
-      logger.warn("a seal could not be anchored", { sink, reason, attempt, ...describe(lag) });
+      logger.warn("cannot anchor a seal", { sink, reason, attempt, ...describe(lag) });
     },
     onRecovery: (sink, lag) => logger.info("seals are anchored again", { sink, ...describe(lag) }),
   };

@@ -1,22 +1,26 @@
 /**
- * Notices that the server's certificate is another one (files that changed, or one's own that was renewed),
- * and warns of one that ends soon.
+ * Reloads the server's certificate when its files change or the daemon's own certificate was renewed, and warns when
+ * a certificate expires soon.
  */
 import { messageOf } from "../failure.ts";
 import type { Clock } from "../ids.ts";
-import type { ServerCertificate } from "../tls/certificate.ts";
+import {
+  type CertificateStatus,
+  certificateStatus,
+  type ServerCertificate,
+  WARN_BEFORE_DAYS,
+} from "../tls/certificate.ts";
 import type { CertificateSource } from "../tls/source.ts";
-import { type CertificateStatus, certificateStatus, WARN_BEFORE_DAYS } from "../tls/status.ts";
 import type { Logger } from "./logger.ts";
 
-/** Certificates change every few weeks or years; whoever cannot wait sends SIGHUP. */
-const LOOK_INTERVAL_MS = 60_000;
+/** How often to check for a new certificate. SIGHUP makes the daemon check at once. */
+const CHECK_INTERVAL_MS = 60_000;
 const WARN_INTERVAL_MS = 24 * 60 * 60 * 1_000;
 
 export interface CertificateWatchOptions {
   clock: Clock;
   logger: Logger;
-  /** Told to use another certificate from now on. */
+  /** Makes the server use another certificate. */
   use(certificate: ServerCertificate): Promise<void>;
 }
 
@@ -26,31 +30,31 @@ export class CertificateWatch implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #current: ServerCertificate;
   #lastTrouble = "";
-  /** Looks come from a timer and from signals, and are made one after another. */
-  #turn: Promise<void> = Promise.resolve();
+  /** A serial queue: checks are requested by a timer and by signals, and run one after another. */
+  #queue: Promise<void> = Promise.resolve();
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(source: CertificateSource, current: ServerCertificate, options: CertificateWatchOptions) {
     this.#source = source;
     this.#current = current;
     this.#options = options;
-    this.#timer = setInterval(() => void this.look(), LOOK_INTERVAL_MS).unref();
-    this.#tellOfAuthority(current);
+    this.#timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
+    this.#reportAuthority(current);
     this.#warn();
   }
 
-  /** The certificates in use, the server's own first, and how long they are good for. */
+  /** The certificates in use, the server's own first, and when they expire. */
   get status(): CertificateStatus[] {
     return certificateStatus(this.#current, this.#options.clock());
   }
 
-  /** Looks now. A pair that cannot be used is reported, and the one in use stays. */
-  look(): Promise<void> {
-    this.#turn = this.#turn.then(async () => {
+  /** Checks now. When the new certificate cannot be used, logs the reason and keeps the present one. */
+  check(): Promise<void> {
+    this.#queue = this.#queue.then(async () => {
       await this.#replace();
       this.#warn();
     });
-    return this.#turn;
+    return this.#queue;
   }
 
   async #replace(): Promise<void> {
@@ -63,17 +67,17 @@ export class CertificateWatch implements Disposable {
       this.#current = found;
       this.#warnedAtMs = Number.NEGATIVE_INFINITY;
       logger.info("the certificate was replaced", { expires_at: showTime(found.expiresAt) });
-      this.#tellOfAuthority(found);
+      this.#reportAuthority(found);
     } catch (error) {
       const trouble = messageOf(error);
-      // A file that is wrong for an hour is one line in the log, not sixty.
+      // A file that stays wrong for an hour is logged once, not sixty times.
       if (trouble === this.#lastTrouble) return;
       this.#lastTrouble = trouble;
-      logger.error("the certificate could not be replaced, the old one stays in use", { reason: trouble });
+      logger.error("cannot replace the certificate; the old one stays in use", { reason: trouble });
     }
   }
 
-  /** Once a day for as long as it is so. */
+  /** Warns once a day for as long as a certificate expires soon or has expired. */
   #warn(): void {
     const { clock, logger } = this.#options;
     const now = clock();
@@ -83,18 +87,21 @@ export class CertificateWatch implements Disposable {
     );
     for (const { role, subject, notAfter, daysLeft } of ending) {
       const what = { role, subject, not_after: showTime(notAfter), days_left: daysLeft };
-      if (notAfter <= now) logger.warn("a certificate has expired, so it is refused", what);
-      else logger.warn("a certificate ends soon", what);
+      if (notAfter <= now) logger.warn("a certificate has expired: clients refuse it", what);
+      else logger.warn("a certificate expires soon", what);
     }
     if (ending.length > 0) this.#warnedAtMs = now;
   }
 
-  #tellOfAuthority({ formerAuthorityEnds }: ServerCertificate): void {
+  #reportAuthority({ formerAuthorityEnds }: ServerCertificate): void {
     if (formerAuthorityEnds === undefined) return;
-    this.#options.logger.warn("the certificate authority was renewed: give its file to the clients anew", {
-      ca_file: this.#source.authorityFile,
-      former_ends_at: showTime(formerAuthorityEnds),
-    });
+    this.#options.logger.warn(
+      "the certificate authority was renewed: distribute its new file to the clients",
+      {
+        ca_file: this.#source.authorityFile,
+        former_ends_at: showTime(formerAuthorityEnds),
+      },
+    );
   }
 
   [Symbol.dispose](): void {

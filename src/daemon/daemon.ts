@@ -1,73 +1,65 @@
-/**
- * The daemon as one disposable object: everything that it holds, taken in order and given back in the
- * reverse order.
- */
-
-import { startLink } from "../control/accounts/operator-links.ts";
+/** The daemon as one disposable object. It acquires its resources in order and releases them in reverse order. */
+import { startLink } from "../control/accounts/links.ts";
 import { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
-import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
-import { prepareDataDirectory } from "../datadir/prepare.ts";
+import { openDataDirectory } from "../datadir/prepare.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
-import type { Address, Settings } from "../settings/schema.ts";
-import { formatAddress } from "../settings/values.ts";
+import type { Settings } from "../settings/definitions.ts";
+import { type Address, formatAddress } from "../settings/values.ts";
+import type { CertificateStatus } from "../tls/certificate.ts";
 import { certificateSource } from "../tls/source.ts";
-import type { CertificateStatus } from "../tls/status.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
+import type { Monitoring, MonitoringParts } from "./monitoring.ts";
 import { scheduledBackups } from "./scheduled-backups.ts";
 import { openService } from "./service.ts";
-import type { Watching, WatchingParts } from "./watching.ts";
 
-/** How long requests that were begun may take at the end; what remains of the ten seconds is for closing. */
+/** How long running requests may take at shutdown. The rest of the ten seconds is for closing. */
 const DRAIN_MS = 5_000;
 
 /** A running daemon. Disposing of it stops it gracefully. */
 export interface Daemon extends AsyncDisposable {
-  /** Where it answers. */
+  /** The address that it listens on. */
   url: string;
   dataDir: string;
-  /** The certificate authority that clients are to trust, when it is the daemon's own. */
+  /** The file of the certificate authority that clients must trust, when it is the daemon's own. */
   authorityFile: string | null;
-  /** True while there is no workspace, so nobody could use it yet. */
+  /** Whether there is no workspace yet. */
   empty: boolean;
-  /** The page and the one-time token to make the first account with; null when there is an account. */
+  /** The page with a one-time token for the first account; null when there is an account. */
   signUpUrl: string | null;
-  /** Where metrics and probes are served; null when nobody asked for it. */
+  /** The address of metrics and probes; null without the setting. */
   metricsUrl: string | null;
-  /** Looks for another certificate now. */
+  /** Reloads the certificate. */
   reload(): Promise<void>;
   /** The certificates in use, the server's own first; none without TLS. */
   certificates(): CertificateStatus[];
 }
 
-/** What it takes is loaded only when somebody asks for it. */
-async function openWatching(address: Address, parts: WatchingParts): Promise<Watching> {
-  const { openWatching } = await import("./watching.ts");
-  return openWatching(address, parts);
+/** Imports the code for monitoring only when it is needed. */
+async function openMonitoring(address: Address, parts: MonitoringParts): Promise<Monitoring> {
+  const monitoring = await import("./monitoring.ts");
+  return monitoring.openMonitoring(address, parts);
 }
 
 /**
- * Starts the daemon: it answers requests when this resolves.
- * @throws {Failure} for everything that the person who starts it can mend.
+ * Starts the daemon. It accepts requests when the promise resolves.
+ * @throws {Failure} for every problem that the operator can fix
  */
 export async function startDaemon(settings: Settings, clock: Clock, logger: Logger): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
-  const directory = prepareDataDirectory(settings.data_dir, {
-    ownKey: settings.seal_key === null,
-    encryptionKey: readEncryptionKey(settings.encryption_key_file),
-  });
-  // A key that cannot be read is better known now than at the first seal.
+  const directory = openDataDirectory(settings);
+  // Reports an unreadable key now instead of at the first seal.
   readSealKey(sealKeySource(directory, settings.seal_key));
   stack.use(lockDataDirectory(directory));
   const control = stack.use(ControlDatabase.open(directory));
   const onError = (error: unknown) =>
-    logger.error("the control database could not be used", { reason: String(error) });
+    logger.error("cannot use the control database", { reason: String(error) });
   const authenticator = stack.use(new Authenticator(control, { clock, onError }));
   const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
   const service = stack.use(
@@ -89,12 +81,12 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
         )
       : null;
   const backups = stack.use(scheduledBackups(settings, clock, logger));
-  const watching =
+  const monitoring =
     settings.metrics_listen === null
       ? null
       : stack.use(
-          await openWatching(settings.metrics_listen, {
-            watched: service.watched,
+          await openMonitoring(settings.metrics_listen, {
+            monitored: service.monitored,
             control,
             directory,
             moments: {
@@ -112,11 +104,11 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   return {
     url: `${certificate ? "https" : "http"}://${formatAddress(reachable(listener.address))}`,
     signUpUrl: token && linkUrl(publicBase(settings, listener.address), "setup", token),
-    metricsUrl: watching && `http://${formatAddress(reachable(watching.address))}/metrics`,
+    metricsUrl: monitoring && `http://${formatAddress(reachable(monitoring.address))}/metrics`,
     dataDir: directory.root,
     authorityFile: source?.authorityFile ?? null,
     empty,
-    reload: async () => watch?.look(),
+    reload: async () => watch?.check(),
     certificates: () => watch?.status ?? [],
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };

@@ -1,9 +1,9 @@
-/** The model outside that the settings name, if any. */
+/** The embeddings model that the settings name, if any. */
 import { readFileSync } from "node:fs";
 import { Failure, systemReason } from "../failure.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
 import { Model2VecEmbedder } from "../search/vectors/model2vec.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Settings } from "../settings/definitions.ts";
 import type { EmbeddingOptions } from "../threads/messages.ts";
 
 type EmbeddingSettings = Pick<
@@ -11,7 +11,7 @@ type EmbeddingSettings = Pick<
   "embeddings_url" | "embeddings_model" | "embeddings_api_key_file" | "embeddings_path"
 >;
 
-/** @throws {Failure} `invalid_settings` when the file of the API key, or those of the model, are unusable */
+/** Returns the options of the model, or null. @throws {Failure} `invalid_settings` when its files cannot be used */
 export async function embeddingOptions(settings: EmbeddingSettings): Promise<EmbeddingOptions | null> {
   const { embeddings_url: url, embeddings_model: model, embeddings_path: path } = settings;
   if (path !== null) {
@@ -23,7 +23,7 @@ export async function embeddingOptions(settings: EmbeddingSettings): Promise<Emb
   return { kind: "server", url, model, apiKey: file === null ? null : readKey(file) };
 }
 
-/** Each thread loads the model when it first needs it; whether it can is better known at the start. */
+/** Checks that the model can be loaded. Threads load it later, when they first need it. */
 async function checkModel(path: string): Promise<void> {
   try {
     await Model2VecEmbedder.load(path);

@@ -1,34 +1,35 @@
-/** What the daemon at an address says of itself, and in words why it does not. */
+/** Asks the daemon at an address whether it is healthy, and explains why it is not. */
 import { systemCode, systemReason } from "../failure.ts";
 
-/** How long the daemon may take for both answers together. */
+/** How long the daemon may take for both responses together. */
 const PATIENCE_MS = 5_000;
-/** What of an answer is looked at; more than a problem document ever has. */
-const ANSWER_MAX_CHARACTERS = 2_000;
-/** Whom to ask, and how to know that it is the one. */
+/** How much of a response is read. Problem documents are shorter. */
+const RESPONSE_MAX_CHARACTERS = 2_000;
+
+/** The daemon to ask, and how to authenticate it. */
 export interface Probe {
   /** Without a slash at its end. */
   url: string;
   tls: { ca?: string[]; serverName?: string; rejectUnauthorized?: boolean; cert?: string; key?: string };
 }
 
-/** What came of asking. */
+/** The result of a probe. */
 export interface Health {
   url: string;
-  /** `/healthz` was answered with 200. */
+  /** Whether `/healthz` responded with 200. */
   alive: boolean;
-  /** `/readyz` was answered with 200. */
+  /** Whether `/readyz` responded with 200. */
   ready: boolean;
   /** Why it is not healthy, in a sentence; null when it is. */
   reason: string | null;
 }
 
-/** Asks `/healthz`, then `/readyz`. Whatever goes wrong on the way is an answer, not an error. */
+/** Asks `/healthz`, then `/readyz`. Problems on the way are part of the result, not errors. */
 export async function askHealth({ url, tls }: Probe, patienceMs = PATIENCE_MS): Promise<Health> {
   const signal = AbortSignal.timeout(patienceMs);
   const ask = async (path: string): Promise<string | null> => {
     try {
-      // The daemon behind a TLS proxy takes a trusted proxy's word that the client came over HTTPS.
+      // A daemon behind a TLS proxy trusts the proxy's statement that the client used HTTPS.
       const headers = url.startsWith("http:") ? { "x-forwarded-proto": "https" } : undefined;
       const answer = await fetch(url + path, {
         signal,
@@ -39,7 +40,7 @@ export async function askHealth({ url, tls }: Probe, patienceMs = PATIENCE_MS): 
       });
       return answer.status === 200 ? null : await complaint(path, answer);
     } catch (error) {
-      if (signal.aborted) return `${url} did not answer within ${patienceMs / 1_000} seconds.`;
+      if (signal.aborted) return `${url} did not respond within ${patienceMs / 1_000} seconds.`;
       return `${url} cannot be reached: ${connectionReason(error)}.`;
     }
   };
@@ -49,14 +50,14 @@ export async function askHealth({ url, tls }: Probe, patienceMs = PATIENCE_MS): 
   return { url, alive: true, ready: unready === null, reason: unready };
 }
 
-/** What an answer other than 200 says, in its own words where it is a problem document (RFC 9457). */
+/** Describes a response other than 200. Quotes the detail of a problem document (RFC 9457). */
 async function complaint(path: string, answer: Response): Promise<string> {
-  const text = (await answer.text()).slice(0, ANSWER_MAX_CHARACTERS);
-  const said = `${path} answered ${answer.status}`;
+  const text = (await answer.text()).slice(0, RESPONSE_MAX_CHARACTERS);
+  const said = `${path} returned ${answer.status}`;
   if (!answer.headers.get("content-type")?.startsWith("application/problem+json")) return `${said}.`;
   const { code, detail } = JSON.parse(text) as { code?: unknown; detail?: unknown };
   if (code === "https_required") {
-    return `${said}: it takes requests from its proxies alone. Add this machine's address, as the daemon sees it, to trusted_proxies.`;
+    return `${said}: the daemon only accepts requests from its proxies. Add the address of this machine, as the daemon sees it, to trusted_proxies.`;
   }
   return typeof detail === "string" ? `${said}: ${detail}` : `${said}.`;
 }
@@ -66,7 +67,7 @@ function connectionReason(error: unknown): string {
   switch (code) {
     case "ECONNREFUSED":
     case "ConnectionRefused":
-      return "nothing listens there";
+      return "nothing is listening there";
     case "ECONNRESET":
       return "the connection was closed; is this an https address?";
     case "EPROTO":
@@ -82,7 +83,7 @@ function connectionReason(error: unknown): string {
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "CERT_SIGNATURE_FAILURE":
-      return "its certificate is by an authority that is not trusted; name it with --ca";
+      return "its certificate was issued by an authority that is not trusted; name the authority with --ca";
     default:
       return systemReason(error).replace(/\.$/, "");
   }

@@ -1,17 +1,18 @@
-/** The address of a one-time link. The token stands behind the `#`, which a browser never sends. */
+/** URLs of the daemon for people: one-time links, and the address that is reachable. */
 import type { LinkKind } from "../control/accounts/links.ts";
-import type { Address, Settings } from "../settings/schema.ts";
-import { formatAddress } from "../settings/values.ts";
+import type { Settings } from "../settings/definitions.ts";
+import { type Address, formatAddress } from "../settings/values.ts";
 
 const PAGES: Record<LinkKind, string> = { setup: "/sign-up", invitation: "/join", reset: "/reset" };
 
+/** Returns the URL of a one-time link. The token is in the fragment, which browsers never send. */
 export function linkUrl(base: string, kind: LinkKind, token: string): string {
   return `${base}${PAGES[kind]}#token=${token}`;
 }
 
 /**
- * Where people reach the daemon: by its first host name if it has one. Behind a TLS proxy the port is
- * the proxy's, which is not known here: the usual one.
+ * Returns the base URL for people, with the first host name if there is one. Behind a TLS proxy the port is not known,
+ * so the default port is used.
  */
 export function publicBase({ hostnames, tls }: Settings, listen: Address): string {
   const [name] = hostnames;
@@ -19,7 +20,7 @@ export function publicBase({ hostnames, tls }: Settings, listen: Address): strin
   return `https://${formatAddress(name === undefined ? reachable(listen) : { host: name, port: listen.port })}`;
 }
 
-/** An address that means "all of this machine's" is nothing to connect to; this machine's own name is. */
+/** Returns an address that clients can connect to: `localhost` for "all addresses of this machine". */
 export function reachable({ host, port }: Address): Address {
   return { host: host === "0.0.0.0" || host === "::" ? "localhost" : host, port };
 }

@@ -1,26 +1,25 @@
-/** An open port, of the API or of the metrics: why it cannot be opened, in words, and its orderly end. */
+/** An open port of the API or of the metrics. Explains why a port cannot be opened, and closes it gracefully. */
 import { Failure, systemCode } from "../failure.ts";
-import type { Address } from "../settings/schema.ts";
-import { formatAddress } from "../settings/values.ts";
+import { type Address, formatAddress } from "../settings/values.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 
 /** An HTTP server that accepts connections. */
 export interface HttpServer {
   readonly port: number;
-  /** Uses another certificate for new connections; resolves when it is so. */
+  /** Uses another certificate for new connections. Resolves when it is in use. */
   replaceCertificate(certificate: ServerCertificate): Promise<void>;
-  /** Accepts nothing more; resolves when all that was begun is answered. With `true` it does not wait. */
+  /** Stops accepting connections. Resolves when all running requests are finished; `now` does not wait for them. */
   stop(now?: boolean): Promise<void>;
 }
 
-/** Opens a port; certificate null is plain HTTP. Throws the system's error when it cannot. */
+/** Opens a port. A null certificate means plain HTTP. @throws the system's error when the port cannot be opened */
 export type Serve = (address: Address, certificate: ServerCertificate | null) => HttpServer;
 
 export class Listener {
   readonly #server: HttpServer;
   readonly address: Address;
 
-  /** `flag` sets the address. @throws {Failure} `port_in_use` or `address_unavailable`. */
+  /** `flag` is the flag that sets the address. @throws {Failure} `port_in_use` or `address_unavailable` */
   constructor(serve: Serve, address: Address, certificate: ServerCertificate | null, flag = "--listen") {
     try {
       this.#server = serve(address, certificate);
@@ -30,12 +29,12 @@ export class Listener {
     this.address = { host: address.host, port: this.#server.port };
   }
 
-  /** Uses another certificate for new connections; requests under way are answered. */
+  /** Uses another certificate for new connections. Running requests are finished. */
   replaceCertificate(certificate: ServerCertificate): Promise<void> {
     return this.#server.replaceCertificate(certificate);
   }
 
-  /** Accepts nothing more, and waits for what was begun, at most this long. */
+  /** Stops accepting connections, and waits at most this long for running requests. */
   async close(patienceMs: number): Promise<void> {
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, patienceMs);
@@ -51,20 +50,20 @@ function explained(error: unknown, address: Address, flag: string): unknown {
     case "EADDRINUSE":
       return new Failure(
         "port_in_use",
-        `${place} is in use by another program. Stop that one, or choose another address with ${flag}.`,
+        `${place} is in use by another program. Stop that program, or choose another address with ${flag}.`,
         { cause: error },
       );
     case "EACCES":
     case "EPERM":
       return new Failure(
         "address_unavailable",
-        `Not allowed to listen on ${place}: ports below 1024 need a privilege. Choose another with ${flag}.`,
+        `Not allowed to listen on ${place}: ports below 1024 require a privilege. Choose another address with ${flag}.`,
         { cause: error },
       );
     case "EADDRNOTAVAIL":
       return new Failure(
         "address_unavailable",
-        `${place} is not an address of this machine. Choose another with ${flag}, for example 127.0.0.1:${address.port}.`,
+        `${place} is not an address of this machine. Choose another address with ${flag}, for example 127.0.0.1:${address.port}.`,
         { cause: error },
       );
     default:

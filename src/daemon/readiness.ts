@@ -1,8 +1,9 @@
-/** Whether the daemon can take requests: storage that can be written, threads that run. */
+/** Reports whether the daemon can take requests: the storage is writable and the threads run. */
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { DownWorkspace } from "../threads/down-workspaces.ts";
-import { isWritable } from "./upkeep.ts";
 
-/** An answer is good for so long: whoever asks more often does not have more files written. */
+/** How long a result is reused, so that frequent probes do not write more files. */
 const FRESH_MS = 1_000;
 
 export interface Readiness {
@@ -22,30 +23,30 @@ export interface ReadinessParts {
 
 export class ReadinessProbe {
   readonly #parts: ReadinessParts;
-  #looking = false;
-  #looked: Promise<boolean> = Promise.resolve(false);
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #probing = false;
+  #probed: Promise<boolean> = Promise.resolve(false);
+  #probedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ReadinessParts) {
     this.#parts = parts;
   }
 
-  /** For anybody: yes or no, and how many workspaces are down, which does not make it a no. */
+  /** The public result. Workspaces that are down do not make the daemon unready. */
   async brief(): Promise<{ ready: boolean; workspacesDown: number }> {
-    return { ready: isReady(await this.#look()), workspacesDown: this.#parts.down.size };
+    return { ready: isReady(await this.#probe()), workspacesDown: this.#parts.down.size };
   }
 
-  /** For the operator: each check, and the workspaces that are down by name. */
+  /** The result for the operator: each check, and the names of the workspaces that are down. */
   async detailed(): Promise<{ ready: boolean; body: string }> {
-    const found = await this.#look();
+    const found = await this.#probe();
     const ready = isReady(found);
     const body = {
       status: ready ? "ready" : "not_ready",
       checks: {
-        storage: found.storageWritable ? "ok" : "cannot be written",
-        // A daemon answers when the control database is migrated; a workspace is when it is opened.
+        storage: found.storageWritable ? "ok" : "not writable",
+        // The daemon migrates the control database before it listens, and a workspace when it opens it.
         migrations: "ok",
-        threads: found.threadsRunning ? "ok" : "being started again",
+        threads: found.threadsRunning ? "ok" : "restarting",
       },
       workspaces_down: this.#parts.down.list().map(({ workspaceId, reason, sinceMs }) => ({
         workspace_id: workspaceId,
@@ -56,17 +57,29 @@ export class ReadinessProbe {
     return { ready, body: JSON.stringify(body) };
   }
 
-  async #look(): Promise<Readiness> {
+  async #probe(): Promise<Readiness> {
     const { root, threadsRunning, takesWrites, monotonicMs } = this.#parts;
-    // On a slow disk a look takes longer than its answer is good for: two at once would take each other's file away.
-    if (!this.#looking && monotonicMs() - this.#lookedAtMs >= FRESH_MS) {
-      this.#lookedAtMs = monotonicMs();
-      this.#looking = true;
-      this.#looked = isWritable(root).finally(() => {
-        this.#looking = false;
+    // On a slow disk a probe takes longer than its result is reused, and two probes would remove each other's file.
+    if (!this.#probing && monotonicMs() - this.#probedAtMs >= FRESH_MS) {
+      this.#probedAtMs = monotonicMs();
+      this.#probing = true;
+      this.#probed = isWritable(root).finally(() => {
+        this.#probing = false;
       });
     }
-    return { storageWritable: (await this.#looked) && takesWrites(), threadsRunning: threadsRunning() };
+    return { storageWritable: (await this.#probed) && takesWrites(), threadsRunning: threadsRunning() };
+  }
+}
+
+/** Reports whether a file can be written durably to a directory. */
+async function isWritable(directory: string): Promise<boolean> {
+  const probe = join(directory, `.ready-${process.pid}`);
+  try {
+    await writeFile(probe, "ready", { mode: 0o600, flush: true });
+    await rm(probe);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,21 +1,21 @@
-/** The daemon's own backups: `governd backup` as a process of its own, and what the log says of it. */
+/** The daemon's scheduled backups: runs `governd backup` as a separate process and logs the outcome. */
 import { setPriority, tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import type { BackupResult } from "../backup/result.ts";
+import type { BackupResult } from "../backup/make.ts";
 import { type BackupOutcome, BackupSchedule } from "../backup/schedule.ts";
 import { messageOf } from "../failure.ts";
 import type { Clock } from "../ids.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
 
-/** Requests come first. */
+/** A lower priority than that of the daemon, since requests come first. */
 const PRIORITY = 10;
-/** This program: the binary itself, or the source run by the same runtime. */
+/** The command that runs this program: the binary itself, or the runtime with the source. */
 const PROGRAM = import.meta.path.endsWith(".ts")
   ? [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url))]
   : [process.execPath];
 
-/** The schedule that the settings ask for; null without one. */
+/** Returns the schedule that the settings define, or null. */
 export function scheduledBackups(settings: Settings, clock: Clock, logger: Logger): BackupSchedule | null {
   const { backup_dir: destination, backup_every: everyMs, backup_keep: keep, data_dir: dataDir } = settings;
   if (destination === null || everyMs === null) return null;
@@ -39,7 +39,7 @@ export function scheduledBackups(settings: Settings, clock: Clock, logger: Logge
   });
 }
 
-/** Runs one backup as a process of its own. */
+/** Runs one backup in a separate process. */
 export async function runBackup(words: readonly string[], signal: AbortSignal): Promise<BackupOutcome> {
   let child: Bun.Subprocess<"ignore", "pipe", "pipe">;
   try {
@@ -47,33 +47,34 @@ export async function runBackup(words: readonly string[], signal: AbortSignal): 
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      // What it needs is in its words; settings that only make sense together are not its concern.
+      // Its arguments hold everything that it needs. The other settings must not affect it.
       env: { TMPDIR: tmpdir(), GOVERND_CONFIG: "/dev/null" },
       signal,
     });
   } catch (error) {
-    return { kind: "failed", reason: `the process could not be started: ${messageOf(error)}` };
+    return { kind: "failed", reason: `cannot start the process: ${messageOf(error)}` };
   }
-  beNice(child.pid);
+  lowerPriority(child.pid);
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (out === "") return { kind: "failed", reason: reasonOf(err) ?? `it ended with exit code ${code}` };
+  if (out === "")
+    return { kind: "failed", reason: reasonOf(err) ?? `the process ended with exit code ${code}` };
   const { path, workspaces, bytes, left_out: leftOut } = JSON.parse(out) as BackupResult;
   return { kind: "made", path, workspaces, bytes, leftOut: leftOut.map(({ workspace_id: id }) => id) };
 }
 
-function beNice(pid: number): void {
+function lowerPriority(pid: number): void {
   try {
     setPriority(pid, PRIORITY);
   } catch {
-    // It has ended already; what became of it is told by its exit code.
+    // The process has already ended. Its exit code tells the outcome.
   }
 }
 
-/** The message of `--json` failures; null when there is none. */
+/** Returns the message of a failure that `--json` printed, or null. */
 function reasonOf(text: string): string | null {
   const last = text.trim().split("\n").at(-1) ?? "";
   try {
@@ -86,7 +87,7 @@ function reasonOf(text: string): string | null {
 
 function logOutcome(logger: Logger, outcome: BackupOutcome, tookMs: number): void {
   if (outcome.kind === "failed") {
-    logger.error("no backup could be made", { reason: outcome.reason });
+    logger.error("the backup failed", { reason: outcome.reason });
     return;
   }
   const { path, workspaces, bytes, leftOut } = outcome;

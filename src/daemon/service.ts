@@ -1,11 +1,11 @@
-/** What answers the requests: the workspaces on their threads, and the HTTP application before them. */
-
+/** The part of the daemon that handles requests: the workspaces on their threads, and the HTTP application. */
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import { Attempts } from "../control/accounts/attempts.ts";
 import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
+import { poolRecorder, workspaceRecorder } from "../control/recorder.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
@@ -21,9 +21,9 @@ import { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { TrustedProxies } from "../http/pipeline/trusted-proxy.ts";
 import { startServer } from "../http/server.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
-import { databaseBytes } from "../metrics/storage-sizes.ts";
+import { databaseBytes } from "../metrics/storage.ts";
 import { sealingOptions } from "../seals/options.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Settings } from "../settings/definitions.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { collectWhenQuiet } from "../threads/quiet-memory.ts";
@@ -31,12 +31,11 @@ import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import type { Serve } from "./listener.ts";
 import type { LogFields, Logger, LogLevel } from "./logger.ts";
+import type { Monitored, Tally } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
-import { poolRecorder, workspaceRecorder } from "./recorder.ts";
-import { Sweeper } from "./upkeep.ts";
-import { Tally, type Watched } from "./watched.ts";
+import { Sweeper } from "./sweeper.ts";
 
-/** Everything that a service is made of. */
+/** What a service needs. */
 export interface ServiceParts {
   settings: Settings;
   directory: DataDirectory;
@@ -47,12 +46,11 @@ export interface ServiceParts {
   logger: Logger;
 }
 
-/** Opens ports that answer the API. Disposing of it finishes what is under way and closes the workspaces. */
+/** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
 export interface Service extends AsyncDisposable {
   serve: Serve;
-  /** What there is to watch. */
-  watched: Watched;
-  /** Ends the answers that would never end by themselves. */
+  monitored: Monitored;
+  /** Ends the responses that would never end by themselves. */
   endLive(): void;
 }
 
@@ -69,15 +67,15 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       notesDir: directory.anchors,
       clock,
       onError: (error) =>
-        logger.warn("an anchor could not be noted", { reason: systemCode(error) ?? "it failed" }),
+        logger.warn("cannot store an anchor receipt", { reason: systemCode(error) ?? "it failed" }),
     }),
   );
-  const tally = new Tally();
+  const tally: Tally = { unexpectedFailures: 0, seals: 0, lastSealMs: null };
   const pool: WorkspacePool = stack.use(
     new WorkspacePool({
       workspacesDir: directory.workspaces,
       encryptionKey: directory.encryptionKey?.reveal() ?? null,
-      // A thread cannot be given a function: it is told how far this clock is from the system's.
+      // A thread cannot receive a function, so it gets the offset of this clock from the system clock.
       clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: settings.search_memory,
       fullTextFrom: FULL_TEXT_FROM,
@@ -94,20 +92,20 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         anchors.offer({ workspaceId, size, note });
       },
       onFailure: ({ where, name, frames }) => {
-        tally.failures++;
+        tally.unexpectedFailures++;
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") });
       },
       onDown: ({ workspaceId, reason }) =>
-        logger.error("a workspace is down, the others work", { workspace_id: workspaceId, reason }),
-      onUp: (workspaceId) => logger.info("a workspace works again", { workspace_id: workspaceId }),
-      onRecovery: ({ where, failures }) => logger.info("works again", { where, failures }),
+        logger.error("a workspace is down", { workspace_id: workspaceId, reason }),
+      onUp: (workspaceId) => logger.info("a workspace recovered", { workspace_id: workspaceId }),
+      onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
     }),
   );
   await pool.ready();
   const reserve = stack.use(
     new DiskReserve(directory.reserve, (sparing) => {
       pool.sparing = sparing;
-      if (sparing) logger.error("the disk is full: only reads and deletions are taken", {});
+      if (sparing) logger.error("the disk is full: only reads and deletions are accepted", {});
       else logger.info("the disk has space again", {});
     }),
   );
@@ -121,11 +119,11 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     monotonicMs: () => performance.now(),
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();
-  const watched = { pool, anchors, requests, tally, readiness };
-  const deps = appDeps(parts, watched);
+  const monitored = { pool, anchors, requests, tally, readiness };
+  const deps = appDeps(parts, monitored);
   const held = stack.move();
   return {
-    watched,
+    monitored,
     endLive: () => pool.endLive(),
     serve: (address, certificate) =>
       startServer(deps, {
@@ -145,9 +143,9 @@ function quotaOf({ quota_entries: entries, quota_bytes: bytes }: Settings): Quot
   return entries === 0 && bytes === 0 ? null : { entries, bytes };
 }
 
-function appDeps(parts: ServiceParts, watched: Watched): Omit<AppDeps, "peerOf"> {
+function appDeps(parts: ServiceParts, monitored: Monitored): Omit<AppDeps, "peerOf"> {
   const { settings, authenticator, logger } = parts;
-  const { pool, anchors, requests, tally, readiness } = watched;
+  const { pool, anchors, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
     workspaces: withAnchors(pool, anchors),
@@ -158,7 +156,7 @@ function appDeps(parts: ServiceParts, watched: Watched): Omit<AppDeps, "peerOf">
     logs: (status) => logger.writes(levelOf(status)),
     log: (entry) => logger[levelOf(entry.status)]("request", known(entry)),
     onInternalError: (error, requestId) => {
-      tally.failures++;
+      tally.unexpectedFailures++;
       logger.error("unexpected failure", {
         request_id: requestId,
         name: error instanceof Error ? error.name : typeof error,
@@ -179,13 +177,13 @@ function connectionLimit(maxConnections: number, logger: Logger): ConnectionLimi
   return {
     maxConnections,
     onFull: (connections) =>
-      logger.warn("too many connections: nothing more is accepted for now", {
+      logger.warn("too many connections: new ones are refused", {
         connections,
         max_connections: maxConnections,
       }),
-    onRoom: () => logger.info("connections are accepted again"),
+    onRoom: () => logger.info("new connections are accepted again"),
     onTrouble: (error) =>
-      logger.error("the port could not be opened again, which is tried every second", {
+      logger.error("cannot reopen the port; retrying every second", {
         reason: systemReason(error),
       }),
   };
@@ -217,17 +215,17 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
   };
 }
 
-/** The fields of a request's line that say something. */
+/** Returns the fields of a log line without those that are null. */
 function known(entry: RequestLogEntry): LogFields {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
 }
 
-/** Nothing is wrong with the daemon then: the workspace has used up its quota. */
+/** The status of a request that exceeds the workspace's quota. The daemon itself has no problem then. */
 const WORKSPACE_FULL = 507;
 
 /**
- * What was done stands in the audit trail; the log tells, unless asked for more, what was refused or
- * failed, which the trail does not hold.
+ * Returns the log level of a request. The audit trail holds what was done, so by default the log shows only what was
+ * refused or failed.
  */
 function levelOf(status: number): LogLevel {
   if (status >= 500 && status !== WORKSPACE_FULL) return "error";

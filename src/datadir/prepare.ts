@@ -1,27 +1,29 @@
-/** The first thing that every command with a data directory does: make it, or see that it is one. */
+/** Creates a data directory, or checks an existing one: the first step of every command that uses one. */
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { Failure, systemCode, systemReason } from "../failure.ts";
+import type { Settings } from "../settings/definitions.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { readEncryptionKey } from "./encryption-key.ts";
 import { type DataDirectory, dataDirectory } from "./layout.ts";
 import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE } from "./private-files.ts";
 import { ensureSealKey } from "./seal-key.ts";
 
-/** What a fresh volume may hold. */
+/** What a new volume may contain. */
 const HARMLESS = new Set(["lost+found"]);
 
 export interface PrepareOptions {
-  /** Whether the signing key is kept in it. */
+  /** Whether the signing key is kept in the directory. */
   ownKey?: boolean;
-  /** The key of its databases. */
+  /** The key that encrypts its databases. */
   encryptionKey?: EncryptionKey | null;
 }
 
 /**
- * Makes the data directory with its signing key, unless it is there. Safe to run by several processes at
- * once: all of them end with the same directory and the same key. Without `ownKey`, the key is kept
- * elsewhere and none is made.
- * @throws {Failure} `data_directory_unusable` when it cannot be made, read or written, or is something else's.
+ * Creates the data directory and its signing key, unless they exist. Several processes may call this at the same time:
+ * all get the same directory and the same key. Without `ownKey` the key is kept outside, and none is created.
+ * @throws {Failure} `data_directory_unusable` when the directory cannot be created, read or written, or is not a data
+ *   directory
  */
 export function prepareDataDirectory(root: string, options: PrepareOptions = {}): DataDirectory {
   const { ownKey = true, encryptionKey = null } = options;
@@ -48,9 +50,19 @@ export function prepareDataDirectory(root: string, options: PrepareOptions = {})
   return directory;
 }
 
+/** Creates or checks the data directory that the settings name. @throws {Failure} */
+export function openDataDirectory(
+  settings: Pick<Settings, "data_dir" | "seal_key" | "encryption_key_file">,
+): DataDirectory {
+  return prepareDataDirectory(settings.data_dir, {
+    ownKey: settings.seal_key === null,
+    encryptionKey: readEncryptionKey(settings.encryption_key_file),
+  });
+}
+
 /**
- * The paths of a data directory that must be there already.
- * @throws {Failure} `data_directory_unusable` when there is none.
+ * Returns the paths of an existing data directory.
+ * @throws {Failure} `data_directory_unusable` when it does not exist
  */
 export function existingDataDirectory(root: string, key: EncryptionKey | null = null): DataDirectory {
   const directory = dataDirectory(root, key);
@@ -61,28 +73,28 @@ export function existingDataDirectory(root: string, key: EncryptionKey | null = 
     throw new Failure(
       "data_directory_unusable",
       `There is no governd data directory at ${root} (${basename(directory.control)}: ${systemReason(error)}). ` +
-        "Name it with --data-dir, or make one: governd workspace create --name NAME",
+        "Name another one with --data-dir, or create one: governd workspace create --name NAME",
       { cause: error },
     );
   }
   return directory;
 }
 
-/** What a restore that was cut off leaves behind is not verified, and may lack anything. */
+/** Refuses the directory of an interrupted restore: its content is not verified and may be incomplete. */
 function refuseUnfinished(directory: DataDirectory): void {
   if (!existsSync(directory.unfinished)) return;
   throw new Failure(
     "data_directory_unusable",
-    `A restore into ${directory.root} was not finished, so what is there is not to be used: remove all of it and run \`governd restore\` again.`,
+    `A restore into ${directory.root} was interrupted, so its content cannot be used. Remove all of it and run \`governd restore\` again.`,
   );
 }
 
-/** Whether there is nothing at a path but what a fresh volume may hold. */
+/** Reports whether a path does not exist, or is a directory as empty as a new volume. */
 export function isEmptyDirectory(path: string): boolean {
   return !existsSync(path) || readdirSync(path).every((name) => HARMLESS.has(name));
 }
 
-/** A typing error must not turn somebody's home directory into a data directory. */
+/** Refuses a directory with foreign files: a typing error must not turn a home directory into a data directory. */
 function refuseForeign(directory: DataDirectory): void {
   const paths = Object.values(directory).filter((value) => typeof value === "string");
   const ours = new Set(paths.map((path) => basename(path)));
@@ -90,14 +102,14 @@ function refuseForeign(directory: DataDirectory): void {
   if (present.length === 0 || present.some((name) => ours.has(name))) return;
   throw new Failure(
     "data_directory_unusable",
-    `${directory.root} has files in it and is not a governd data directory: choose an empty or a new one.`,
+    `${directory.root} contains files and is not a governd data directory. Choose an empty or a new directory.`,
   );
 }
 
 function tighten(path: string): void {
   const { mode, uid } = statSync(path);
   if ((mode & 0o077) === 0) return;
-  // A volume that belongs to another user is that user's to close.
+  // Only the owner of a volume can change its mode.
   if (process.getuid?.() !== uid) return;
   chmodSync(path, PRIVATE_DIRECTORY_MODE);
 }

@@ -1,7 +1,7 @@
 /**
- * Families of metrics whose numbers are kept elsewhere, as plain numbers, and are looked up when somebody
- * scrapes. prom-client holds and writes them; its own counters are not used, since each increment of one
- * makes an object and hashes its labels, and a histogram of its cannot be filled from numbers.
+ * Families of metrics. The numbers are kept elsewhere as plain numbers, and are read on each scrape. prom-client
+ * registers the families and writes the text. Its own counters are not used: each increment creates an object and
+ * hashes its labels, and its histograms cannot be filled from numbers.
  */
 import type { MetricObject, Registry } from "prom-client";
 import type { Histogram } from "../histogram.ts";
@@ -14,12 +14,8 @@ export interface Sample {
   value: number;
 }
 
-/** What a family is, and where its numbers come from. A family without numbers is shown without any. */
-export interface Family {
-  name: string;
-  help: string;
-  samples(): Iterable<Sample> | Promise<Iterable<Sample>>;
-}
+/** The numbers of a family: one without labels, several, or none (null). */
+export type Samples = number | null | Iterable<Sample>;
 
 /** A histogram with its labels. */
 export interface HistogramSample {
@@ -35,45 +31,46 @@ export class Families {
   readonly #registry: Registry;
   readonly #onError: (family: string, error: unknown) => void;
 
-  /** `onError` is told of a family whose numbers cannot be had; the others are shown without it. */
+  /** `onError` is called when the numbers of a family cannot be read. The other families are still shown. */
   constructor(registry: Registry, onError: (family: string, error: unknown) => void) {
     this.#registry = registry;
     this.#onError = onError;
   }
 
-  /** What can rise and fall. */
-  gauge(family: Family): void {
-    this.#add("gauge", family);
+  /** Adds a value that can rise and fall. */
+  gauge(name: string, help: string, samples: () => Samples | Promise<Samples>): void {
+    this.#add("gauge", name, help, samples);
   }
 
-  /** What only rises; begins at 0 with the daemon. The name ends in `_total`. */
-  counter(family: Family): void {
-    this.#add("counter", family);
+  /** Adds a value that only rises and starts at 0 with the daemon. The name ends in `_total`. */
+  counter(name: string, help: string, samples: () => Samples | Promise<Samples>): void {
+    this.#add("counter", name, help, samples);
   }
 
-  histogram(family: { name: string; help: string; samples(): Iterable<HistogramSample> }): void {
-    this.#add("histogram", {
-      ...family,
-      samples: () => Array.from(family.samples()).flatMap((sample) => written(family.name, sample)),
-    });
+  histogram(name: string, help: string, samples: () => Iterable<HistogramSample>): void {
+    this.#add("histogram", name, help, () =>
+      Array.from(samples()).flatMap((sample) => written(name, sample)),
+    );
   }
 
-  #add(type: string, { name, help, samples }: Family): void {
+  #add(type: string, name: string, help: string, samples: () => Samples | Promise<Samples>): void {
     const get = async () => {
-      let values: Iterable<WrittenSample> = [];
+      let values: WrittenSample[] = [];
       try {
-        values = await samples();
+        const found = await samples();
+        if (typeof found === "number") values = [{ value: found }];
+        else if (found !== null) values = [...found];
       } catch (error) {
         this.#onError(name, error);
       }
-      return { name, help, type, values: [...values], aggregator: "sum" } as unknown as MetricObject;
+      return { name, help, type, values, aggregator: "sum" } as unknown as MetricObject;
     };
-    // Of a metric, the registry uses its name and `get`.
+    // The registry only uses the name and `get` of a metric.
     this.#registry.registerMetric({ name, help, get } as never);
   }
 }
 
-/** A histogram as Prometheus wants it: what is not above each bound, the sum, the count. */
+/** Returns a histogram in the form of Prometheus: the counts up to each bound, the sum, and the total count. */
 function written(name: string, { labels = {}, histogram }: HistogramSample): WrittenSample[] {
   const cumulative = histogram.cumulative;
   const bounds = [...histogram.bounds, "+Inf"];

@@ -1,4 +1,4 @@
-/** All families of one daemon. Names of workspaces appear only where few can; of agents and keys, never. */
+/** All metrics of one daemon. Workspaces are named only when few can be; agents and keys are never named. */
 import { Registry } from "prom-client";
 import type { AnchorLag } from "../anchors/queue.ts";
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
@@ -6,8 +6,7 @@ import { anchorFamilies } from "./anchors.ts";
 import { Families } from "./family.ts";
 import { LoopLag, processFamilies } from "./process.ts";
 import { requestFamilies } from "./requests.ts";
-import { type Moments, storageFamilies } from "./storage.ts";
-import { type StorageDirectories, StorageMeter } from "./storage-sizes.ts";
+import { type Moments, type StorageDirectories, StorageMeter, storageFamilies } from "./storage.ts";
 import { type WorkspaceCounts, type WorkspaceSource, workspaceFamilies } from "./workspaces.ts";
 
 /** Where the numbers come from. */
@@ -20,7 +19,7 @@ export interface MetricsSources {
   moments: Moments;
   clock(): number;
   monotonicMs(): number;
-  /** Told of a family that could not be put together. */
+  /** Called when the numbers of a family cannot be read. */
   onError(family: string, error: unknown): void;
 }
 
@@ -44,7 +43,7 @@ export class Metrics implements Disposable {
     return this.#registry.contentType;
   }
 
-  /** Everything as text. Several who ask at once get the same. */
+  /** Returns all metrics as text. Concurrent calls share one result. */
   text(): Promise<string> {
     this.#scrape ??= this.#registry.metrics().finally(() => {
       this.#scrape = null;

@@ -1,4 +1,4 @@
-/** The process itself, under the names that Prometheus's client libraries have in common. */
+/** Metrics of the process, under the names that Prometheus's client libraries share. */
 import { readdir } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { VERSION } from "../version.ts";
@@ -8,7 +8,7 @@ const RESOLUTION_MS = 10;
 const MICROSECONDS = 1_000_000;
 const NANOSECONDS = 1_000_000_000;
 
-/** Measures how late the main thread's turns come. */
+/** Measures the event loop lag of the main thread. */
 export class LoopLag implements Disposable {
   readonly #delay: ReturnType<typeof monitorEventLoopDelay>;
 
@@ -17,7 +17,7 @@ export class LoopLag implements Disposable {
     this.#delay.enable();
   }
 
-  /** The median, the 99th percentile and the worst since the last call, seconds. */
+  /** Returns the median, the 99th percentile and the maximum since the last call, seconds. */
   take(): { p50: number; p99: number; max: number } {
     const taken = {
       p50: this.#delay.percentile(50) / NANOSECONDS,
@@ -33,17 +33,15 @@ export class LoopLag implements Disposable {
   }
 }
 
-/** `startedMs` is when the process began, ms since the epoch. */
+/** `startedMs` is the start time of the process, ms since the epoch. */
 export function processFamilies(families: Families, lag: LoopLag, startedMs: number): void {
-  families.gauge({
-    name: "governd_build_info",
-    help: "1, with the version of governd and of its runtime.",
-    samples: () => [{ labels: { version: VERSION, bun: Bun.version }, value: 1 }],
-  });
-  families.gauge({
-    name: "governd_event_loop_lag_seconds",
-    help: "How late the turns of the main thread came since the last scrape.",
-    samples: () => {
+  families.gauge("governd_build_info", "1, labelled with the versions of governd and of its runtime.", () => [
+    { labels: { version: VERSION, bun: Bun.version }, value: 1 },
+  ]);
+  families.gauge(
+    "governd_event_loop_lag_seconds",
+    "Event loop lag of the main thread since the last scrape.",
+    () => {
       const { p50, p99, max } = lag.take();
       return [
         { labels: { percentile: "50" }, value: p50 },
@@ -51,31 +49,20 @@ export function processFamilies(families: Families, lag: LoopLag, startedMs: num
         { labels: { percentile: "100" }, value: max },
       ];
     },
+  );
+  families.gauge("process_resident_memory_bytes", "Resident memory of the process.", () =>
+    process.memoryUsage.rss(),
+  );
+  families.counter("process_cpu_seconds_total", "Processor time of all threads of the process.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / MICROSECONDS;
   });
-  families.gauge({
-    name: "process_resident_memory_bytes",
-    help: "Memory of the process that is in use.",
-    samples: () => [{ value: process.memoryUsage.rss() }],
-  });
-  families.counter({
-    name: "process_cpu_seconds_total",
-    help: "Processor time of the process, of all its threads.",
-    samples: () => {
-      const { user, system } = process.cpuUsage();
-      return [{ value: (user + system) / MICROSECONDS }];
-    },
-  });
-  families.gauge({
-    name: "process_start_time_seconds",
-    help: "When the process began, seconds since the epoch.",
-    samples: () => [{ value: startedMs / 1_000 }],
-  });
-  families.gauge({
-    name: "process_open_fds",
-    help: "Open files and connections; absent where the system does not tell.",
-    samples: async () => {
-      if (process.platform !== "linux") return [];
-      return [{ value: (await readdir("/proc/self/fd")).length }];
-    },
+  families.gauge(
+    "process_start_time_seconds",
+    "Start time of the process, seconds since the epoch.",
+    () => startedMs / 1_000,
+  );
+  families.gauge("process_open_fds", "Open files and connections; only on Linux.", async () => {
+    return process.platform === "linux" ? (await readdir("/proc/self/fd")).length : null;
   });
 }

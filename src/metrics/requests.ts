@@ -1,54 +1,48 @@
-/** What was asked and what was decided. */
+/** Requests and decisions. */
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import type { Families } from "./family.ts";
 
 export function requestFamilies(families: Families, meter: RequestMeter): void {
-  families.counter({
-    name: "governd_http_requests_total",
-    help: "Requests answered, by route template; the route is none when the request was refused before it had one.",
-    samples: () =>
+  families.counter(
+    "governd_http_requests_total",
+    "Requests answered, by route template; the route is none for a request that was refused before routing.",
+    () =>
       [...meter.routes()].flatMap(({ method, route, byStatus }) =>
         [...byStatus].map(([status, value]) => ({ labels: { method, route, status }, value })),
       ),
-  });
-  families.histogram({
-    name: "governd_http_request_duration_seconds",
-    help: "From a request's arrival to the begin of its answer.",
-    samples: () =>
+  );
+  families.histogram(
+    "governd_http_request_duration_seconds",
+    "From the arrival of a request to the start of the response.",
+    () =>
       [...meter.routes()].map(({ method, route, durations }) => ({
         labels: { method, route },
         histogram: durations,
       })),
+  );
+  families.counter("governd_http_problems_total", "Problem documents returned, by code.", () =>
+    [...meter.problems()].map(([code, value]) => ({ labels: { code }, value })),
+  );
+  families.counter(
+    "governd_authentication_failures_total",
+    "Requests without valid credentials, and failed sign-ins, by problem code.",
+    () => meter.failedAuthentications().map(([code, value]) => ({ labels: { code }, value })),
+  );
+  families.counter("governd_operations_total", "Operations recorded in the audit trail, by result.", () => {
+    const totals = new Map<string, { labels: { operation: string; result: string }; value: number }>();
+    for (const { operation, result, count } of meter.decisions()) {
+      const total = totals.get(`${operation} ${result}`);
+      if (total === undefined) {
+        totals.set(`${operation} ${result}`, { labels: { operation, result }, value: count });
+      } else total.value += count;
+    }
+    return totals.values();
   });
-  families.counter({
-    name: "governd_http_problems_total",
-    help: "Requests that were answered with a problem document, by its code.",
-    samples: () => [...meter.problems()].map(([code, value]) => ({ labels: { code }, value })),
-  });
-  families.counter({
-    name: "governd_authentication_failures_total",
-    help: "Requests without valid credentials, and failed sign-ins, by the problem's code.",
-    samples: () => meter.failedAuthentications().map(([code, value]) => ({ labels: { code }, value })),
-  });
-  families.counter({
-    name: "governd_operations_total",
-    help: "Operations recorded in the audit trail, by result.",
-    samples: () => {
-      const totals = new Map<string, { labels: { operation: string; result: string }; value: number }>();
-      for (const { operation, result, count } of meter.decisions()) {
-        const total = totals.get(`${operation} ${result}`);
-        if (total === undefined) {
-          totals.set(`${operation} ${result}`, { labels: { operation, result }, value: count });
-        } else total.value += count;
-      }
-      return totals.values();
-    },
-  });
-  families.counter({
-    name: "governd_policy_decisions_total",
-    help: "Operations that policies decide about, by the policy that refused; none when it was allowed, suspension when the agent was suspended, quota when the workspace was full.",
-    samples: () => {
-      // Those that there can be are shown from the start: what first appears with 1 never rose.
+  families.counter(
+    "governd_policy_decisions_total",
+    "Operations that policies decide about, by the policy that refused; none when allowed, suspension when the agent was suspended, quota when the workspace was full.",
+    () => {
+      // All possible ones are shown from the start with 0: a series that first appears with 1 shows no increase.
       const totals = new Map(DECISIONS.map((by) => [nameOf(by), { ...by, value: 0 }]));
       for (const { result, refusedBy, count } of meter.decisions()) {
         const by = decisionOf(result, refusedBy);
@@ -61,7 +55,7 @@ export function requestFamilies(families: Families, meter: RequestMeter): void {
         value,
       }));
     },
-  });
+  );
 }
 
 interface DecisionLabels {
@@ -77,7 +71,7 @@ const DECISIONS: readonly DecisionLabels[] = [
   { decision: "denied", policy: "quota" },
 ];
 
-/** What an operation was denied by, from the problem that it answered. */
+/** What denied an operation, by the code of the problem that it returned. */
 const DENIED_BY: Readonly<Record<string, string>> = {
   agent_suspended: "suspension",
   quota_exceeded: "quota",

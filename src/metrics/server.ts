@@ -1,6 +1,6 @@
 /**
- * The listener for whoever watches: metrics and probes over plain HTTP, meant for this machine or a
- * private network. It says more than the public probes, and takes nothing: no body, no key, no other path.
+ * The listener for monitoring systems: metrics and probes over plain HTTP, for this machine or a private network. It
+ * shows more than the public probes. It accepts no body, no key and no other path.
  */
 
 /** Seconds without a byte after which a connection is closed. */
@@ -13,7 +13,7 @@ export interface MetricsAnswers {
   /** The metrics in Prometheus's text format, and its media type. */
   metrics(): Promise<string>;
   metricsType: string;
-  /** Whether the daemon can take requests, with everything that is known about that, as JSON. */
+  /** Whether the daemon accepts requests, with the details as JSON. */
   readiness(): Promise<{ ready: boolean; body: string }>;
 }
 
@@ -22,7 +22,7 @@ export interface MetricsServer {
   stop(now?: boolean): Promise<void>;
 }
 
-/** @throws what the runtime throws: `EADDRINUSE`. */
+/** Opens the listener. @throws the runtime's error, such as `EADDRINUSE` */
 export function serveMetrics(
   answers: MetricsAnswers,
   { host, port }: { host: string; port: number },
@@ -30,13 +30,13 @@ export function serveMetrics(
   const server = Bun.serve({
     hostname: host,
     port,
-    // A second daemon must not share it.
+    // A second daemon must not share the port.
     reusePort: false,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
     maxRequestBodySize: 0,
     development: false,
     fetch: (request) => answer(answers, request),
-    error: () => text(500, "The metrics could not be put together. The daemon's log says more.\n"),
+    error: () => text(500, "Cannot collect the metrics. See the daemon's log.\n"),
   });
   return { port: server.port as number, stop: (now = false) => server.stop(now) };
 }
@@ -44,9 +44,9 @@ export function serveMetrics(
 async function answer(answers: MetricsAnswers, request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
   const found = PATHS[pathname];
-  if (found === undefined) return text(404, `There are ${Object.keys(PATHS).join(", ")}.\n`);
+  if (found === undefined) return text(404, `Not found. Available: ${Object.keys(PATHS).join(", ")}.\n`);
   if (request.method !== "GET" && request.method !== "HEAD") {
-    return text(405, "This path takes GET.\n", { allow: "GET, HEAD" });
+    return text(405, "Use GET.\n", { allow: "GET, HEAD" });
   }
   return found(answers);
 }

@@ -1,60 +1,162 @@
-/** Files, the room for them, and what keeps them safe: certificate and backups. */
-import type { Families } from "./family.ts";
-import type { StorageMeter } from "./storage-sizes.ts";
+/** The size of the data directory, free disk space, certificates and backups. */
 
-/** Moments that somebody should be warned about; ms since the epoch, null when there is none. */
+import { readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { systemCode } from "../failure.ts";
+import type { Families } from "./family.ts";
+
+/** Times to alert on, in ms since the epoch. Null when there is none. */
 export interface Moments {
-  /** When the certificates in use end, each with what it is used for; none without TLS. */
+  /** When each certificate in use expires, with its role. Empty without TLS. */
   certificates(): readonly { role: string; notAfter: number }[];
-  /** When the newest whole backup was begun, with a schedule for them. */
+  /** When the newest complete backup was started, with scheduled backups. */
   lastBackupMs(): number | null;
-  /** When the last scheduled backup that failed was begun, or that lacks a workspace; since the start. */
+  /** When the last scheduled backup that failed or lacks a workspace was started, since the start of the daemon. */
   lastBackupFailureMs(): number | null;
 }
 
 export function storageFamilies(families: Families, storage: StorageMeter, moments: Moments): void {
-  families.gauge({
-    name: "governd_storage_bytes",
-    help: "Bytes of the files in the data directory; up to a minute old.",
-    samples: async () => {
+  families.gauge(
+    "governd_storage_bytes",
+    "Bytes of the files in the data directory; up to a minute old.",
+    async () => {
       const { control, workspaces, seals } = await storage.sizes();
       return Object.entries({ control, workspaces, seals }).map(([kind, value]) => ({
         labels: { kind },
         value,
       }));
     },
-  });
-  families.gauge({
-    name: "governd_storage_free_bytes",
-    help: "Room that is left for governd on the file system of the data directory.",
-    samples: async () => [{ value: (await storage.room()).free }],
-  });
-  families.gauge({
-    name: "governd_storage_capacity_bytes",
-    help: "Size of the file system of the data directory.",
-    samples: async () => [{ value: (await storage.room()).total }],
-  });
-  families.gauge({
-    name: "governd_certificate_expiry_timestamp_seconds",
-    help: "When the first of the certificates in use ends: what clients are shown (server), what theirs are by (client_ca).",
-    samples: () => {
+  );
+  families.gauge(
+    "governd_storage_free_bytes",
+    "Free space for governd on the file system of the data directory.",
+    async () => (await storage.room()).free,
+  );
+  families.gauge(
+    "governd_storage_capacity_bytes",
+    "Size of the file system of the data directory.",
+    async () => (await storage.room()).total,
+  );
+  families.gauge(
+    "governd_certificate_expiry_timestamp_seconds",
+    "When the first certificate in use expires: the one that clients see (server), or an authority of client certificates (client_ca).",
+    () => {
       const first = new Map<string, number>();
       for (const { role, notAfter } of moments.certificates()) {
         first.set(role, Math.min(first.get(role) ?? Number.POSITIVE_INFINITY, notAfter));
       }
       return [...first].map(([certificate, ms]) => ({ labels: { certificate }, value: ms / 1_000 }));
     },
-  });
-  families.gauge({
-    name: "governd_last_backup_timestamp_seconds",
-    help: "When the newest whole backup was begun; absent before the first, and without a schedule (backup_every).",
-    samples: () => moment(moments.lastBackupMs()),
-  });
-  families.gauge({
-    name: "governd_last_backup_failure_timestamp_seconds",
-    help: "When the last scheduled backup that failed, or had to leave a workspace out, was begun; absent when none did since the start.",
-    samples: () => moment(moments.lastBackupFailureMs()),
-  });
+  );
+  families.gauge(
+    "governd_last_backup_timestamp_seconds",
+    "When the newest complete backup was started; absent before the first one and without a schedule (backup_every).",
+    () => seconds(moments.lastBackupMs()),
+  );
+  families.gauge(
+    "governd_last_backup_failure_timestamp_seconds",
+    "When the last scheduled backup that failed or left out a workspace was started; absent when there was none since the start.",
+    () => seconds(moments.lastBackupFailureMs()),
+  );
 }
 
-const moment = (ms: number | null) => (ms === null ? [] : [{ value: ms / 1_000 }]);
+const seconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
+
+/** How long a result is reused. */
+const FRESH_MS = 60_000;
+/** Files that are examined at once. */
+const FILES_AT_ONCE = 64;
+
+export interface StorageSizes {
+  /** Bytes of the control database, the workspaces' databases, and the seal files. */
+  control: number;
+  workspaces: number;
+  seals: number;
+}
+
+export interface StorageDirectories {
+  root: string;
+  /** The control database's file. */
+  control: string;
+  workspaces: string;
+  seals: string;
+}
+
+/** Space on the file system of the data directory, bytes. */
+export interface StorageRoom {
+  /** What this process may still use. */
+  free: number;
+  total: number;
+}
+
+/**
+ * Measures the size of the data directory. Thousands of workspaces are tens of thousands of files, so they are examined
+ * in the background, a few at a time and at most once a minute. A scrape gets the last result.
+ */
+export class StorageMeter {
+  readonly #directories: StorageDirectories;
+  readonly #monotonicMs: () => number;
+  #found: StorageSizes | null = null;
+  #foundAtMs = Number.NEGATIVE_INFINITY;
+  #measuring: Promise<StorageSizes> | null = null;
+
+  constructor(directories: StorageDirectories, monotonicMs: () => number) {
+    this.#directories = directories;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Returns the last result. Only the first call waits. */
+  async sizes(): Promise<StorageSizes> {
+    if (this.#monotonicMs() - this.#foundAtMs >= FRESH_MS) {
+      this.#measuring ??= this.#measure().finally(() => {
+        this.#measuring = null;
+      });
+      // A failure is reported to the next caller.
+      this.#measuring.catch(() => {});
+    }
+    return this.#found ?? (this.#measuring as Promise<StorageSizes>);
+  }
+
+  async room(): Promise<StorageRoom> {
+    const { bavail, blocks, bsize } = await statfs(this.#directories.root);
+    return { free: bavail * bsize, total: blocks * bsize };
+  }
+
+  async #measure(): Promise<StorageSizes> {
+    const { control, workspaces, seals } = this.#directories;
+    const found = {
+      control: await databaseBytes(control),
+      workspaces: await bytesIn(workspaces),
+      seals: await bytesIn(seals),
+    };
+    this.#found = found;
+    this.#foundAtMs = this.#monotonicMs();
+    return found;
+  }
+}
+
+/** Returns the size of a database including its write-ahead log. */
+export const databaseBytes = (path: string): Promise<number> => bytesOf([path, `${path}-wal`, `${path}-shm`]);
+
+async function bytesIn(directory: string): Promise<number> {
+  return bytesOf((await readdir(directory)).map((name) => join(directory, name)));
+}
+
+/** Returns the total size of files. A file that no longer exists, such as a write-ahead log, counts 0. */
+async function bytesOf(paths: readonly string[]): Promise<number> {
+  let total = 0;
+  for (let at = 0; at < paths.length; at += FILES_AT_ONCE) {
+    const sizes = await Promise.all(paths.slice(at, at + FILES_AT_ONCE).map(sizeOf));
+    for (const size of sizes) total += size;
+  }
+  return total;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return 0;
+    throw error;
+  }
+}

@@ -1,14 +1,14 @@
-/** The threads and what they have to do, the workspaces, their seals. */
+/** Metrics of threads, workspaces and seals. */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
 import type { DownWorkspace } from "../threads/down-workspaces.ts";
 import type { ThreadGauges } from "../threads/gauges.ts";
 import type { PoolLoad } from "../threads/pool.ts";
 import type { Families } from "./family.ts";
 
-/** Workspaces that are named when they are down; whoever has more of them down looks into the log. */
+/** The most workspaces that are named when they are down. The log names all of them. */
 const MAX_NAMED = 50;
 
-/** What is asked of the threads. */
+/** What the metrics read from the threads. */
 export interface WorkspaceSource {
   readonly load: PoolLoad;
   readonly groups: Histogram;
@@ -17,11 +17,11 @@ export interface WorkspaceSource {
 }
 
 export interface WorkspaceCounts {
-  /** Workspaces that there are. */
+  /** The number of workspaces. */
   workspaces(): number;
-  /** Seals made since the start, and when the last one was, ms since the epoch. */
+  /** Seals made since the start, and the time of the last one, ms since the epoch. */
   seals(): { made: number; lastMs: number | null };
-  /** Failures that were not expected, since the start. */
+  /** Unexpected failures since the start. */
   failures(): number;
 }
 
@@ -33,69 +33,55 @@ export function workspaceFamilies(
 ): void {
   threadFamilies(families, pool, counts);
   sealFamilies(families, pool, counts, clock);
-  families.gauge({
-    name: "governd_workspaces",
-    help: "Workspaces that there are.",
-    samples: () => [{ value: counts.workspaces() }],
-  });
-  families.gauge({
-    name: "governd_workspaces_open",
-    help: "Workspaces whose files are open for writing.",
-    samples: () => [{ value: total(pool.gauges.writers, "openWorkspaces") }],
-  });
-  families.gauge({
-    name: "governd_workspaces_down",
-    help: "Workspaces whose files cannot be used; the others work.",
-    samples: () => [{ value: pool.down.size }],
-  });
-  families.gauge({
-    name: "governd_workspace_down",
-    help: `Workspaces whose files cannot be used, by name, the first ${MAX_NAMED} of them.`,
-    samples: () =>
+  families.gauge("governd_workspaces", "Number of workspaces.", () => counts.workspaces());
+  families.gauge("governd_workspaces_open", "Workspaces whose files are open for writing.", () =>
+    total(pool.gauges.writers, "openWorkspaces"),
+  );
+  families.gauge("governd_workspaces_down", "Workspaces whose files cannot be used.", () => pool.down.size);
+  families.gauge(
+    "governd_workspace_down",
+    `Workspaces whose files cannot be used, by name, the first ${MAX_NAMED} of them.`,
+    () =>
       pool.down
         .list()
         .slice(0, MAX_NAMED)
         .map(({ workspaceId }) => ({ labels: { workspace_id: workspaceId }, value: 1 })),
-  });
+  );
 }
 
 function threadFamilies(families: Families, pool: WorkspaceSource, counts: WorkspaceCounts): void {
-  families.gauge({
-    name: "governd_queue_depth",
-    help: "What was taken and is not answered yet: operations, queries, streams (exports, checkpoints), live streams.",
-    samples: () => {
+  families.gauge(
+    "governd_queue_depth",
+    "Accepted and not answered yet: operations, queries, streams (exports, checkpoints), live streams.",
+    () => {
       const { operations, queries, streams, live } = pool.load;
       return Object.entries({ operations, queries, streams, live }).map(([queue, value]) => ({
         labels: { queue },
         value,
       }));
     },
-  });
-  families.histogram({
-    name: "governd_group_size",
-    help: "Operations that shared a transaction and its fsync.",
-    samples: () => [{ histogram: pool.groups }],
-  });
-  families.histogram({
-    name: "governd_transaction_duration_seconds",
-    help: "From the begin of a group of operations to the end of its commit.",
-    samples: () => [{ histogram: merged(pool.gauges.writers) }],
-  });
-  families.counter({
-    name: "governd_failed_transactions_total",
-    help: "Groups of operations that could not be written; their clients were told 503.",
-    samples: () => [{ value: total(pool.gauges.writers, "failedGroups") }],
-  });
-  families.gauge({
-    name: "governd_search_index_bytes",
-    help: "Memory that the search indexes occupy.",
-    samples: () => [{ value: total(pool.gauges.readers, "searchBytes") }],
-  });
-  families.counter({
-    name: "governd_unexpected_failures_total",
-    help: "Failures that were not expected; the log names each.",
-    samples: () => [{ value: counts.failures() }],
-  });
+  );
+  families.histogram("governd_group_size", "Operations that shared a transaction and its fsync.", () => [
+    { histogram: pool.groups },
+  ]);
+  families.histogram(
+    "governd_transaction_duration_seconds",
+    "From the start of a group of operations to the end of its commit.",
+    () => [{ histogram: merged(pool.gauges.writers) }],
+  );
+  families.counter(
+    "governd_failed_transactions_total",
+    "Groups of operations that could not be written; their clients got 503.",
+    () => total(pool.gauges.writers, "failedGroups"),
+  );
+  families.gauge("governd_search_index_bytes", "Memory that the search indexes occupy.", () =>
+    total(pool.gauges.readers, "searchBytes"),
+  );
+  families.counter(
+    "governd_unexpected_failures_total",
+    "Unexpected failures; the log describes each one.",
+    () => counts.failures(),
+  );
 }
 
 function sealFamilies(
@@ -105,37 +91,31 @@ function sealFamilies(
   clock: () => number,
 ): void {
   const { writers } = pool.gauges;
-  families.gauge({
-    name: "governd_unsealed_workspaces",
-    help: "Workspaces with events that no seal covers yet.",
-    samples: () => [{ value: total(writers, "unsealedWorkspaces") }],
-  });
-  families.gauge({
-    name: "governd_seal_lag_seconds",
-    help: "How long the longest waiting workspace has had events that no seal covers; 0 when none has.",
-    samples: () => {
+  families.gauge("governd_unsealed_workspaces", "Workspaces with events that no seal covers yet.", () =>
+    total(writers, "unsealedWorkspaces"),
+  );
+  families.gauge(
+    "governd_seal_lag_seconds",
+    "How long the oldest event that no seal covers has waited; 0 when all are sealed.",
+    () => {
       const since = writers.map((writer) => writer.get("unsealedSinceMs")).filter((ms) => ms > 0);
-      return [{ value: since.length === 0 ? 0 : seconds(clock() - Math.min(...since)) }];
+      return since.length === 0 ? 0 : seconds(clock() - Math.min(...since));
     },
-  });
-  families.gauge({
-    name: "governd_last_seal_timestamp_seconds",
-    help: "When the last seal was made, of any workspace; absent before the first one since the start.",
-    samples: () => {
+  );
+  families.gauge(
+    "governd_last_seal_timestamp_seconds",
+    "When the last seal of any workspace was made; absent before the first one since the start.",
+    () => {
       const { lastMs } = counts.seals();
-      return lastMs === null ? [] : [{ value: seconds(lastMs) }];
+      return lastMs === null ? null : seconds(lastMs);
     },
-  });
-  families.counter({
-    name: "governd_seals_total",
-    help: "Seals made.",
-    samples: () => [{ value: counts.seals().made }],
-  });
-  families.counter({
-    name: "governd_seal_failures_total",
-    help: "Attempts to seal a workspace that failed; the log says why.",
-    samples: () => [{ value: total(writers, "sealFailures") }],
-  });
+  );
+  families.counter("governd_seals_total", "Seals made.", () => counts.seals().made);
+  families.counter(
+    "governd_seal_failures_total",
+    "Attempts to seal a workspace that failed; the log says why.",
+    () => total(writers, "sealFailures"),
+  );
 }
 
 const seconds = (ms: number): number => ms / 1_000;
@@ -144,7 +124,7 @@ function total(threads: readonly ThreadGauges[], name: Parameters<ThreadGauges["
   return threads.reduce((sum, thread) => sum + thread.get(name), 0);
 }
 
-/** The transactions of all threads as one histogram. */
+/** Merges the transactions of all threads into one histogram. */
 function merged(threads: readonly ThreadGauges[]): Histogram {
   const all = new Histogram(DURATION_BOUNDS);
   for (const { transactions } of threads) all.add(transactions);

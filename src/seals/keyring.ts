@@ -1,4 +1,6 @@
 /** The sealing key of a process: read when first needed, and again when a log names another one. */
+
+import { createPublicKey, type KeyObject } from "node:crypto";
 import { readSealKey, type SealKey, type SealKeySource } from "../datadir/seal-key.ts";
 import { sameHash } from "../log/merkle.ts";
 
@@ -23,4 +25,15 @@ export class SealKeyring {
     this.#key = readSealKey(this.#source);
     return sameHash(this.#key.publicBytes, publicKey);
   }
+}
+
+/** A key from its 32 raw bytes (RFC 8032). */
+export function publicKeyObject(raw: Uint8Array): KeyObject {
+  const x = Buffer.from(raw).toString("base64url");
+  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+}
+
+/** SubjectPublicKeyInfo in PEM (RFC 8410). */
+export function publicKeyPem(raw: Uint8Array): string {
+  return publicKeyObject(raw).export({ format: "pem", type: "spki" }).toString();
 }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Settings } from "../settings/definitions.ts";
 
 export interface SealingOptions {
   /** Directory of the files of seals. */

@@ -5,11 +5,18 @@
  * It never signs two logs: before a seal is made, the newest one is compared with the tree as it
  * stands now, so a log that was changed or cut off behind a seal is not sealed any further.
  */
-
 import { sameHash } from "../log/merkle.ts";
-import { ed25519Signer, NoteError, parseVerifierKey, type VerifierKey } from "../log/note.ts";
+import { ed25519Signer, formatNote, NoteError, parseVerifierKey, type VerifierKey } from "../log/note.ts";
 import { makeSeal, parseSeal } from "../log/seal.ts";
-import { insertSeal, newestSeal, type StoredSeal, sealingKey, sealsAfter } from "../state/seals.ts";
+import {
+  insertSeal,
+  newestSeal,
+  replaceNote,
+  type StoredSeal,
+  sealingKey,
+  sealOfSize,
+  sealsAfter,
+} from "../state/seals.ts";
 import { storeTilesUpTo, TreeIncomplete, treeRoot } from "../state/tree.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { SealKeyring } from "./keyring.ts";
@@ -155,4 +162,22 @@ export class WorkspaceSealer {
     }
     return named.name;
   }
+}
+
+/** Adds the signatures that a stored seal lacks; answers the seal as it is now, null when nothing is new. */
+export async function keepCosignatures(
+  tx: Transaction,
+  size: number,
+  note: string,
+): Promise<StoredSeal | null> {
+  const stored = await sealOfSize(tx, size);
+  if (stored === null) return null;
+  const [before, cosigned] = [parseSeal(stored.note).note, parseSeal(note).note];
+  if (before.text !== cosigned.text) return null;
+  const known = new Set(before.signatures.map(({ name, keyId }) => `${name} ${keyId}`));
+  const added = cosigned.signatures.filter(({ name, keyId }) => !known.has(`${name} ${keyId}`));
+  if (added.length === 0) return null;
+  const all = formatNote({ text: before.text, signatures: [...before.signatures, ...added] });
+  await replaceNote(tx, stored.id, all);
+  return { ...stored, note: all };
 }

@@ -1,182 +1,205 @@
-/** Every setting: its kind, its default, and the line of `--help` that explains it. */
-import type { SettingName, Settings } from "./schema.ts";
-import * as values from "./values.ts";
+/** Every setting: its kind, its default, and the line of `--help` that explains it. Times are in ms, sizes in bytes. */
+import {
+  address,
+  choice,
+  duration,
+  hostnames,
+  httpsUrl,
+  integer,
+  type Kind,
+  networks,
+  optionalPath,
+  optionalText,
+  orOff,
+  path,
+  privateKey,
+  size,
+  webAddress,
+  within,
+  witnesses,
+} from "./values.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const MIB = 1024 ** 2;
+/** The most that a limit can be set to. Higher limits would limit nothing. */
+const RATE_LIMIT_MAX = 1_000_000;
+export const BACKUP_KEEP_MAX = 10_000;
 
 /** What the defaults depend on. */
 export interface World {
-  /** The directory that the command was started in. */
+  /** The directory in which the command was started. */
   cwd: string;
-  /** Processor cores. */
+  /** The number of processor cores. */
   cores: number;
 }
 
-/** One setting. */
-export interface Definition<N extends SettingName = SettingName> {
-  name: N;
-  kind: values.Kind<Settings[N]>;
-  fallback: (world: World) => Settings[N];
+interface Setting<T> {
+  kind: Kind<T>;
+  fallback: T | ((world: World) => T);
   help: string;
-  /** Shown as `********` wherever settings are shown. */
-  secret?: true;
 }
 
-function define<N extends SettingName>(
-  name: N,
-  kind: values.Kind<Settings[N]>,
-  fallback: (world: World) => Settings[N],
+function setting<T>(
+  kind: Kind<T>,
+  fallback: NoInfer<T> | ((world: World) => NoInfer<T>),
   help: string,
-): Definition {
-  // A definition of one setting is used only with that setting's own values.
-  return { name, kind, fallback, help } as unknown as Definition;
+): Setting<T> {
+  return { kind, fallback, help };
 }
 
-/** All settings, in the order in which they are shown. */
-export const DEFINITIONS: readonly Definition[] = [
-  define(
-    "data_dir",
-    values.path,
-    ({ cwd }) => values.path.read("governd-data", cwd),
-    "where everything is kept",
-  ),
-  define("listen", values.address, () => ({ host: "127.0.0.1", port: 8443 }), "address of the API"),
-  define(
-    "tls",
-    values.choice("auto", "files", "off"),
-    () => "auto",
+/** In the order in which they are shown. */
+const SETTINGS = {
+  data_dir: setting(path, ({ cwd }) => path.read("governd-data", cwd), "where all data is stored"),
+  listen: setting(address, { host: "127.0.0.1", port: 8443 }, "address of the API"),
+  tls: setting(
+    choice("auto", "files", "off"),
+    "auto",
     "auto: own certificate authority; files: tls_cert and tls_key; off: behind a TLS proxy",
   ),
-  define("tls_cert", values.optionalPath, () => null, "certificate chain in PEM, with tls = files"),
-  define("tls_key", values.optionalPath, () => null, "its private key in PEM, with tls = files"),
-  define(
-    "client_ca",
-    values.optionalPath,
-    () => null,
-    "authorities in PEM: every client must then show a certificate by one of them",
+  tls_cert: setting(optionalPath, null, "certificate chain in PEM, with tls = files"),
+  tls_key: setting(optionalPath, null, "private key of the certificate in PEM, with tls = files"),
+  client_ca: setting(
+    optionalPath,
+    null,
+    "authorities in PEM; every client must then present a certificate that one of them issued",
   ),
-  define("trusted_proxies", values.networks, () => [], "proxies that requests may come from, with tls = off"),
-  define(
-    "hostnames",
-    values.hostnames,
-    () => [],
-    "further names in the certificate, the first one names the host in seals",
+  trusted_proxies: setting(networks, [], "proxies that requests may come from, with tls = off"),
+  hostnames: setting(
+    hostnames,
+    [],
+    "further names in the certificate; the first one also names the host in seals",
   ),
-  define("signup", values.choice("invite", "open", "closed"), () => "invite", "who may make an account"),
-  define(
-    "seal_interval",
-    values.duration,
-    () => 10_000,
+  signup: setting(choice("invite", "open", "closed"), "invite", "who may create an account"),
+  seal_interval: setting(
+    within(SECOND_MS, DAY_MS, duration),
+    10 * SECOND_MS,
     "a workspace is sealed this long after its first unsealed event",
   ),
-  define(
-    "seal_key",
-    values.privateKey,
-    () => null,
+  seal_key: setting(
+    privateKey,
+    null,
     "the key that signs seals: a file, or in the environment its PEM itself (default: in the data directory)",
   ),
-  define(
-    "encryption_key_file",
-    values.optionalPath,
-    () => null,
-    "file with the key that the databases are encrypted with (default: they are not)",
+  encryption_key_file: setting(
+    optionalPath,
+    null,
+    "file with the key that encrypts the databases (default: they are not encrypted)",
   ),
-  define(
-    "anchor_command",
-    values.optionalPath,
-    () => null,
+  anchor_command: setting(
+    optionalPath,
+    null,
     "a program that is run for each seal, with the seal on its standard input",
   ),
-  define("anchor_url", values.httpsUrl, () => null, "an https address that each seal is posted to"),
-  define(
-    "witnesses",
-    values.witnesses,
-    () => [],
+  anchor_url: setting(httpsUrl, null, "an https address that each seal is posted to"),
+  witnesses: setting(
+    witnesses,
+    [],
     "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
   ),
-  define("rate_limit", values.integer, () => 0, "requests per second for each API key; 0 is no limit"),
-  define(
-    "auth_failure_limit",
-    values.integer,
-    () => 6_000,
+  rate_limit: setting(
+    within(0, RATE_LIMIT_MAX, integer),
+    0,
+    "requests per second for each API key; 0 is no limit",
+  ),
+  auth_failure_limit: setting(
+    within(0, RATE_LIMIT_MAX, integer),
+    6_000,
     "requests per minute with an unknown API key from one address; 0 is no limit",
   ),
-  define("max_connections", values.integer, () => 10_000, "open connections; 0 is no limit"),
-  define(
-    "idle_timeout",
-    values.duration,
-    () => 60_000,
+  max_connections: setting(within(0, 1_000_000, integer), 10_000, "open connections; 0 is no limit"),
+  // The runtime accepts no longer idle timeout.
+  idle_timeout: setting(
+    within(5 * SECOND_MS, 4 * MINUTE_MS, duration),
+    MINUTE_MS,
     "time without a byte after which a connection is closed",
   ),
-  define("request_timeout", values.duration, () => 120_000, "time that a request's body may take to come"),
-  define("max_body", values.size, () => 2 * 1024 * 1024, "largest request body"),
-  define("quota_entries", values.integer, () => 0, "entries that one workspace may hold; 0 is no limit"),
-  define("quota_bytes", values.size, () => 0, "what one workspace's database may hold; 0 is no limit"),
-  define(
-    "search_memory",
-    values.size,
-    () => 256 * 1024 * 1024,
-    "what the search indexes of all workspaces may occupy in memory together",
+  request_timeout: setting(
+    within(SECOND_MS, 60 * MINUTE_MS, duration),
+    2 * MINUTE_MS,
+    "time in which the body of a request must arrive",
   ),
-  define(
-    "embeddings_url",
-    values.webAddress,
-    () => null,
+  max_body: setting(within(MIB / 16, 64 * MIB, size), 2 * MIB, "largest request body"),
+  quota_entries: setting(
+    within(0, 1_000_000_000_000, integer),
+    0,
+    "entries that one workspace may hold; 0 is no limit",
+  ),
+  quota_bytes: setting(
+    within(0, 1024 ** 5, size),
+    0,
+    "size that one workspace's database may reach; 0 is no limit",
+  ),
+  search_memory: setting(
+    within(16 * MIB, 1024 ** 4, size),
+    256 * MIB,
+    "memory for the search indexes of all workspaces together",
+  ),
+  embeddings_url: setting(
+    webAddress,
+    null,
     "an OpenAI-compatible embeddings API that search uses too, for example http://127.0.0.1:11434/v1 (default: none)",
   ),
-  define("embeddings_model", values.optionalText, () => null, "its model, with embeddings_url"),
-  define(
-    "embeddings_api_key_file",
-    values.optionalPath,
-    () => null,
-    "file with its API key, with embeddings_url",
+  embeddings_model: setting(optionalText, null, "the model, with embeddings_url"),
+  embeddings_api_key_file: setting(optionalPath, null, "file with the API key, with embeddings_url"),
+  embeddings_path: setting(
+    optionalPath,
+    null,
+    "directory of a Model2Vec model that search uses too, instead of embeddings_url",
   ),
-  define(
-    "embeddings_path",
-    values.optionalPath,
-    () => null,
-    "directory of a Model2Vec model that search uses too, in place of embeddings_url",
-  ),
-  define(
-    "threads",
-    values.integer,
+  threads: setting(
+    within(1, 256, integer),
     ({ cores }) => Math.max(1, cores - 1),
     "workspace threads (default: cores - 1)",
   ),
-  define(
-    "log_level",
-    values.choice("debug", "info", "warn", "error"),
-    () => "info",
-    "least severity that is logged",
-  ),
-  define(
-    "log_format",
-    values.choice("auto", "text", "json"),
-    () => "auto",
-    "auto: text on a terminal, JSON otherwise",
-  ),
-  define("metrics_listen", values.orOff(values.address), () => null, "address of the Prometheus metrics"),
-  define("engine", values.choice("embedded"), () => "embedded", "where workspaces are stored"),
-  define("backup_dir", values.optionalPath, () => null, "directory that backups are made in"),
-  define(
-    "backup_every",
-    values.orOff(values.duration),
-    () => null,
+  log_level: setting(choice("debug", "info", "warn", "error"), "info", "lowest severity that is logged"),
+  log_format: setting(choice("auto", "text", "json"), "auto", "auto: text on a terminal, JSON otherwise"),
+  metrics_listen: setting(orOff(address), null, "address of the Prometheus metrics"),
+  engine: setting(choice("embedded"), "embedded", "where workspaces are stored"),
+  backup_dir: setting(optionalPath, null, "directory for backups"),
+  backup_every: setting(
+    orOff(within(MINUTE_MS, 366 * DAY_MS, duration)),
+    null,
     "the daemon makes a backup this long after the last one, with backup_dir (default: off)",
   ),
-  define("backup_keep", values.integer, () => 7, "how many backups it keeps"),
-];
+  backup_keep: setting(within(1, BACKUP_KEEP_MAX, integer), 7, "how many backups are kept"),
+};
 
-/** `data_dir` is the flag `--data-dir`. */
+/** The name of a setting, as it is written in `governd.toml`. */
+export type SettingName = keyof typeof SETTINGS;
+
+/** The settings in force. Times are in ms, sizes in bytes, paths absolute. */
+export type Settings = {
+  [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? T : never;
+};
+
+/** One setting, with its name. */
+export type Definition = Setting<unknown> & { name: SettingName };
+
+/** All settings, in the order in which they are shown. */
+export const DEFINITIONS: readonly Definition[] = Object.entries(SETTINGS).map(([name, one]) => ({
+  ...(one as Setting<unknown>),
+  name: name as SettingName,
+}));
+
+/** Returns the default value of a setting. */
+export function defaultOf({ fallback }: Definition, world: World): unknown {
+  return typeof fallback === "function" ? fallback(world) : fallback;
+}
+
+/** Returns the flag of a setting: `--data-dir` for `data_dir`. */
 export function flagOf(name: SettingName): string {
   return `--${name.replaceAll("_", "-")}`;
 }
 
-/** `data_dir` is the variable `GOVERND_DATA_DIR`. */
+/** Returns the environment variable of a setting: `GOVERND_DATA_DIR` for `data_dir`. */
 export function variableOf(name: SettingName): string {
   return `${VARIABLE_PREFIX}${name.toUpperCase()}`;
 }
 
 export const VARIABLE_PREFIX = "GOVERND_";
-/** The variable that names the settings file; not a setting itself. */
+/** The variable that names the settings file. It is not a setting itself. */
 export const CONFIG_VARIABLE = "GOVERND_CONFIG";
-/** The settings file that is read when none is named, if it is there. */
+/** The settings file that is read if it exists and no other one is named. */
 export const CONFIG_FILE = "governd.toml";

@@ -1,11 +1,10 @@
-/** The one place that reads the environment and the settings file. */
+/** Reads the environment and the settings file. No other module does. */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { Failure, systemCode, systemReason } from "../failure.ts";
-import { CONFIG_FILE, CONFIG_VARIABLE } from "./definitions.ts";
-import { type Origins, resolveSettings, type Spoken } from "./resolve.ts";
-import type { SettingName, Settings } from "./schema.ts";
+import { CONFIG_FILE, CONFIG_VARIABLE, type SettingName, type Settings } from "./definitions.ts";
+import { type Origins, resolveSettings, type Sources } from "./resolve.ts";
 
 /** What a command line says about settings. */
 export interface SettingFlags {
@@ -14,11 +13,16 @@ export interface SettingFlags {
   config?: string | undefined;
 }
 
+export interface LoadedSettings {
+  settings: Settings;
+  origins: Origins;
+}
+
 /**
- * The settings in force for this process.
- * Throws `Failure` (`invalid_settings`) that lists every mistake, one a line.
+ * Returns the settings in force for this process.
+ * @throws {Failure} `invalid_settings` with every mistake on a line of its own
  */
-export function loadSettings({ flags, config }: SettingFlags): { settings: Settings; origins: Origins } {
+export function loadSettings({ flags, config }: SettingFlags): LoadedSettings {
   const environment = process.env;
   const cwd = process.cwd();
   const named = config ?? environment[CONFIG_VARIABLE];
@@ -35,7 +39,7 @@ export function loadSettings({ flags, config }: SettingFlags): { settings: Setti
   throw new Failure("invalid_settings", `There ${count} in the settings:\n${lines}`);
 }
 
-function readFile(path: string, named: boolean): Spoken["file"] {
+function readFile(path: string, named: boolean): Sources["file"] {
   try {
     return { path, directory: dirname(path), text: readFileSync(path, "utf8") };
   } catch (error) {

@@ -1,34 +1,35 @@
 /**
- * Flag, then environment, then file, then default: one pure function from everything that was said to one
- * typed object, or to every mistake at once.
+ * Combines flags, environment, settings file and defaults, in this order of precedence, into the settings in force.
+ * Reports every mistake at once.
  */
 import { relative } from "node:path";
 import { parse, TomlError } from "smol-toml";
-import { Value } from "typebox/value";
 import {
   CONFIG_VARIABLE,
   DEFINITIONS,
   type Definition,
+  defaultOf,
   flagOf,
+  type SettingName,
+  type Settings,
   VARIABLE_PREFIX,
   variableOf,
   type World,
 } from "./definitions.ts";
-import { type SettingName, type Settings, SettingsSchema } from "./schema.ts";
-import { formatDuration, Mistaken } from "./values.ts";
+import { Mistaken } from "./values.ts";
 
-/** Everything that was said, as it was said. */
-export interface Spoken {
-  /** Flags by the name of the setting, only those that were given. */
+/** All sources of settings. */
+export interface Sources {
+  /** The given flags, by the name of the setting. */
   flags: Readonly<Partial<Record<SettingName, string>>>;
-  /** The environment; only `GOVERND_…` is looked at. */
+  /** The environment; only `GOVERND_…` is read. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** The settings file, when there is one. */
+  /** The settings file; null when there is none. */
   file: { path: string; directory: string; text: string } | null;
   world: World;
 }
 
-/** Where a value came from, in words for a message. */
+/** Where each value came from, as text for messages. */
 export type Origins = Readonly<Record<SettingName, string>>;
 
 export type Resolution =
@@ -38,24 +39,24 @@ export type Resolution =
 interface Candidate {
   raw: unknown;
   origin: string;
-  /** What a relative path is relative to. */
+  /** The directory that a relative path is relative to. */
   base: string;
 }
 
-/** Turns what was said into settings. Pure: the same words give the same answer. */
-export function resolveSettings(spoken: Spoken): Resolution {
+/** Returns the settings, or all mistakes. Reads nothing but its arguments. */
+export function resolveSettings(sources: Sources): Resolution {
   const mistakes: string[] = [];
-  const table = readTable(spoken, mistakes);
-  findUnknown(spoken, table, mistakes);
+  const table = readTable(sources, mistakes);
+  findUnknown(sources, table, mistakes);
   const settings: Record<string, unknown> = {};
   const origins: Record<string, string> = {};
   for (const definition of DEFINITIONS) {
-    const candidate = choose(definition, spoken, table);
+    const candidate = choose(definition, sources, table);
     origins[definition.name] = candidate?.origin ?? "default";
     try {
       settings[definition.name] = candidate
-        ? readValue(definition, candidate)
-        : definition.fallback(spoken.world);
+        ? definition.kind.read(candidate.raw, candidate.base)
+        : defaultOf(definition, sources.world);
     } catch (error) {
       if (!(error instanceof Mistaken)) throw error;
       mistakes.push(`${definition.name} (${origins[definition.name]}): ${error.message}`);
@@ -66,19 +67,19 @@ export function resolveSettings(spoken: Spoken): Resolution {
   return { ok: true, settings: settings as Settings, origins: origins as Origins };
 }
 
-function readTable(spoken: Spoken, mistakes: string[]): Record<string, unknown> {
-  if (!spoken.file) return {};
+function readTable(sources: Sources, mistakes: string[]): Record<string, unknown> {
+  if (!sources.file) return {};
   try {
-    return flattened(parse(spoken.file.text), spoken.file.path, mistakes);
+    return flattened(parse(sources.file.text), sources.file.path, mistakes);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // The library's message quotes the line, which may hold a secret: the place is enough.
-    mistakes.push(`${spoken.file.path} line ${error.line}, column ${error.column}: this is not valid TOML`);
+    // The library's message quotes the line, which may hold a secret, so only its position is reported.
+    mistakes.push(`${sources.file.path} line ${error.line}, column ${error.column}: this is not valid TOML`);
     return {};
   }
 }
 
-/** Settings that a table of the file may hold together: `embeddings = { url = … }` is `embeddings_url`. */
+/** Settings that the file may group in a table: `embeddings = { url = … }` is `embeddings_url`. */
 const TABLES = ["embeddings"];
 
 function flattened(
@@ -100,13 +101,13 @@ function flattened(
   return flat;
 }
 
-function findUnknown(spoken: Spoken, table: Record<string, unknown>, mistakes: string[]): void {
+function findUnknown(sources: Sources, table: Record<string, unknown>, mistakes: string[]): void {
   const names = new Set<string>(DEFINITIONS.map(({ name }) => name));
   for (const name of Object.keys(table)) {
-    if (!names.has(name)) mistakes.push(`${name} (${spoken.file?.path}): there is no such setting`);
+    if (!names.has(name)) mistakes.push(`${name} (${sources.file?.path}): there is no such setting`);
   }
   const variables = new Set<string>([CONFIG_VARIABLE, ...DEFINITIONS.map(({ name }) => variableOf(name))]);
-  for (const variable of Object.keys(spoken.environment)) {
+  for (const variable of Object.keys(sources.environment)) {
     if (variable.startsWith(VARIABLE_PREFIX) && !variables.has(variable)) {
       mistakes.push(`${variable} (environment): there is no such setting`);
     }
@@ -115,44 +116,22 @@ function findUnknown(spoken: Spoken, table: Record<string, unknown>, mistakes: s
 
 function choose(
   definition: Definition,
-  spoken: Spoken,
+  sources: Sources,
   table: Record<string, unknown>,
 ): Candidate | undefined {
   const { name } = definition;
-  const base = spoken.world.cwd;
-  const flag = spoken.flags[name];
+  const base = sources.world.cwd;
+  const flag = sources.flags[name];
   if (flag !== undefined) return { raw: flag, origin: flagOf(name), base };
-  const variable = spoken.environment[variableOf(name)];
+  const variable = sources.environment[variableOf(name)];
   if (variable !== undefined) return { raw: variable, origin: variableOf(name), base };
-  if (spoken.file && Object.hasOwn(table, name)) {
-    return { raw: table[name], origin: spoken.file.path, base: spoken.file.directory };
+  if (sources.file && Object.hasOwn(table, name)) {
+    return { raw: table[name], origin: sources.file.path, base: sources.file.directory };
   }
   return undefined;
 }
 
-function readValue(definition: Definition, { raw, base }: Candidate): unknown {
-  const value = definition.kind.read(raw, base);
-  const schema = SettingsSchema.properties[definition.name];
-  if (Value.Check(schema, value)) return value;
-  const { minimum, maximum } = boundsOf(schema);
-  if (minimum === undefined || maximum === undefined) throw new Mistaken("has a value that is not allowed");
-  const show = (limit: number) =>
-    definition.name === "seal_interval" ? formatDuration(limit) : definition.kind.show(limit as never);
-  throw new Mistaken(`must be from ${show(minimum)} to ${show(maximum)}`);
-}
-
-interface Bounds {
-  minimum?: number;
-  maximum?: number;
-}
-
-/** The bounds of a number, or of one that may be off. */
-function boundsOf(schema: object): Bounds {
-  const { anyOf } = schema as { anyOf?: readonly Bounds[] };
-  return anyOf?.[0] ?? schema;
-}
-
-/** Rules between settings; one that is wrong by itself is absent, and not blamed twice. */
+/** Checks the rules between settings. A setting with an invalid value is absent and not reported twice. */
 function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
   const { tls, trusted_proxies: proxies, listen, metrics_listen: metrics } = settings;
   if (tls !== undefined) {
@@ -217,4 +196,34 @@ function checkBackups(settings: Partial<Settings>, origins: Origins, mistakes: s
       `backup_dir (${origins.backup_dir}): is within data_dir (${origins.data_dir}), and would be lost with it`,
     );
   }
+}
+
+/** One setting as it is shown. */
+export interface ShownSetting {
+  name: string;
+  value: string | number | string[];
+  origin: string;
+}
+
+/** Returns the settings in their order, as a person writes them. Secrets are masked. */
+export function showSettings(settings: Settings, origins: Origins): ShownSetting[] {
+  return DEFINITIONS.map(({ name, kind }) => ({
+    name,
+    value: kind.show(settings[name]),
+    origin: origins[name],
+  }));
+}
+
+/** Returns the settings as lines for `governd.toml`, each with a comment that says where its value came from. */
+export function settingsAsToml(shown: readonly ShownSetting[]): string {
+  const lines = shown.map(({ name, value, origin }) => {
+    const unset = value === "";
+    const written = typeof value === "number" ? `${value}` : JSON.stringify(value);
+    return {
+      text: unset ? `# ${name} is not set` : `${name} = ${written}`,
+      origin: unset ? "" : `# ${origin}`,
+    };
+  });
+  const width = Math.max(...lines.map(({ text }) => text.length));
+  return lines.map(({ text, origin }) => `${text.padEnd(width)}  ${origin}`.trimEnd()).join("\n");
 }

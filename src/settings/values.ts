@@ -1,17 +1,22 @@
 /**
- * From what a person wrote (text of a flag or a variable, a value of the TOML file) to a typed value, and
- * back to text. Every reader returns the value or throws `Mistaken` with what was expected.
+ * Reads the values of settings from what a person wrote (text of a flag or variable, or a value of the TOML file),
+ * and formats them. Every reader returns the value or throws `Mistaken` with what was expected.
  */
 import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { parseWitness } from "../anchors/witness.ts";
 import { NoteError } from "../log/note.ts";
-import type { Address } from "./schema.ts";
 
-/** A value that is not what the setting takes; the message says what it takes, never the value. */
+/** A value that the setting does not accept. The message says what the setting accepts, and never quotes the value. */
 export class Mistaken extends Error {}
 
-/** How text of each kind is read and shown. `base` is the directory that relative paths are relative to. */
+/** An address to listen on. */
+export interface Address {
+  host: string;
+  port: number;
+}
+
+/** How values of one kind are read and shown. Relative paths are relative to the directory `base`. */
 export interface Kind<T> {
   /** For `--help`. */
   metavar: string;
@@ -19,7 +24,7 @@ export interface Kind<T> {
   show(value: T): string | number | string[];
 }
 
-/** What a PEM text begins with (RFC 7468). */
+/** The start of a PEM text (RFC 7468). */
 export const PEM_BEGINNING = "-----BEGIN ";
 
 const DURATION = /^(\d{1,9})\s*(ms|s|m|h|d)$/;
@@ -34,14 +39,14 @@ function text(raw: unknown, expected: string): string {
   return raw.trim();
 }
 
-/** `90d`, `12h`, `30m`, `10s`, `500ms` in milliseconds; undefined when it is none of these. */
+/** Returns `90d`, `12h`, `30m`, `10s` or `500ms` in milliseconds; undefined for other text. */
 export function parseDuration(raw: string): number | undefined {
   const match = DURATION.exec(raw.trim());
   if (!match) return undefined;
   return Number(match[1]) * (DURATION_MS[match[2] as string] as number);
 }
 
-/** A time in the largest unit that states it exactly: 10000 is `10s`. */
+/** Formats a time in the largest unit that states it exactly: 10000 is `10s`. */
 export function formatDuration(ms: number): string {
   for (const unit of ["d", "h", "m", "s"]) {
     const size = DURATION_MS[unit] as number;
@@ -50,7 +55,7 @@ export function formatDuration(ms: number): string {
   return `${ms}ms`;
 }
 
-/** `host:port` or `[ipv6]:port`; undefined when it is neither. */
+/** Parses `host:port` or `[ipv6]:port`. Returns undefined for other text. */
 export function parseAddress(raw: string): Address | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(raw.trim());
   if (!match) return undefined;
@@ -62,12 +67,12 @@ export function parseAddress(raw: string): Address | undefined {
   return isIP(host) === 4 || (HOSTNAME.test(host) && !/^[\d.]+$/.test(host)) ? { host, port } : undefined;
 }
 
-/** An address as it is written: an IPv6 host stands in brackets. */
+/** Formats an address. An IPv6 host is written in brackets. */
 export function formatAddress({ host, port }: Address): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** An IP address or a network in CIDR form (`10.0.0.0/8`, `fd00::/8`). */
+/** Reports whether the text is an IP address or a network in CIDR form (`10.0.0.0/8`, `fd00::/8`). */
 function isNetwork(item: string): boolean {
   const [address = "", bits, more] = item.split("/");
   const family = isIP(address);
@@ -95,7 +100,7 @@ export const address: Kind<Address> = {
   show: formatAddress,
 };
 
-/** Something, or `off`, which is null. */
+/** Like `kind`, but also accepts `off`, which is null. */
 export function orOff<T>(kind: Kind<T>): Kind<T | null> {
   return {
     metavar: `${kind.metavar}|off`,
@@ -112,32 +117,23 @@ export function orOff<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/** A path that need not be given. */
-export const optionalPath: Kind<string | null> = {
-  metavar: "path",
-  read: path.read,
-  show: (value) => value ?? "",
-};
+/** A text that may be absent. */
+function optional(metavar: string, read: (raw: unknown, base: string) => string): Kind<string | null> {
+  return { metavar, read, show: (value) => value ?? "" };
+}
 
-/** A text that need not be given. */
-export const optionalText: Kind<string | null> = {
-  metavar: "name",
-  read: (raw) => text(raw, "must be a text"),
-  show: (value) => value ?? "",
-};
+export const optionalPath = optional("path", path.read);
 
-/** The address of a server, that need not be given. Secrets have no place in it, since it is shown. */
-export const webAddress: Kind<string | null> = {
-  metavar: "url",
-  read(raw) {
-    const expected = "must be an http or https URL without a user name or password";
-    const url = URL.parse(text(raw, expected));
-    if (url === null || !/^https?:$/.test(url.protocol)) throw new Mistaken(expected);
-    if (url.username !== "" || url.password !== "") throw new Mistaken(expected);
-    return url.href;
-  },
-  show: (value) => value ?? "",
-};
+export const optionalText = optional("name", (raw) => text(raw, "must be a text"));
+
+/** The address of a server. It is shown, so it must not hold a secret. */
+export const webAddress = optional("url", (raw) => {
+  const expected = "must be an http or https URL without a user name or password";
+  const url = URL.parse(text(raw, expected));
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Mistaken(expected);
+  if (url.username !== "" || url.password !== "") throw new Mistaken(expected);
+  return url.href;
+});
 
 /** A private key: the path of its file, or its PEM text, which is never shown. */
 export const privateKey: Kind<string | null> = {
@@ -175,7 +171,7 @@ export const integer: Kind<number> = {
 export const duration: Kind<number> = {
   metavar: "time",
   read(raw) {
-    const expected = "must be a time with its unit (ms, s, m, h, d), for example 10s";
+    const expected = "must be a time with a unit (ms, s, m, h, d), for example 10s";
     const value = parseDuration(text(raw, expected));
     if (value === undefined) throw new Mistaken(expected);
     return value;
@@ -202,6 +198,18 @@ export const size: Kind<number> = {
   },
 };
 
+/** Like `kind`, limited to the range from `minimum` to `maximum`. */
+export function within(minimum: number, maximum: number, kind: Kind<number>): Kind<number> {
+  return {
+    ...kind,
+    read(raw, base) {
+      const value = kind.read(raw, base);
+      if (value >= minimum && value <= maximum) return value;
+      throw new Mistaken(`must be from ${kind.show(minimum)} to ${kind.show(maximum)}`);
+    },
+  };
+}
+
 /** A list: separated by commas in a flag or a variable, an array in the file. */
 function list(expected: string, metavar: string, isItem: (item: string) => boolean): Kind<string[]> {
   return {
@@ -219,7 +227,7 @@ function list(expected: string, metavar: string, isItem: (item: string) => boole
   };
 }
 
-/** An https address; what follows the host may hold a secret and is not shown. */
+/** An https address. The part after the host may hold a secret and is not shown. */
 export const httpsUrl: Kind<string | null> = {
   metavar: "url",
   read(raw) {

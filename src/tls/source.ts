@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { Clock } from "../ids.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Settings } from "../settings/definitions.ts";
 import { readClientAuthorities, readServerCertificate, type ServerCertificate } from "./certificate.ts";
 import { ownCertificate } from "./own-authority.ts";
 

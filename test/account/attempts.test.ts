@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { networkOf } from "../../src/cell-rate.ts";
 import { Attempts } from "../../src/control/accounts/attempts.ts";
 import { Refused } from "../../src/control/refused.ts";
-import { networkOf } from "../../src/network.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { freshEmail, PASSWORD, tokenOf } from "./browser.ts";
 

@@ -1,10 +1,14 @@
 /** Seals on their way to other places: queue, command, webhook, witnesses. */
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { commandSink } from "../../src/anchors/command.ts";
 import { type AnchorLag, AnchorQueue } from "../../src/anchors/queue.ts";
-import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "../../src/anchors/sink.ts";
-import { webhookSink } from "../../src/anchors/webhook.ts";
+import {
+  type AnchoredSeal,
+  AnchorFailed,
+  type AnchorSink,
+  commandSink,
+  webhookSink,
+} from "../../src/anchors/sinks.ts";
 import { parseWitness, witnessSink } from "../../src/anchors/witness.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { consistencyProof } from "../../src/log/proof.ts";

@@ -3,8 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Destination } from "../../src/backup/destination.ts";
-import { digestOfFile } from "../../src/backup/files.ts";
-import { areKeysAsCopied, copyKeyFiles } from "../../src/backup/key-files.ts";
+import { areKeysAsCopied, copyKeyFiles, digestOfFile } from "../../src/backup/files.ts";
 import { type MadeBackup, makeBackup } from "../../src/backup/make.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { Failure } from "../../src/failure.ts";
@@ -303,7 +302,7 @@ describe("a backup that cannot be made leaves nothing behind", () => {
     try {
       const { code, message } = await failure(backup(from, null, small));
       expect(code).toBe("destination_unusable");
-      expect(message).toMatch(/There is no room in .*small/);
+      expect(message).toMatch(/Not enough space in .*small/);
       expect(left(small)).toEqual([]);
     } finally {
       Bun.spawnSync(["umount", "--lazy", small]);

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
-import { withWriter } from "../../src/daemon/recorder.ts";
+import { withWriter } from "../../src/control/recorder.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { Failure } from "../../src/failure.ts";
@@ -245,7 +245,9 @@ describe("nothing is restored", () => {
     const path = await backup(from);
     mkdirSync(from.join("restored"));
     writeFileSync(from.join("restored", "mine"), "mine");
-    expect(await refusal(restore(from, path))).toMatch(/is not empty, and nothing is ever overwritten/);
+    expect(await refusal(restore(from, path))).toMatch(
+      /is not empty, and a restore never overwrites anything/,
+    );
     expect(readdirSync(from.join("restored"))).toEqual(["mine"]);
     await using _daemon = await startGovernd(from.data.root);
     const { code, err } = await governd(["restore", path, "--data-dir", from.data.root]);
@@ -265,7 +267,9 @@ describe("nothing is restored", () => {
       const middle = Math.floor(bad.length / 2);
       bad[middle] = (bad[middle] as number) ^ 1;
       writeFileSync(file, bad);
-      expect(await refusal(restore(from, path))).toMatch(/is not what was backed up: the backup is damaged/);
+      expect(await refusal(restore(from, path))).toMatch(
+        /differs from what was backed up, so the backup is damaged/,
+      );
       rmSync(file);
       expect(await refusal(restore(from, path))).toMatch(/is missing: the backup is damaged/);
       writeFileSync(file, good);
@@ -319,7 +323,7 @@ describe("nothing is restored", () => {
       expect(await refusal(restore(from, path))).toMatch(/is damaged, or a newer governd wrote it/);
     }
     rmSync(file);
-    expect(await refusal(restore(from, path))).toMatch(/no whole backup/);
+    expect(await refusal(restore(from, path))).toMatch(/not a complete backup/);
     expect(existsSync(from.join("restored"))).toBe(false);
   });
 
@@ -352,6 +356,6 @@ test("what a restore that was cut off leaves behind is used by nobody", async ()
   ]) {
     const { code, err } = await governd([...words, "--data-dir", from.data.root]);
     expect([words, code]).toEqual([words, 2]);
-    expect(err).toMatch(/A restore into .* was not finished/);
+    expect(err).toMatch(/A restore into .* was interrupted/);
   }
 });

@@ -141,7 +141,7 @@ test("settings of backups are checked together", () => {
   ]);
   expect(mistakes({ backup_dir: "governd-data-backups" })).toEqual([]);
   expect(mistakes({ backup_dir: "/mnt/b", backup_every: "1s" })).toEqual([
-    "backup_every (--backup-every): must be from 1m to 366d",
+    "backup_every (--backup-every): must be from 1m to 366d, or off",
   ]);
   expect(mistakes({ backup_keep: "0" })).toEqual(["backup_keep (--backup-keep): must be from 1 to 10000"]);
 });

@@ -75,7 +75,7 @@ test("a directory that is in order", async () => {
   );
   expect(snapshot(root)).toEqual(before);
   const { out, code } = await governd(["check", "--data-dir", root]);
-  expect([code, out]).toEqual([0, expect.stringMatching(/Nothing is wrong\.\n$/)]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/No problems found\.\n$/)]);
 });
 
 test("beside a running daemon, and what one that was killed left behind, to the byte", async () => {

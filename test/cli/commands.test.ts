@@ -47,7 +47,7 @@ describe("the command line", () => {
     [["serve", "extra"], "too many arguments"],
     [["workspace", "create"], "required option '--name <name>'"],
     [["key", "create", "--workspace", "w", "--scope", "root"], "Allowed choices are full, agent, auditor"],
-    [["key", "create", "--workspace", "w", "--expires", "soon"], "time with its unit"],
+    [["key", "create", "--workspace", "w", "--expires", "soon"], "time with a unit"],
     [["key", "revoke"], "missing required argument 'key-id'"],
   ])("refuses %j", async (words, message) => {
     const { code, out, err } = await governd(words);

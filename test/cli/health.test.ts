@@ -28,7 +28,7 @@ describe("governd health", () => {
     const { code, out, err } = await health(...listenOf(daemon.url));
     expect({ code, out, err }).toEqual({
       code: 0,
-      out: `healthy: ${daemon.url} answers and can take requests\n`,
+      out: `healthy: ${daemon.url} accepts requests\n`,
       err: "",
     });
     const asJson = await health(...listenOf(daemon.url), "--json");
@@ -48,7 +48,7 @@ describe("governd health", () => {
     const { code, out } = await health(...listenOf(daemon.url));
     expect({ code, out }).toEqual({
       code: 1,
-      out: `not healthy: ${daemon.url} cannot be reached: nothing listens there.\n`,
+      out: `not healthy: ${daemon.url} cannot be reached: nothing is listening there.\n`,
     });
   });
 
@@ -146,7 +146,7 @@ describe("governd health", () => {
     });
     const url = `http://127.0.0.1:${server.port}`;
     const { code, json } = await health("--url", url, "--json");
-    const reason = "/readyz answered 503: The storage cannot be written.";
+    const reason = "/readyz returned 503: The storage cannot be written.";
     const expected = { healthy: false, url, alive: true, ready: false, reason };
     expect({ code, said: json() }).toEqual({ code: 1, said: expected });
   });
@@ -162,17 +162,17 @@ describe("governd health", () => {
       url,
       alive: false,
       ready: false,
-      reason: `${url} did not answer within 0.2 seconds.`,
+      reason: `${url} did not respond within 0.2 seconds.`,
     });
   });
 
   test.each([
-    [["--url", "governd.example.org"], "--url must be like"],
-    [["--url", "https://governd.example.org/path"], "--url must be like"],
-    [["--ca", "ca.crt"], "--ca belongs to --url"],
-    [["--listen", "127.0.0.1:0"], "give --url"],
+    [["--url", "governd.example.org"], "--url must look like"],
+    [["--url", "https://governd.example.org/path"], "--url must look like"],
+    [["--ca", "ca.crt"], "--ca needs --url"],
+    [["--listen", "127.0.0.1:0"], "Give --url"],
     [["--url", "https://127.0.0.1:1", "--cert", "client.crt"], "Give both --cert and --key"],
-    [[], "Was the daemon ever started with this data directory"],
+    [[], "Was the daemon started with this data directory"],
     [
       ["--url", "https://127.0.0.1:1", "--ca", "missing.crt"],
       "Cannot read the certificate authority missing.crt",

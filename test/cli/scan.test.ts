@@ -58,5 +58,5 @@ test("a file that cannot be read and a policy that is none exit with 2", async (
   expect((await governd(["scan", temporary.join("none.txt")])).code).toBe(2);
   const { code, err } = await governd(["scan", file, "--policy", "everything"]);
   expect(code).toBe(2);
-  expect(err).toContain("--policy is block_pii, block_secrets or all.");
+  expect(err).toContain("--policy must be block_pii, block_secrets or all.");
 });

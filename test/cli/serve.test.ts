@@ -64,7 +64,7 @@ describe("governd serve", () => {
       if (piece.done) break;
       value += decoder.decode(piece.value, { stream: true });
     }
-    expect(value).toMatch(/^governd \d+\.\d+\.\d+ answers at https:\/\/127\.0\.0\.1:\d+$/m);
+    expect(value).toMatch(/^governd \d+\.\d+\.\d+ listening on https:\/\/127\.0\.0\.1:\d+$/m);
     expect(value).toContain(dataDirectory(data).authority);
     expect(value).toContain("workspace create --name NAME");
     child.kill("SIGINT");

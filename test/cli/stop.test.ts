@@ -143,7 +143,7 @@ describe("the end of governd serve", () => {
     // What comes at once is the same signal again, by another way.
     await Bun.sleep(400);
     const { code, err } = await daemon.stop("SIGTERM");
-    expect({ code, because: err.includes('"because":"asked again"') }).toEqual({ code: 2, because: true });
+    expect({ code, because: err.includes('"because":"second signal"') }).toEqual({ code: 2, because: true });
   });
 
   test("is one end when the same signal comes twice, as from a terminal through a wrapper", async () => {

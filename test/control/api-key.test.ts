@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { apiKeyDigest, generateApiKey, isWellFormedApiKey } from "../../src/control/api-key.ts";
+import { generateApiKey, isWellFormedApiKey } from "../../src/control/api-key.ts";
+import { digestOf } from "../../src/control/secret.ts";
 import { RandomPool } from "../../src/ids.ts";
 import { numbers } from "../policy/random.ts";
 
@@ -68,7 +69,7 @@ describe("API keys", () => {
   });
 
   test("what is stored is SHA-256", () => {
-    expect(Buffer.from(apiKeyDigest("abc")).toString("hex")).toBe(
+    expect(Buffer.from(digestOf("abc")).toString("hex")).toBe(
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     );
   });

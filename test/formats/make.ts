@@ -7,9 +7,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { insertAccount } from "../../src/control/accounts/accounts.ts";
-import { apiKeyDigest } from "../../src/control/api-key.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import { insertKey } from "../../src/control/keys.ts";
+import { digestOf } from "../../src/control/secret.ts";
 import { insertWorkspace } from "../../src/control/workspaces.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../src/datadir/layout.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
@@ -94,7 +94,7 @@ function makeControl(): void {
     insertWorkspace(connection, { id: workspaceId, name: "formats", createdAt, createdBy: "cli" });
     const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null };
     const times = { createdAt, createdBy: "cli", expiresAt: null, lastUsedAt: null, revokedAt: null };
-    insertKey(connection, { ...record, ...times, replacedBy: null }, apiKeyDigest("nobody has this key"));
+    insertKey(connection, { ...record, ...times, replacedBy: null }, digestOf("nobody has this key"));
     insertAccount(connection, {
       id: account,
       email: "somebody@formats.example",

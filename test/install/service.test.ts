@@ -88,7 +88,7 @@ describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
     );
     expect(part("running")).toBe(
       [
-        "healthy: https://127.0.0.1:8443 answers and can take requests",
+        "healthy: https://127.0.0.1:8443 accepts requests",
         "governd 600",
         "https://127.0.0.1:8443/sign-up",
         "stopped well",

@@ -6,7 +6,7 @@ import { Histogram } from "../../src/histogram.ts";
 import { Exchange } from "../../src/http/pipeline/exchange.ts";
 import { RequestMeter } from "../../src/http/pipeline/request-meter.ts";
 import { Families } from "../../src/metrics/family.ts";
-import { StorageMeter } from "../../src/metrics/storage-sizes.ts";
+import { StorageMeter } from "../../src/metrics/storage.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
 import { eventually } from "../eventually.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -31,11 +31,7 @@ describe("a histogram", () => {
     const registry = new Registry();
     const histogram = new Histogram([0.5, 1]);
     histogram.observe(0.75);
-    new Families(registry, () => {}).histogram({
-      name: "h",
-      help: "Help.",
-      samples: () => [{ labels: { a: "b" }, histogram }],
-    });
+    new Families(registry, () => {}).histogram("h", "Help.", () => [{ labels: { a: "b" }, histogram }]);
     expect(await registry.metrics()).toBe(
       [
         "# HELP h Help.",
@@ -55,14 +51,10 @@ test("a family whose numbers cannot be had does not take the others with it", as
   const registry = new Registry();
   const failed: string[] = [];
   const families = new Families(registry, (family) => void failed.push(family));
-  families.gauge({
-    name: "bad",
-    help: "Bad.",
-    samples: () => {
-      throw new Error("no");
-    },
+  families.gauge("bad", "Bad.", () => {
+    throw new Error("no");
   });
-  families.gauge({ name: "good", help: "Good.", samples: async () => [{ value: 7 }] });
+  families.gauge("good", "Good.", async () => 7);
   const text = await registry.metrics();
   expect(text).toContain("good 7");
   expect(text).not.toMatch(/^bad/m);

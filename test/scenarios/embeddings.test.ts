@@ -137,9 +137,9 @@ test(
     mode = "well";
     await hasVectors(workspace, "concepts-1", 42);
     expect(await searchBy(workspace.client, "concepts-1", "zorblax")).toBe("target");
-    await eventually("its end is said", async () => (await told("works again")).length > 0);
+    await eventually("its end is said", async () => (await told("recovered")).length > 0);
     expect(await told("answered 503")).toHaveLength(1);
-    const [recovery, ...others] = await told("works again");
+    const [recovery, ...others] = await told("recovered");
     expect(others).toEqual([]);
     expect(JSON.parse(recovery as string).failures).toBeGreaterThan(0);
     mode = "slow";

@@ -85,7 +85,7 @@ describe("pruning", () => {
       [tampered, "does not verify"],
       [partial, "does not reach"],
       [otherExport, "not one of this whole workspace"],
-      [receipt, "is no whole export"],
+      [receipt, "is not a complete export"],
       [join(daemon.dataDir, "nowhere"), "cannot be read"],
     ] as const) {
       const { exit, json } = await prune("--yes", "--export", file);

@@ -1,14 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Settings } from "../../src/settings/definitions.ts";
 import { DEFINITIONS, flagOf, variableOf } from "../../src/settings/definitions.ts";
-import { resolveSettings, type Spoken } from "../../src/settings/resolve.ts";
-import type { Settings } from "../../src/settings/schema.ts";
-import { settingsAsToml, showSettings } from "../../src/settings/show.ts";
+import { resolveSettings, type Sources, settingsAsToml, showSettings } from "../../src/settings/resolve.ts";
 
 const world = { cwd: "/home/op", cores: 4 };
 
-function spoken(parts: Partial<Spoken> & { toml?: string } = {}): Spoken {
+function spoken(parts: Partial<Sources> & { toml?: string } = {}): Sources {
   const { toml, ...rest } = parts;
   const file =
     toml === undefined ? null : { path: "/etc/governd/governd.toml", directory: "/etc/governd", text: toml };
@@ -135,7 +134,7 @@ describe("settings", () => {
     [{ listen: "::1:80" }, "must be host:port"],
     [{ tls: "on" }, "must be one of auto, files, off"],
     [{ engine: "remote" }, "must be embedded"],
-    [{ seal_interval: "10" }, "must be a time with its unit"],
+    [{ seal_interval: "10" }, "must be a time with a unit"],
     [{ seal_interval: "0s" }, "must be from 1s to 1d"],
     [{ max_body: "1 parsec" }, "must be a size"],
     [{ max_body: "1KiB" }, "must be from 64KiB to 64MiB"],

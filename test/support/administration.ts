@@ -1,10 +1,10 @@
 /** Making workspaces and keys as the command line does, in this process. */
 
-import { makeLink } from "../../src/control/accounts/operator-links.ts";
+import { createLink } from "../../src/control/accounts/links.ts";
 import { Administration, type NewKey } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import type { KeyScope } from "../../src/control/keys.ts";
-import { workspaceRecorder } from "../../src/daemon/recorder.ts";
+import { workspaceRecorder } from "../../src/control/recorder.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
@@ -43,5 +43,5 @@ export function makeKey(
 /** A link that sets an account's password, as `governd account link --email` makes it: its token. */
 export function passwordLink(dataDir: string, accountId: string): string {
   using control = ControlDatabase.open(dataDirectory(dataDir));
-  return makeLink(control, systemClock, { kind: "reset", createdBy: "cli", accountId }).token;
+  return createLink(control, systemClock, { kind: "reset", createdBy: "cli", accountId }).token;
 }

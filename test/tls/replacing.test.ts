@@ -172,7 +172,7 @@ describe("the daemon's own certificates, over years without a restart", () => {
     expect(serials.size).toBeWithin(12, 20);
     expect(authorityFile()).not.toBe(first);
     const [renewed, ...more] = await lines(
-      "the certificate authority was renewed: give its file to the clients anew",
+      "the certificate authority was renewed: distribute its new file to the clients",
     );
     expect(more).toEqual([]);
     expect(renewed).toMatchObject({
@@ -180,7 +180,7 @@ describe("the daemon's own certificates, over years without a restart", () => {
       ca_file: join(dataDir, "tls/ca.crt"),
       former_ends_at: new Date(new X509Certificate(first).validTo).toISOString(),
     });
-    expect(await lines("a certificate ends soon")).toEqual([]);
+    expect(await lines("a certificate expires soon")).toEqual([]);
   });
 });
 
@@ -189,7 +189,7 @@ describe("given files", () => {
     const authority = await TestAuthority.make("given");
     await put(authority, 30);
     await using daemon = await start(files());
-    const warnings = () => lines("a certificate ends soon");
+    const warnings = () => lines("a certificate expires soon");
     expect(daemon.certificates()).toMatchObject([{ role: "server", subject: "CN=daemon", daysLeft: 29 }]);
     aheadMs = 8 * DAY_MS;
     await daemon.reload();
@@ -204,7 +204,7 @@ describe("given files", () => {
     ]);
     aheadMs = 31 * DAY_MS;
     await daemon.reload();
-    expect(await lines("a certificate has expired, so it is refused")).toMatchObject([{ days_left: -2 }]);
+    expect(await lines("a certificate has expired: clients refuse it")).toMatchObject([{ days_left: -2 }]);
     aheadMs = 0;
     await put(authority, 400);
     await daemon.reload();
@@ -237,13 +237,13 @@ describe("given files", () => {
       { role: "server" },
       { role: "client_ca", subject: "CN=clients", daysLeft: 9 },
     ]);
-    expect(await lines("a certificate ends soon")).toMatchObject([
+    expect(await lines("a certificate expires soon")).toMatchObject([
       { role: "client_ca", subject: "CN=clients" },
     ]);
     // What cannot be used leaves the one that is.
     writeFileSync(temporary.join("clients.crt"), "nonsense");
     await daemon.reload();
     expect(await ask(pair)).toBe(200);
-    expect(await lines("the certificate could not be replaced, the old one stays in use")).toHaveLength(1);
+    expect(await lines("cannot replace the certificate; the old one stays in use")).toHaveLength(1);
   });
 });

@@ -3,10 +3,9 @@ import { X509Certificate } from "node:crypto";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { DataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
-import { readServerCertificate } from "../../src/tls/certificate.ts";
+import { certificateStatus, readServerCertificate } from "../../src/tls/certificate.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { certificateSource, storedCertificate } from "../../src/tls/source.ts";
-import { certificateStatus } from "../../src/tls/status.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const DAY_MS = 86_400_000;

@@ -13,8 +13,8 @@ import { schemaVersion } from "../../store/migrate.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { WORKSPACE_MIGRATIONS } from "../../workspace/file.ts";
 import { readHead } from "../../workspace/head.ts";
+import { count, mebibytes } from "../terminal.ts";
 import { type EvidenceFile, openEvidenceFile } from "../verify/evidence-file.ts";
-import { count, type Finding, mebibytes } from "./findings.ts";
 
 /** How often a file that is written to while it is read is read again. */
 const MAX_ATTEMPTS = 5;
@@ -173,4 +173,34 @@ function summarize(checked: DatabasesChecked, workspaces: number, pending: reado
       ? "this governd would change no schema"
       : `this governd would bring ${pending.join(", and ")}; copies before that take ${mebibytes(bytesForCopies)}`;
   findings.push({ check: "upgrade", severity: "ok", message });
+}
+
+/** `problem`: it does not work, or will not after an upgrade. `warning`: it will not for long. */
+export type Severity = "ok" | "warning" | "problem";
+
+/** The names of the checks; stable, since scripts read them. */
+export type CheckName =
+  | "daemon"
+  | "permissions"
+  | "seal_key"
+  | "certificate"
+  | "disk"
+  | "database"
+  | "upgrade"
+  | "leftovers"
+  | "backups";
+
+export interface Finding {
+  check: CheckName;
+  severity: Severity;
+  message: string;
+  path?: string;
+}
+
+/** The worst of findings. */
+export function worst(findings: readonly Finding[]): Severity {
+  for (const severity of ["problem", "warning"] as const) {
+    if (findings.some((finding) => finding.severity === severity)) return severity;
+  }
+  return "ok";
 }

@@ -7,12 +7,17 @@ import { isLocked } from "../../datadir/lock.ts";
 import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
 import { Failure, messageOf } from "../../failure.ts";
 import { sameHash } from "../../log/merkle.ts";
-import type { Settings } from "../../settings/schema.ts";
+import type { Settings } from "../../settings/definitions.ts";
 import { formatDuration } from "../../settings/values.ts";
-import { readServerCertificate } from "../../tls/certificate.ts";
+import {
+  type CertificateStatus,
+  certificateStatus,
+  readServerCertificate,
+  WARN_BEFORE_DAYS,
+} from "../../tls/certificate.ts";
 import { storedCertificate } from "../../tls/source.ts";
-import { type CertificateStatus, certificateStatus, WARN_BEFORE_DAYS } from "../../tls/status.ts";
-import { count, type Finding, mebibytes } from "./findings.ts";
+import { count, mebibytes } from "../terminal.ts";
+import type { Finding } from "./databases.ts";
 
 const DAY_MS = 86_400_000;
 /** Less free disk than this is warned of. */

@@ -1,82 +1,85 @@
-/** `governd backup`: a verified copy of everything, beside a running daemon or without one. */
+/** `governd backup` and `governd restore`. */
 import type { Command } from "commander";
-import { type MadeBackup, makeBackup } from "../../backup/make.ts";
-import type { BackupResult } from "../../backup/result.ts";
+import { type BackupResult, type MadeBackup, makeBackup } from "../../backup/make.ts";
+import { type Restored, restoreBackup } from "../../backup/restore.ts";
+import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
-import { loadSettings } from "../../settings/load.ts";
-import { BACKUP_KEEP_MAX } from "../../settings/schema.ts";
-import { directoryOf } from "../administer.ts";
-import { count, mebibytes } from "../check/findings.ts";
-import { addSettingOptions, settingFlags } from "../options.ts";
-import type { Session } from "../session.ts";
-import { printResult } from "../terminal.ts";
-import { Progress } from "../verify/progress.ts";
+import { BACKUP_KEEP_MAX } from "../../settings/definitions.ts";
+import { dataDirectoryOf } from "../data-directory.ts";
+import { addSettingOptions, type Session, settingsOf } from "../session.ts";
+import { count, mebibytes } from "../terminal.ts";
 
-interface BackupOptions {
-  keep?: string;
-  json?: boolean;
-}
+const BACKUP_DESCRIPTION = `make a verified backup of everything, while the daemon runs
 
-const DESCRIPTION = `make a verified backup of everything, while the daemon runs
+Each backup is a directory in DEST, named by its time: the control database, every workspace, seals, keys and
+certificates, and a manifest. Files that did not change since the last backup take no extra space. A backup holds
+secrets: protect it like the data directory.`;
 
-Each backup is a directory of its own in DEST, named by its time: the control database, every workspace,
-seals, keys and certificates, and a manifest. What did not change since the backup before takes no space
-again. It holds secrets: keep it as you keep the data directory.`;
+const BACKUP_EXIT_HELP = `
+Exit codes: 0 made and verified, 1 made, but damaged workspaces are left out, 2 not made.`;
 
-const EXIT_HELP = `
-Exit codes: 0 made and verified, 1 made, but workspaces that are damaged are left out, 2 not made.`;
+const RESTORE_DESCRIPTION = `restore a backup into an empty data directory
+
+Compares every file with the backup's manifest and verifies every log before it reports success. Each workspace's
+log then says that it was restored, and from which backup: a new epoch, which auditors see. All sessions and unused
+one-time links end. API keys that were revoked after the backup are valid again until you revoke them again.`;
 
 export function addBackup(program: Command, session: Session): void {
   const backup = program
     .command("backup")
     .summary("make a verified backup, while the daemon runs")
-    .description(DESCRIPTION)
-    .argument("[dest]", "directory that backups are in, made when absent (default: the setting backup_dir)")
-    .option("--keep <n>", "remove all but the newest backups after it is made")
+    .description(BACKUP_DESCRIPTION)
+    .argument("[dest]", "directory for backups, created if missing (default: the setting backup_dir)")
+    .option("--keep <n>", "keep only this many backups, and remove older ones afterwards")
     .option("--json", "print JSON")
-    .addHelpText("after", EXIT_HELP)
-    .action((destination: string | undefined, options: BackupOptions) =>
-      runBackup(session, destination, options),
-    );
+    .addHelpText("after", BACKUP_EXIT_HELP)
+    .action((dest: string | undefined, options: { keep?: string }) => runBackup(session, dest, options));
   addSettingOptions(backup, ["data_dir", "encryption_key_file"]);
+}
+
+export function addRestore(program: Command, session: Session): void {
+  const restore = program
+    .command("restore")
+    .summary("restore a backup into an empty data directory")
+    .description(RESTORE_DESCRIPTION)
+    .argument("<backup>", "one backup: a directory with a manifest.json")
+    .option("--partial", "also restore a backup that lacks workspaces, which were damaged when it was made")
+    .option("--json", "print JSON")
+    .action((backup: string, options: { partial?: boolean }) => runRestore(session, backup, options));
+  addSettingOptions(restore, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function runBackup(
   session: Session,
-  destination: string | undefined,
-  options: BackupOptions,
+  dest: string | undefined,
+  options: { keep?: string },
 ): Promise<void> {
-  const { terminal } = session;
-  const keep = options.keep === undefined ? null : countOf(options.keep);
-  const { settings } = loadSettings(settingFlags({ ...options }));
-  const into = destination ?? settings.backup_dir;
-  if (into === null) throw new Failure("usage", "Name the directory for backups, or set backup_dir.");
-  const source = directoryOf(settings);
-  const progress = new Progress(terminal, !options.json);
-  let made: MadeBackup;
-  try {
-    made = await makeBackup({
+  const keep = options.keep === undefined ? null : keepCount(options.keep);
+  const destination = dest ?? settingsOf(options).backup_dir;
+  if (destination === null) throw new Failure("usage", "Name the directory for backups, or set backup_dir.");
+  const { directory: source } = dataDirectoryOf(options);
+  const made = await session.withProgress((progress) =>
+    makeBackup({
       source,
-      destination: into,
+      destination,
       keep,
       clock: systemClock,
       onProgress: (done, total) => progress.step(done, total, "bytes"),
-    });
-  } finally {
-    await progress.clear();
-  }
+    }),
+  );
   if (made.manifest.left_out.length > 0) session.exitCode = EXIT.no;
-  await printResult(terminal, options.json ?? false, resultOf(made), linesOf(made));
+  const result = backupResult(made);
+  await session.print(result, backupLines(result));
 }
 
-function countOf(text: string): number {
-  const count = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= BACKUP_KEEP_MAX) return count;
+function keepCount(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= BACKUP_KEEP_MAX) return number;
   throw new Failure("usage", `--keep must be a whole number from 1 to ${BACKUP_KEEP_MAX}.`);
 }
 
-function resultOf({ path, manifest, linked, removed }: MadeBackup): BackupResult {
+function backupResult({ path, manifest, linked, removed }: MadeBackup): BackupResult {
   return {
     path,
     created_at: manifest.created_at,
@@ -91,26 +94,61 @@ function resultOf({ path, manifest, linked, removed }: MadeBackup): BackupResult
   };
 }
 
-function linesOf(made: MadeBackup): string[] {
-  const {
-    path,
-    workspaces,
-    left_out: leftOut,
-    files,
-    files_unchanged: linked,
-    bytes,
-    removed,
-  } = resultOf(made);
+function backupLines(result: BackupResult): string[] {
+  const { path, workspaces, left_out, files, files_unchanged, bytes, removed, has_seal_key } = result;
   const lines = [
     `Backup ${path}`,
-    `  ${count(workspaces, "workspace")}, ${files} files, ${mebibytes(bytes)}, verified; ${linked} files unchanged since the backup before`,
+    `  ${count(workspaces, "workspace")}, ${files} files, ${mebibytes(bytes)}, verified; ${files_unchanged} files unchanged since the last backup`,
   ];
-  if (!made.manifest.has_seal_key)
-    lines.push("  The key that signs seals is kept elsewhere (seal_key) and is not in it.");
+  if (!has_seal_key)
+    lines.push(
+      "  The key that signs seals is kept outside the data directory (seal_key) and is not included.",
+    );
   if (removed.length > 0) lines.push(`  Removed ${removed.length} older: ${removed.join(", ")}`);
-  if (leftOut.length > 0) {
-    lines.push("NOT WHOLE. These workspaces are damaged and left out (older whole backups are kept):");
-    for (const { workspace_id: id, reason } of leftOut) lines.push(`  ${id}: ${reason}`);
+  if (left_out.length > 0) {
+    lines.push("INCOMPLETE. These workspaces are damaged and left out (older complete backups are kept):");
+    for (const { workspace_id: id, reason } of left_out) lines.push(`  ${id}: ${reason}`);
   }
   return lines;
+}
+
+async function runRestore(session: Session, backup: string, options: { partial?: boolean }): Promise<void> {
+  const settings = settingsOf(options);
+  const restored = await session.withProgress((progress) =>
+    restoreBackup({
+      backup,
+      dataDir: settings.data_dir,
+      sealKey: settings.seal_key,
+      encryptionKey: readEncryptionKey(settings.encryption_key_file),
+      partial: options.partial ?? false,
+      clock: systemClock,
+      onProgress: (done, total) => progress.step(done, total, "bytes"),
+    }),
+  );
+  await session.print(restoreResult(restored), restoreLines(restored));
+}
+
+function restoreResult(restored: Restored) {
+  return {
+    data_dir: restored.dataDir,
+    backup_created_at: restored.backupCreatedAt,
+    workspaces: restored.workspaces,
+    left_out: restored.leftOut,
+    unsealed: restored.unsealed.map(({ workspaceId, reason }) => ({ workspace_id: workspaceId, reason })),
+    ended_sessions: restored.ended.sessions,
+    ended_links: restored.ended.links,
+  };
+}
+
+function restoreLines(restored: Restored): string[] {
+  const { workspaces, dataDir, backupCreatedAt, leftOut, unsealed, ended } = restored;
+  return [
+    `Restored and verified ${count(workspaces, "workspace")} in ${dataDir}, as of ${backupCreatedAt}.`,
+    "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
+    `  Ended ${count(ended.sessions, "session")} and ${count(ended.links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
+    ...leftOut.map(({ workspace_id: id, reason }) => `  Not in the backup: ${id} (${reason})`),
+    ...unsealed.map(
+      ({ workspaceId, reason }) => `  Not sealed yet, the daemon will retry: ${workspaceId} (${reason})`,
+    ),
+  ];
 }

@@ -1,4 +1,4 @@
-/** `governd health`: asks the running daemon whether it is alive and ready, for container engines and scripts. */
+/** `governd health`: asks the running daemon whether it is alive and ready. For container engines and scripts. */
 import { existsSync, readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import type { Command } from "commander";
@@ -6,14 +6,11 @@ import { askHealth, type Probe } from "../../daemon/health-probe.ts";
 import { reachable } from "../../daemon/link-url.ts";
 import { dataDirectory } from "../../datadir/layout.ts";
 import { EXIT, Failure, systemCode, systemReason } from "../../failure.ts";
-import { loadSettings } from "../../settings/load.ts";
-import type { Settings } from "../../settings/schema.ts";
+import type { Settings } from "../../settings/definitions.ts";
 import { formatAddress } from "../../settings/values.ts";
-import { addSettingOptions, settingFlags } from "../options.ts";
-import type { Session } from "../session.ts";
-import { printResult } from "../terminal.ts";
+import { addSettingOptions, type Session, settingsOf } from "../session.ts";
 
-/** In every certificate of the daemon's own authority, whatever its address is. */
+/** A name in every certificate of the daemon's own authority. */
 const OWN_NAME = "localhost";
 
 interface HealthOptions {
@@ -21,25 +18,24 @@ interface HealthOptions {
   ca?: string;
   cert?: string;
   key?: string;
-  json?: boolean;
 }
 
 const EXIT_HELP = `
-Exit codes: 0 healthy, 1 not healthy or no answer within five seconds, 2 usage or environment.
+Exit codes: 0 healthy, 1 not healthy or no response within five seconds, 2 usage or environment.
 
-Without --url it asks the daemon that the settings describe, on this machine.`;
+Without --url it asks the daemon that the settings describe on this machine.`;
 
 export function addHealth(program: Command, session: Session): void {
   const health = program
     .command("health")
-    .description("ask the running daemon whether it is alive and can take requests")
+    .description("ask the running daemon whether it is alive and accepts requests")
     .option("--url <url>", "the daemon's address, for example https://governd.example.org")
     .option(
       "--ca <path>",
-      "certificate authority to trust, with --url (default: the daemon's own, if it is here)",
+      "certificate authority to trust, with --url (default: the daemon's own, if it is on this machine)",
     )
-    .option("--cert <path>", "certificate to show, where the daemon asks its clients for one")
-    .option("--key <path>", "its private key")
+    .option("--cert <path>", "client certificate, if the daemon requires one")
+    .option("--key <path>", "private key of the client certificate")
     .option("--json", "print JSON")
     .addHelpText("after", EXIT_HELP)
     .action((options: HealthOptions) => runHealth(session, options));
@@ -47,39 +43,38 @@ export function addHealth(program: Command, session: Session): void {
 }
 
 async function runHealth(session: Session, options: HealthOptions): Promise<void> {
-  const { settings } = loadSettings(settingFlags({ ...options }));
+  const settings = settingsOf(options);
   const probe = probeOf(settings, options);
   const health = await askHealth({ ...probe, tls: { ...probe.tls, ...shown(options) } });
   const { url, alive, ready, reason } = health;
   const healthy = reason === null;
-  const text = healthy ? `healthy: ${url} answers and can take requests` : `not healthy: ${reason}`;
+  const text = healthy ? `healthy: ${url} accepts requests` : `not healthy: ${reason}`;
   session.exitCode = healthy ? EXIT.done : EXIT.no;
-  await printResult(session.terminal, options.json ?? false, { healthy, url, alive, ready, reason }, [text]);
+  await session.print({ healthy, url, alive, ready, reason }, [text]);
 }
 
-/** @throws {Failure} `usage` or `environment` when there is nothing to ask, or a file that cannot be read. */
+/** @throws {Failure} `usage` when the address is not known, `environment` when a file cannot be read */
 function probeOf(settings: Settings, { url, ca }: HealthOptions): Probe {
   const own = dataDirectory(settings.data_dir).authority;
   if (url !== undefined) {
     const trusted = ca === undefined ? readable(own) : [readPem("certificate authority", ca)];
     return { url: originOf(url), tls: { ca: [...rootCertificates, ...trusted] } };
   }
-  if (ca !== undefined) throw new Failure("usage", "--ca belongs to --url: give both.");
+  if (ca !== undefined) throw new Failure("usage", "--ca needs --url: give both.");
   if (settings.listen.port === 0) {
     throw new Failure(
       "usage",
-      "The settings say any free port (listen), so the address is not known: give --url.",
+      "The setting listen says any free port, so the address is not known. Give --url.",
     );
   }
   const address = formatAddress(reachable(settings.listen));
   if (settings.tls === "off") return { url: `http://${address}`, tls: {} };
-  // A certificate from files is for the daemon's public name, and this is a question to one's own machine
-  // that carries no secret.
+  // A certificate from files is for the daemon's public name. This request stays on the machine and carries no secret.
   if (settings.tls === "files") return { url: `https://${address}`, tls: { rejectUnauthorized: false } };
   return { url: `https://${address}`, tls: { ca: [readOwnAuthority(own)], serverName: OWN_NAME } };
 }
 
-/** The certificate of a client, for a daemon with `client_ca`. */
+/** Returns the client certificate, for a daemon with `client_ca`. */
 function shown({ cert, key }: HealthOptions): { cert?: string; key?: string } {
   if ((cert === undefined) !== (key === undefined)) throw new Failure("usage", "Give both --cert and --key.");
   if (cert === undefined || key === undefined) return {};
@@ -91,12 +86,12 @@ function originOf(url: string): string {
   const plain =
     parsed && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.pathname === "/";
   if (!plain || parsed.search !== "" || parsed.hash !== "") {
-    throw new Failure("usage", "--url must be like https://governd.example.org or https://127.0.0.1:8443.");
+    throw new Failure("usage", "--url must look like https://governd.example.org or https://127.0.0.1:8443.");
   }
   return parsed.origin;
 }
 
-/** The authority of a daemon that may be another machine's, or run by another user. */
+/** Returns the authority if its file exists: the daemon may run on another machine. */
 function readable(path: string): string[] {
   return existsSync(path) ? [readOwnAuthority(path)] : [];
 }
@@ -104,7 +99,7 @@ function readable(path: string): string[] {
 function readOwnAuthority(path: string): string {
   return readPem("certificate authority", path, (error) =>
     systemCode(error) === "ENOENT"
-      ? " Was the daemon ever started with this data directory (--data-dir, --config)?"
+      ? " Was the daemon started with this data directory (--data-dir, --config)?"
       : " Run this as the user that runs the daemon, or as root.",
   );
 }

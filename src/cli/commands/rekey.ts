@@ -1,6 +1,6 @@
 /**
- * `governd rekey`: encrypts the databases of a data directory, gives them another key, or decrypts them.
- * Each file is written anew and replaced at once. Interrupted and run again, it goes on where it stopped.
+ * `governd rekey`: encrypts the databases of a data directory, changes their key, or decrypts them. Each file is
+ * rewritten and replaced atomically. An interrupted run continues when the command is run again.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,32 +10,28 @@ import type { DataDirectory } from "../../datadir/layout.ts";
 import { lockDataDirectory } from "../../datadir/lock.ts";
 import { existingDataDirectory } from "../../datadir/prepare.ts";
 import { EXIT, Failure } from "../../failure.ts";
-import { loadSettings } from "../../settings/load.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { FileInUse, rekeyFile } from "../../store/rekey.ts";
-import { addSettingOptions, settingFlags } from "../options.ts";
-import type { Session } from "../session.ts";
-import { printResult } from "../terminal.ts";
+import { addSettingOptions, type Session, settingsOf } from "../session.ts";
 
 interface RekeyOptions {
   newKey?: string;
   decrypt?: boolean;
-  json?: boolean;
 }
 
-const DESCRIPTION = `encrypt the databases of a data directory, or give them another key
+const DESCRIPTION = `encrypt the databases of a data directory, or change their key
 
-Stop the daemon first. With --new-key all databases get that key, whether they are encrypted by now (with
-encryption_key_file) or not; with --decrypt they are in plain afterwards. Every file is written anew beside
-the old one, checked, and put in its place. Interrupted, run it again. Then set encryption_key_file.`;
+Stop the daemon first. With --new-key all databases get that key, whether they are already encrypted (with
+encryption_key_file) or not. With --decrypt they are decrypted. Every file is rewritten beside the old one, checked,
+and then replaces it. If the command is interrupted, run it again. Then set encryption_key_file.`;
 
 export function addRekey(program: Command, session: Session): void {
   const rekey = program
     .command("rekey")
-    .summary("encrypt the databases, give them another key, or decrypt them")
+    .summary("encrypt the databases, change their key, or decrypt them")
     .description(DESCRIPTION)
-    .option("--new-key <file>", "file with the key that they are to have (make one: openssl rand -hex 32)")
-    .option("--decrypt", "they are to have none")
+    .option("--new-key <file>", "file with the new key (create one: openssl rand -hex 32)")
+    .option("--decrypt", "remove the encryption")
     .option("--json", "print JSON")
     .action((options: RekeyOptions) => rekeyAll(session, options));
   addSettingOptions(rekey, ["data_dir", "encryption_key_file"]);
@@ -43,9 +39,9 @@ export function addRekey(program: Command, session: Session): void {
 
 async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> {
   if ((options.newKey === undefined) === (options.decrypt !== true)) {
-    throw new Failure("usage", "Say what is wanted: either --new-key FILE or --decrypt.");
+    throw new Failure("usage", "Give either --new-key FILE or --decrypt.");
   }
-  const { settings } = loadSettings(settingFlags({ ...options }));
+  const settings = settingsOf(options);
   const directory = existingDataDirectory(settings.data_dir);
   const present = readEncryptionKey(settings.encryption_key_file);
   const wanted = readEncryptionKey(options.newKey ?? null);
@@ -53,9 +49,9 @@ async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> 
   const { rewritten, already, failed } = rekeyDatabases(directory, present === null ? [] : [present], wanted);
   if (failed.length > 0) session.exitCode = EXIT.trouble;
   const state = wanted === null ? "decrypted" : "encrypted with the new key";
-  await printResult(session.terminal, options.json ?? false, { rewritten, already, failed }, [
-    `${rewritten} databases are ${state} now${already > 0 ? `; ${already} were so already` : ""}.`,
-    ...failed.map(({ path, message }) => `Left as it is: ${path}: ${message}`),
+  await session.print({ rewritten, already, failed }, [
+    `${rewritten} databases are now ${state}${already > 0 ? `; ${already} already were` : ""}.`,
+    ...failed.map(({ path, message }) => `Not changed: ${path}: ${message}`),
     ...(wanted === null
       ? ["Remove encryption_key_file from the settings."]
       : [
@@ -64,7 +60,7 @@ async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> 
   ]);
 }
 
-interface Outcome {
+interface RekeyResult {
   rewritten: number;
   already: number;
   failed: { path: string; message: string }[];
@@ -74,23 +70,23 @@ function rekeyDatabases(
   directory: DataDirectory,
   known: readonly EncryptionKey[],
   wanted: EncryptionKey | null,
-): Outcome {
+): RekeyResult {
   const files = readdirSync(directory.workspaces).filter((name) => name.endsWith(".db"));
-  const outcome: Outcome = { rewritten: 0, already: 0, failed: [] };
+  const result: RekeyResult = { rewritten: 0, already: 0, failed: [] };
   for (const path of [directory.control, ...files.map((name) => join(directory.workspaces, name))]) {
     try {
-      if (rekeyFile(path, known, wanted)) outcome.rewritten += 1;
-      else outcome.already += 1;
+      if (rekeyFile(path, known, wanted)) result.rewritten += 1;
+      else result.already += 1;
     } catch (error) {
-      // A damaged workspace keeps nobody from encrypting the others.
-      outcome.failed.push({ path, message: reasonOf(error) });
+      // One damaged workspace must not stop the others from being encrypted.
+      result.failed.push({ path, message: reasonOf(error) });
     }
   }
-  return outcome;
+  return result;
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof EncryptionMismatch) return error.advice;
-  if (error instanceof FileInUse) return "another process has it open: stop that first";
-  return "it cannot be read or written: see `governd verify`, and whether the disk has space";
+  if (error instanceof FileInUse) return "another process has it open: stop that process first";
+  return "it cannot be read or written: run `governd verify`, and check that the disk has space";
 }

@@ -1,21 +1,20 @@
-/** `governd scan`: what the policies would block in a file, before one of them is switched on. */
+/** `governd scan`: shows what the screening policies would block in a file, before one of them is switched on. */
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { EXIT, Failure } from "../../failure.ts";
+import { EXIT, Failure, systemReason } from "../../failure.ts";
 import { decide, type Finding, type Policies } from "../../policy/decide.ts";
 import { words } from "../../policy/message.ts";
 import type { Session } from "../session.ts";
-import { columns } from "../terminal.ts";
+import { table } from "../terminal.ts";
 
 interface ScanOptions {
   policy?: string;
   key?: string;
   whole?: boolean;
-  json?: boolean;
   bench?: boolean;
 }
 
-/** One piece of the input, screened as a value of its own. */
+/** One piece of the input, screened as one value. */
 interface Piece {
   line: number;
   text: string;
@@ -28,7 +27,7 @@ interface FoundPiece {
 
 const DESCRIPTION = `try the screening policies on your own data
 
-Every line is screened as one value; nothing is stored and nothing found is repeated. With --whole the
+Every line is screened as one value. Nothing is stored, and matched text is not printed. With --whole the whole
 file is one value.`;
 
 const EXIT_HELP = "\nExit codes: 0 nothing would be blocked, 1 something would, 2 usage or environment.";
@@ -38,7 +37,7 @@ const POLICIES: Readonly<Record<string, Policies>> = {
   block_pii: { blockPii: true, blockSecrets: false },
   block_secrets: { blockPii: false, blockSecrets: true },
 };
-/** How often the input is gone through when it is timed. */
+/** How often the input is screened when it is timed. */
 const BENCH_ROUNDS = 5;
 
 export function addScan(program: Command, session: Session): void {
@@ -46,11 +45,15 @@ export function addScan(program: Command, session: Session): void {
     .command("scan")
     .summary("try the screening policies on a file")
     .description(DESCRIPTION)
-    .argument("[file]", "the file to read; - is standard input", "-")
+    .argument("[file]", "the file to read; - means standard input", "-")
     .option("--policy <name>", "block_pii, block_secrets or all", "all")
-    .option("--key <key>", "the key that the values would be stored under: its words tell what they are", "")
-    .option("--whole", "the whole input is one value")
-    .option("--bench", "also say how long screening takes")
+    .option(
+      "--key <key>",
+      "the key that the values would be stored under; its words help to recognize them",
+      "",
+    )
+    .option("--whole", "screen the whole input as one value")
+    .option("--bench", "also measure how long screening takes")
     .option("--json", "print JSON")
     .addHelpText("after", EXIT_HELP)
     .action((file: string, options: ScanOptions) => scan(session, file, options));
@@ -58,7 +61,7 @@ export function addScan(program: Command, session: Session): void {
 
 async function scan(session: Session, file: string, options: ScanOptions): Promise<void> {
   const policies = POLICIES[options.policy ?? "all"];
-  if (!policies) throw new Failure("usage", "--policy is block_pii, block_secrets or all.");
+  if (!policies) throw new Failure("usage", "--policy must be block_pii, block_secrets or all.");
   const text = await read(file);
   const pieces = options.whole ? [{ line: 1, text }] : linesOf(text);
   const key = options.key ?? "";
@@ -71,15 +74,14 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
     lines: found,
     ...(timing ? { bench: timing } : {}),
   };
-  await session.terminal.out(options.json ? `${JSON.stringify(result)}\n` : `${report(result).join("\n")}\n`);
+  await session.print(result, report(result));
 }
 
 async function read(file: string): Promise<string> {
   try {
     return file === "-" ? await Bun.stdin.text() : await readFile(file, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    throw new Failure("usage", `${file} cannot be read (${code}).`);
+    throw new Failure("usage", `Cannot read ${file}: ${systemReason(error)}.`);
   }
 }
 
@@ -91,7 +93,7 @@ function linesOf(text: string): Piece[] {
 
 function screened({ line, text }: Piece, key: string, policies: Policies): FoundPiece[] {
   const decision = decide(policies, { key, value: text, metadata: {} });
-  // The key is the operator's own word here, not data.
+  // The operator chose the key here, so it is not data to be screened.
   const findings = decision.allowed ? [] : decision.findings.filter((finding) => finding.field === "value");
   return findings.length > 0 ? [{ line, findings }] : [];
 }
@@ -102,7 +104,7 @@ interface Timing {
   mib_per_second: number;
 }
 
-/** Each piece's fastest of several rounds, so that other programs count as little as possible. */
+/** Measures each piece's fastest of several rounds, so that other programs disturb the result little. */
 function measure(pieces: readonly Piece[], key: string, policies: Policies): Timing {
   const fastest = pieces.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < BENCH_ROUNDS; round++) {
@@ -136,13 +138,13 @@ function report(result: {
       words(detector),
     ]),
   );
-  const table = rows.length > 0 ? [...columns([["line:characters", "policy", "what"], ...rows]), ""] : [];
+  const found = rows.length > 0 ? [...table(["line:characters", "policy", "what"], rows), ""] : [];
   const summary = `${result.blocked} of ${result.values} values would be blocked.`;
   const bench = result.bench;
-  if (!bench) return [...table, summary];
+  if (!bench) return [...found, summary];
   return [
-    ...table,
+    ...found,
     summary,
-    `Screening: median ${bench.median_us} µs a value, slowest ${bench.slowest_us} µs, ${bench.mib_per_second} MiB/s.`,
+    `Screening: median ${bench.median_us} µs per value, slowest ${bench.slowest_us} µs, ${bench.mib_per_second} MiB/s.`,
   ];
 }

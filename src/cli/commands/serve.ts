@@ -1,53 +1,47 @@
-/** `governd serve`: the settings, then the daemon until a signal ends it. */
+/** `governd serve`: reads the settings and runs the daemon until a signal stops it. */
 import type { Command } from "commander";
 import { type Daemon, startDaemon } from "../../daemon/daemon.ts";
 import { Logger, resolveFormat } from "../../daemon/logger.ts";
 import { EXIT } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
-import { loadSettings } from "../../settings/load.ts";
-import type { Settings } from "../../settings/schema.ts";
-import { settingsAsToml, showSettings } from "../../settings/show.ts";
+import type { Settings } from "../../settings/definitions.ts";
+import { settingsAsToml, showSettings } from "../../settings/resolve.ts";
 import { VERSION } from "../../version.ts";
-import { addSettingOptions, settingFlags } from "../options.ts";
-import type { Session } from "../session.ts";
-import { printResult, type Terminal } from "../terminal.ts";
+import { addSettingOptions, type Session, settingsWithOrigins } from "../session.ts";
+import type { Terminal } from "../terminal.ts";
 
-/** Service managers kill after ten seconds at the earliest. */
+/** Shorter than the ten seconds after which the first service managers kill a process. */
 const STOP_WITHIN_MS = 9_500;
 
-/** Signals that are closer than this are one: a wrapper passes on what the terminal sent to both. */
+/** Signals closer together than this count as one: the terminal signals a wrapper, which signals this process again. */
 const SAME_SIGNAL_MS = 300;
 
-/** How a person runs this program: the binary, or the source through the package script. */
+/** How a person runs this program: the binary, or the package script when it runs from source. */
 const PROGRAM = import.meta.path.endsWith(".ts") ? "npm run --silent governd --" : "governd";
-
-interface ServeOptions {
-  printSettings?: boolean;
-  json?: boolean;
-}
 
 export function addServe(program: Command, session: Session): void {
   const serve = program
     .command("serve")
     .description("start the daemon")
-    .option("--print-settings", "show the settings in force and where each came from, and stop")
-    .option("--json", "print JSON (with --print-settings, and for a failure)")
-    .action((options: ServeOptions) => runServe(session, options));
+    .option("--print-settings", "print the settings in force and where each came from, and exit")
+    .option("--json", "print JSON (with --print-settings, and for errors)")
+    .action((options: { printSettings?: boolean }) => runServe(session, options));
   addSettingOptions(serve).addHelpText(
     "after",
-    "\nEvery setting can also be given in the environment (GOVERND_DATA_DIR for --data-dir) or in the settings file" +
+    "\nEvery setting can also be set in the environment (GOVERND_DATA_DIR for --data-dir) or in the settings file" +
       '\n(data_dir = "…"). A flag outranks the environment, and the environment outranks the file.' +
-      "\nSIGTERM and SIGINT stop the daemon within ten seconds, a second one at once; SIGHUP has it read the\ncertificate again.",
+      "\nSIGTERM and SIGINT stop the daemon within ten seconds, and a second one stops it at once. SIGHUP makes it reload" +
+      "\nthe certificate.",
   );
 }
 
-async function runServe(session: Session, options: ServeOptions): Promise<void> {
+async function runServe(session: Session, options: { printSettings?: boolean }): Promise<void> {
   const { terminal } = session;
-  const { settings, origins } = loadSettings(settingFlags({ ...options }));
+  const { settings, origins } = settingsWithOrigins(options);
   if (options.printSettings) {
     const shown = showSettings(settings, origins);
     const byName = Object.fromEntries(shown.map(({ name, value, origin }) => [name, { value, origin }]));
-    return printResult(terminal, options.json ?? false, byName, [settingsAsToml(shown)]);
+    return session.print(byName, [settingsAsToml(shown)]);
   }
   const format = resolveFormat(settings.log_format, terminal.interactive);
   await using logger = new Logger({
@@ -64,15 +58,15 @@ async function runServe(session: Session, options: ServeOptions): Promise<void> 
   logger.info("stopping", { signal });
   const ending = await stopInTime(daemon, signals.again);
   if (ending === "stopped") logger.info("stopped");
-  else logger.error("what was under way was cut off", { because: ending, limit_ms: STOP_WITHIN_MS });
+  else logger.error("shutdown timed out", { because: ending, limit_ms: STOP_WITHIN_MS });
   session.exitCode = ending === "stopped" ? EXIT.done : EXIT.trouble;
 }
 
-/** The signals that the daemon heeds. One that comes during the start is remembered. */
+/** The signals that the daemon handles. A signal that arrives during start-up is remembered. */
 class Signals {
-  /** The first one that asks for the end. */
+  /** Resolves with the first signal that stops the daemon. */
   readonly end: Promise<string>;
-  /** One after that: somebody does not want to wait. */
+  /** Resolves with a later such signal, which stops the daemon at once. */
   readonly again: Promise<string>;
 
   constructor() {
@@ -114,34 +108,34 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
     await terminal.out(`${JSON.stringify(empty ? { ...line, next: create } : line)}\n`);
     return;
   }
-  const lines = [`governd ${VERSION} answers at ${daemon.url}`, `  data       ${daemon.dataDir}`];
+  const lines = [`governd ${VERSION} listening on ${daemon.url}`, `  data       ${daemon.dataDir}`];
   if (daemon.authorityFile)
     lines.push(`  trust      ${daemon.authorityFile}  (the certificate authority, for curl --cacert)`);
   if (daemon.metricsUrl !== null) lines.push(`  metrics    ${daemon.metricsUrl}`);
   if (settings.tls === "off") lines.push(`  proxies    ${settings.trusted_proxies.join(", ")}`);
   if (daemon.signUpUrl !== null) {
-    lines.push("", "There is no account yet. Make the first one, with this link that works once:");
+    lines.push("", "There is no account yet. Create the first one with this link, which works once:");
     lines.push(`  ${daemon.signUpUrl}`);
   }
   if (daemon.empty)
-    lines.push("", "There is no workspace yet. Make one, with its first API key:", `  ${create}`);
+    lines.push("", "There is no workspace yet. Create one and its first API key:", `  ${create}`);
   await terminal.out(`${lines.join("\n")}\n`);
 }
 
-/** Stops the daemon, unless that takes too long or is not wanted any more. */
+/** Stops the daemon. Gives up after a time limit, or when another signal arrives. */
 async function stopInTime(
   daemon: Daemon,
   again: Promise<string>,
-): Promise<"stopped" | "time is up" | "asked again"> {
+): Promise<"stopped" | "time is up" | "second signal"> {
   const timeout = Promise.withResolvers<"time is up">();
   const timer = setTimeout(() => timeout.resolve("time is up"), STOP_WITHIN_MS);
   const stopped = daemon[Symbol.asyncDispose]().then(() => "stopped" as const);
-  const ending = await Promise.race([stopped, timeout.promise, again.then(() => "asked again" as const)]);
+  const ending = await Promise.race([stopped, timeout.promise, again.then(() => "second signal" as const)]);
   clearTimeout(timer);
   return ending;
 }
 
-/** Text as one word of a POSIX shell. */
+/** Quotes text as one word for a POSIX shell. */
 function shellWord(text: string): string {
   return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,9 +1,8 @@
-/** `governd verify`: evidence against itself, offline, without writing anything. */
+/** `governd verify`: verifies evidence offline, without writing anything. */
 import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
-import { loadSettings } from "../../settings/load.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import {
   EXIT_CODES,
@@ -13,9 +12,7 @@ import {
   verdictOf,
 } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
-import { addSettingOptions, settingFlags } from "../options.ts";
-import type { Session } from "../session.ts";
-import { Progress } from "../verify/progress.ts";
+import { addSettingOptions, type Session, settingsOf } from "../session.ts";
 import { expand, verifySources } from "../verify/sources.ts";
 import { sourceLines, verdictLine } from "../verify/text.ts";
 
@@ -24,19 +21,18 @@ interface VerifyOptions {
   publicKey?: string;
   seal?: string[];
   agent?: string;
-  json?: boolean;
   quiet?: boolean;
   threads?: number;
 }
 
 const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon and no network
 
-Checks every event, every link between events, every seal, and everything stored beside the log against it.
-Nothing is written: the evidence is the same afterwards, byte for byte.`;
+Checks every event, every link between events and every seal, and compares all stored data with the log. Nothing is
+written: the evidence stays the same, byte for byte.`;
 
 const EXIT_HELP = `
-Exit codes: 0 everything that was asked holds, 1 tampering was found, 2 it cannot be established
-(unreadable, not a log, empty, a seal missing that was asked for). 1 outranks 2.`;
+Exit codes: 0 verified, 1 tampering was found, 2 it cannot be established (unreadable, not a log, empty, a requested
+seal is missing). 1 outranks 2.`;
 
 export function addVerify(program: Command, session: Session): void {
   const command = program
@@ -44,12 +40,12 @@ export function addVerify(program: Command, session: Session): void {
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
     .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), receipts, data directories")
-    .option("--public-key <key>", "the key that seals must be signed with: a file or the key itself")
-    .option("--seal <file...>", "seals that were kept elsewhere: the log must continue them")
-    .option("--agent <id>", "only this agent")
-    .option("--threads <n>", "how many threads verify a large workspace or export; 1 to 64", threadCount)
+    .option("--public-key <key>", "the public key that must have signed the seals: a file or the key itself")
+    .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
+    .option("--agent <id>", "verify only this agent")
+    .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
     .option("--json", "print JSON")
-    .option("--quiet", "print nothing but what is wrong")
+    .option("--quiet", "print only problems")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
   addSettingOptions(command, ["encryption_key_file"]);
@@ -64,45 +60,42 @@ function threadCount(text: string): number {
 }
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
-  const { terminal } = session;
   const trust = readTrust(options);
   const encryptionKey = lazyKey(options);
-  const progress = new Progress(terminal, !options.quiet);
   const asked = {
     agentId: options.agent,
     trust,
     threads: options.threads ?? availableParallelism(),
     encryptionKey,
   };
-  const results: SourceResult[] = [];
-  try {
+  const results = await session.withProgress(async (progress) => {
+    const all: SourceResult[] = [];
     for (const path of paths) {
       const sources = await expand(path, encryptionKey);
-      if (!Array.isArray(sources)) results.push(sources);
-      else results.push(...(await verifySources(sources, asked, progress)));
+      if (!Array.isArray(sources)) all.push(sources);
+      else all.push(...(await verifySources(sources, asked, progress)));
     }
-  } finally {
-    await progress.clear();
-  }
+    return all;
+  }, !options.quiet);
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
   const verdict = verdictOf(results);
   session.exitCode = EXIT_CODES[verdict];
-  await terminal.out(options.json ? json(verdict, results) : text(verdict, results, options));
+  await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
 }
 
-/** The settings are only read when there is something encrypted: evidence that needs no key is verified without them. */
+/** Reads the settings only when there is an encrypted database: other evidence is verified without them. */
 function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
   let key: EncryptionKey | null | undefined;
   return () => {
     if (key === undefined) {
-      key = readEncryptionKey(loadSettings(settingFlags({ ...options })).settings.encryption_key_file);
+      key = readEncryptionKey(settingsOf(options).encryption_key_file);
     }
     return key;
   };
 }
 
-/** An agent lives in one workspace: that others do not know it is only said when none does. */
+/** An agent belongs to one workspace, so "unknown agent" is only reported when no workspace knows it. */
 function forgiveOtherPlaces(results: SourceResult[]): void {
   const isElsewhere = ({ report, verdict }: SourceResult): boolean =>
     verdict === "undetermined" && report.problems.every(({ code }) => code === "agent_unknown");
@@ -114,11 +107,11 @@ function forgiveOtherPlaces(results: SourceResult[]): void {
   }
 }
 
-/** A seal that was brought and is of no workspace here was asked for in vain. */
+/** Reports a given seal that belongs to none of the verified workspaces. */
 function askForSeals(results: SourceResult[], { seals }: Trust): void {
   const ids = new Set(results.map(({ report }) => report.workspace_id));
   if (seals.length === 0 || seals.some((seal) => ids.has(sealedWorkspace(seal)))) return;
-  const message = "the given seal is of another workspace, so there is nothing to compare it with";
+  const message = "the given seal belongs to another workspace, so it cannot be compared";
   const problem: ReportedProblem = { code: "seal_missing", seq: null, id: null, message };
   for (const result of results) {
     if (result.report.problems.some(({ code }) => code === "seal_missing")) continue;

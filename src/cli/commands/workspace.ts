@@ -1,43 +1,35 @@
 /** `governd workspace create` and `governd workspace list`. */
 import type { Command } from "commander";
 import { listWorkspaces } from "../../control/workspaces.ts";
-import { administer, consult, moment } from "../administer.ts";
-import { addSettingOptions } from "../options.ts";
-import type { Session } from "../session.ts";
-import { columns, printResult } from "../terminal.ts";
-
-interface CreateOptions {
-  name: string;
-  json?: boolean;
-}
+import { administer, consult } from "../data-directory.ts";
+import { addSettingOptions, type Session } from "../session.ts";
+import { moment, table } from "../terminal.ts";
 
 export function addWorkspaceCommands(program: Command, session: Session): void {
-  const workspace = program.command("workspace").description("make and list workspaces");
+  const workspace = program.command("workspace").description("create and list workspaces");
   const create = workspace
     .command("create")
-    .description("make a workspace and its first API key, which is shown this once")
-    .requiredOption("--name <name>", "its name, for people")
+    .description("create a workspace and its first API key, which is shown only once")
+    .requiredOption("--name <name>", "a name for people")
     .option("--json", "print JSON")
-    .action((options: CreateOptions) => createWorkspace(session, options));
+    .action((options: { name: string }) => createWorkspace(session, options));
   const list = workspace
     .command("list")
     .description("list all workspaces, oldest first")
     .option("--json", "print JSON")
-    .action((options: { json?: boolean }) => showWorkspaces(session, options));
+    .action((options: object) => showWorkspaces(session, options));
   addSettingOptions(create, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
   addSettingOptions(list, ["data_dir", "encryption_key_file"]);
 }
 
-async function createWorkspace({ terminal }: Session, options: CreateOptions): Promise<void> {
-  const made = await administer(
-    { ...options },
+async function createWorkspace(session: Session, options: { name: string }): Promise<void> {
+  const { workspace, apiKey } = await administer(
+    session,
+    options,
     (administration) => administration.createWorkspace(options.name),
-    {
-      first: true,
-    },
+    { create: true },
   );
-  const { workspace, apiKey } = made;
-  await printResult(terminal, options.json ?? false, { workspace_id: workspace.id, api_key: apiKey }, [
+  await session.print({ workspace_id: workspace.id, api_key: apiKey }, [
     `Workspace  ${workspace.id}`,
     `API key    ${apiKey}`,
     "",
@@ -45,15 +37,13 @@ async function createWorkspace({ terminal }: Session, options: CreateOptions): P
   ]);
 }
 
-async function showWorkspaces({ terminal }: Session, options: { json?: boolean }): Promise<void> {
-  const data = consult({ ...options }, ({ connection }) => listWorkspaces(connection)).map((record) => ({
+async function showWorkspaces(session: Session, options: object): Promise<void> {
+  const data = consult(options, ({ connection }) => listWorkspaces(connection)).map((record) => ({
     workspace_id: record.id,
     name: record.name,
     created_at: moment(record.createdAt),
     created_by: record.createdBy,
   }));
   const rows = data.map((item) => [item.workspace_id, item.created_at, item.name]);
-  const lines =
-    rows.length === 0 ? ["There are no workspaces yet."] : columns([["ID", "CREATED", "NAME"], ...rows]);
-  await printResult(terminal, options.json ?? false, { data }, lines);
+  await session.print({ data }, table(["ID", "CREATED", "NAME"], rows, "There are no workspaces yet."));
 }

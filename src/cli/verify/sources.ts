@@ -11,8 +11,8 @@ import { verifyExportFile } from "../../verify/export.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
 import { obstacle, type SourceResult } from "../../verify/report.ts";
 import type { Trust } from "../../verify/trust.ts";
+import type { Progress } from "../progress.ts";
 import { openEvidenceFile } from "./evidence-file.ts";
-import type { Progress } from "./progress.ts";
 
 /** How often a file that is written to while it is read is read again. */
 const MAX_ATTEMPTS = 5;

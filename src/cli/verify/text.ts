@@ -10,7 +10,7 @@ import {
   type SourceResult,
   type Verdict,
 } from "../../verify/report.ts";
-import { count } from "../check/findings.ts";
+import { count } from "../terminal.ts";
 
 /** Problems of one file that are written out; `--json` has more. */
 const MAX_SHOWN = 20;

@@ -1,10 +1,11 @@
-/** Accounts as the control database knows them. */
+/** Accounts in the control database. */
 import type { Connection } from "../../store/connection.ts";
+import { changedOne, countOf, Table } from "../table.ts";
 
-/** A mail address: a name to sign in with. Nothing is ever sent to it. */
+/** A mail address is only a name to sign in with. No mail is sent to it. */
 const EMAIL = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u;
 
-/** One form for an address, so that case makes no second account. */
+/** Returns the form of an address that is stored, so that case does not create a second account. */
 export const normaliseEmail = (email: string): string => email.trim().normalize("NFC").toLowerCase();
 
 export const isEmail = (text: string): boolean => text.isWellFormed() && EMAIL.test(normaliseEmail(text));
@@ -16,54 +17,42 @@ export interface AccountRecord {
   /** PHC string, Argon2id. */
   password: string;
   totpSecret: string | null;
-  /** Null while no second factor is asked for. */
+  /** Null while the account has no second factor, or has not confirmed it. */
   totpSince: number | null;
   totpStep: number;
   createdAt: number;
 }
 
-type AccountRow = readonly [
-  id: string,
-  email: string,
-  name: string,
-  password: string,
-  totpSecret: string | null,
-  totpSince: number | null,
-  totpStep: number,
-  createdAt: number,
-];
-
-const COLUMNS = "id, email, name, password, totp_secret, totp_since, totp_step, created_at";
-
-function fromRow(row: AccountRow): AccountRecord {
-  const [id, email, name, password, totpSecret, totpSince, totpStep, createdAt] = row;
-  return { id, email, name, password, totpSecret, totpSince, totpStep, createdAt };
-}
+const ACCOUNTS = new Table<AccountRecord>("accounts", {
+  id: "id",
+  email: "email",
+  name: "name",
+  password: "password",
+  totpSecret: "totp_secret",
+  totpSince: "totp_since",
+  totpStep: "totp_step",
+  createdAt: "created_at",
+});
 
 export function insertAccount(connection: Connection, account: AccountRecord): void {
-  connection.run(
-    "INSERT INTO accounts (id, email, name, password, password_changed_at, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-    [account.id, account.email, account.name, account.password, account.createdAt, account.createdAt],
-  );
+  ACCOUNTS.insert(connection, account, { password_changed_at: account.createdAt });
 }
 
 export function findAccount(connection: Connection, id: string): AccountRecord | undefined {
-  const row = connection.get<AccountRow>(`SELECT ${COLUMNS} FROM accounts WHERE id = ?`, [id]);
-  return row && fromRow(row);
+  return ACCOUNTS.find(connection, "WHERE id = ?", [id]);
 }
 
-/** By its mail address in normal form. */
+/** Finds an account by its normalised mail address. */
 export function findAccountByEmail(connection: Connection, email: string): AccountRecord | undefined {
-  const row = connection.get<AccountRow>(`SELECT ${COLUMNS} FROM accounts WHERE email = ?`, [email]);
-  return row && fromRow(row);
+  return ACCOUNTS.find(connection, "WHERE email = ?", [email]);
 }
 
 export const hasAccounts = (connection: Connection): boolean =>
   connection.get("SELECT 1 FROM accounts LIMIT 1") !== undefined;
 
-/** All accounts, oldest first. */
+/** Returns all accounts, oldest first. */
 export function listAccounts(connection: Connection): AccountRecord[] {
-  return connection.all<AccountRow>(`SELECT ${COLUMNS} FROM accounts ORDER BY created_at, id`).map(fromRow);
+  return ACCOUNTS.list(connection, "ORDER BY created_at, id");
 }
 
 export function renameAccount(connection: Connection, id: string, name: string): void {
@@ -71,38 +60,30 @@ export function renameAccount(connection: Connection, id: string, name: string):
 }
 
 export function setPassword(connection: Connection, id: string, password: string, at: number): void {
-  connection.run("UPDATE accounts SET password = ?, password_changed_at = ? WHERE id = ?", [
-    password,
-    at,
-    id,
-  ]);
+  const sql = "UPDATE accounts SET password = ?, password_changed_at = ? WHERE id = ?";
+  connection.run(sql, [password, at, id]);
 }
 
-/** Begins a second factor; it is not asked for before {@link confirmTotp}. */
-export function beginTotp(connection: Connection, id: string, secret: string): void {
-  connection.run("UPDATE accounts SET totp_secret = ?, totp_since = NULL, totp_step = 0 WHERE id = ?", [
-    secret,
-    id,
-  ]);
+/** Stores the secret of a new second factor. It is not asked for until {@link confirmTotp}. */
+export function beginTotp(connection: Connection, id: string, secret: string | null): void {
+  const sql = "UPDATE accounts SET totp_secret = ?, totp_since = NULL, totp_step = 0 WHERE id = ?";
+  connection.run(sql, [secret, id]);
 }
 
 export function confirmTotp(connection: Connection, id: string, at: number): void {
   connection.run("UPDATE accounts SET totp_since = ? WHERE id = ?", [at, id]);
 }
 
-/** Ends the second factor, its recovery codes included. */
+/** Removes the second factor and its recovery codes. */
 export function dropTotp(connection: Connection, id: string): void {
-  connection.run("UPDATE accounts SET totp_secret = NULL, totp_since = NULL, totp_step = 0 WHERE id = ?", [
-    id,
-  ]);
-  connection.run("DELETE FROM recovery_codes WHERE account_id = ?", [id]);
+  beginTotp(connection, id, null);
+  replaceRecoveryCodes(connection, id, []);
 }
 
-/** Notes the step of a code that was taken; false when it, or a newer one, was taken before. */
+/** Stores the time step of an accepted code. Returns false when this or a later step was accepted before. */
 export function takeTotpStep(connection: Connection, id: string, step: number): boolean {
-  return (
-    connection.run("UPDATE accounts SET totp_step = ? WHERE id = ? AND totp_step < ?", [step, id, step]) === 1
-  );
+  const sql = "UPDATE accounts SET totp_step = ? WHERE id = ? AND totp_step < ?";
+  return changedOne(connection, sql, [step, id, step]);
 }
 
 export function replaceRecoveryCodes(
@@ -116,16 +97,17 @@ export function replaceRecoveryCodes(
   }
 }
 
-/** Uses a recovery code up; false when there is no such code. */
+/** Deletes a recovery code that was used. Returns false when there is no such code. */
 export function takeRecoveryCode(connection: Connection, id: string, digest: Uint8Array): boolean {
-  return connection.run("DELETE FROM recovery_codes WHERE account_id = ? AND digest = ?", [id, digest]) === 1;
+  const sql = "DELETE FROM recovery_codes WHERE account_id = ? AND digest = ?";
+  return changedOne(connection, sql, [id, digest]);
 }
 
 export function countRecoveryCodes(connection: Connection, id: string): number {
-  return connection.get<[number]>("SELECT count(*) FROM recovery_codes WHERE account_id = ?", [id])?.[0] ?? 0;
+  return countOf(connection, "SELECT count(*) FROM recovery_codes WHERE account_id = ?", [id]);
 }
 
-/** Devices that one account has remembered; older ones are forgotten. */
+/** Devices that one account remembers; older ones are forgotten. */
 const MAX_DEVICES = 20;
 
 /** Remembers a browser that signed in. */
@@ -142,14 +124,11 @@ export function rememberDevice(connection: Connection, id: string, digest: Uint8
   );
 }
 
-/** Whether this browser signed in to the account of this mail address. */
+/** Reports whether this browser signed in to the account of this mail address before. */
 export function isKnownDevice(connection: Connection, email: string, digest: Uint8Array): boolean {
-  return (
-    connection.get(
-      "SELECT 1 FROM devices d JOIN accounts a ON a.id = d.account_id WHERE d.digest = ? AND a.email = ?",
-      [digest, email],
-    ) !== undefined
-  );
+  const sql =
+    "SELECT 1 FROM devices d JOIN accounts a ON a.id = d.account_id WHERE d.digest = ? AND a.email = ?";
+  return connection.get(sql, [digest, email]) !== undefined;
 }
 
 export function forgetDevices(connection: Connection, id: string): void {

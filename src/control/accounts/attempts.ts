@@ -1,14 +1,13 @@
 /**
- * How often a secret may be guessed. Failures are counted in buckets that let so many through at once, and
- * then one for each interval. An attempt takes from its buckets before it is made, so that many at once
- * gain nothing, and gets it back when it succeeds.
+ * Limits how often a secret may be guessed. Failures are counted in buckets: each allows a burst, and then one
+ * attempt per interval. An attempt takes from its buckets before it is made, so concurrent attempts gain nothing. A
+ * successful attempt is given back.
  *
- * Nobody can lock another out: a try from a browser that signed in before is counted for that browser
- * alone; and when an account is guessed at from many addresses, each address still has a try an hour, so
- * the right password from its owner's own address gets through.
+ * Nobody can lock out another user. An attempt from a browser that signed in before counts for that browser only.
+ * When an account is attacked from many addresses, each address still has one attempt per hour, so the owner's
+ * correct password from the owner's address is accepted.
  */
-import { CellRates, type Rate } from "../../cell-rate.ts";
-import { networkOf } from "../../network.ts";
+import { CellRates, networkOf, type Rate } from "../../cell-rate.ts";
 import { Refused } from "../refused.ts";
 
 const MINUTE_MS = 60_000;
@@ -18,31 +17,31 @@ const PAIR: Rate = { burst: 5, intervalMs: MINUTE_MS };
 const ADDRESS: Rate = { burst: 30, intervalMs: 10_000 };
 /** By account, from all addresses together. */
 const ACCOUNT: Rate = { burst: 30, intervalMs: MINUTE_MS };
-/** By account and address, once the account's own is used up. */
+/** By account and address, once the bucket of the account is empty. */
 const LAST_CHANCE: Rate = { burst: 1, intervalMs: 60 * MINUTE_MS };
 /** By browser that signed in before. */
 const DEVICE: Rate = { burst: 10, intervalMs: MINUTE_MS };
-/** Codes of a second factor by account: only who knows the password gets here. */
+/** Codes of a second factor, by account. Only someone who knows the password gets here. */
 const CODE: Rate = { burst: 10, intervalMs: MINUTE_MS };
 /** The password asked for again, by session. */
 const AGAIN: Rate = { burst: 5, intervalMs: MINUTE_MS };
-/** Signing up without a link, by address; successes count as well. */
+/** Sign-ups without a link, by address. Successful ones count too. */
 const SIGN_UP: Rate = { burst: 10, intervalMs: 10 * MINUTE_MS };
 
-/** Counts that are remembered at once. */
+/** The most buckets to remember. */
 const MAX_REMEMBERED = 50_000;
 
 /** An attempt that may be made. */
 export interface Attempt {
-  /** It was the right secret: it counts as none. */
+  /** The secret was correct, so the attempt does not count. */
   succeeded(): void;
 }
 
-/** Whose sign-in is tried, from where. */
+/** An attempt to sign in. */
 export interface SignInTry {
   email: string;
   address: string;
-  /** Name of a device that signed in to this very account before; null for any other. */
+  /** The name of a device that signed in to this account before; null for any other device. */
   device: string | null;
 }
 
@@ -50,7 +49,7 @@ export class Attempts {
   readonly #clock: () => number;
   readonly #rates = new CellRates(MAX_REMEMBERED);
 
-  /** `clock` in milliseconds; a monotonic one is best. */
+  /** `clock` returns milliseconds. It should be monotonic. */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
@@ -79,12 +78,12 @@ export class Attempts {
     return this.#take([[`again ${sessionId}`, AGAIN]]);
   }
 
-  /** A link's token, or a sign-up with one. @throws {Refused} `rate_limited` */
+  /** Counts the use of a link's token. @throws {Refused} `rate_limited` */
   link(address: string): Attempt {
     return this.#take([[`address ${networkOf(address)}`, ADDRESS]]);
   }
 
-  /** A sign-up without a link. @throws {Refused} `rate_limited` */
+  /** Counts a sign-up without a link. @throws {Refused} `rate_limited` */
   openSignUp(address: string): void {
     this.#take([[`sign-up ${networkOf(address)}`, SIGN_UP]]);
   }
@@ -96,9 +95,13 @@ export class Attempts {
   #take(buckets: readonly Bucket[]): Attempt {
     const waitMs = Math.max(...buckets.map(([name, limit]) => this.#waitOf(name, limit)));
     if (waitMs > 0) {
-      throw new Refused("rate_limited", "Too many tries. Wait as long as Retry-After says, then try again.", {
-        retryAfterSeconds: Math.ceil(waitMs / 1_000),
-      });
+      throw new Refused(
+        "rate_limited",
+        "Too many attempts. Wait as long as Retry-After says, then try again.",
+        {
+          retryAfterSeconds: Math.ceil(waitMs / 1_000),
+        },
+      );
     }
     for (const [name, { intervalMs }] of buckets) this.#move(name, intervalMs);
     return {

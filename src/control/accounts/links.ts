@@ -1,27 +1,34 @@
 /**
- * One-time links: to make an account (`setup`), to join a workspace (`invitation`), to set a password
- * anew (`reset`). Whoever holds one can use it once, so they are handed over like a key.
+ * One-time links: to create an account (`setup`), to join a workspace (`invitation`), to set a new password
+ * (`reset`). Anyone who has a link can use it once, so a link is as secret as a key.
  */
+import { type Clock, IdSource, RandomPool } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
-import type { SqlValue } from "../../store/values.ts";
+import type { ControlDatabase } from "../database.ts";
+import { makeLinkToken } from "../secret.ts";
+import { changedOne, Table } from "../table.ts";
+import { hasAccounts } from "./accounts.ts";
 import type { Role } from "./members.ts";
 
 const DAY_MS = 86_400_000;
-/** Life of a link that the command line or a start prints, and of an invitation unless asked otherwise. */
+/** How long links of the operator are valid, and invitations by default. */
 export const LINK_LIFETIME_DAYS = 7;
 export const LINK_LIFETIME_MS = LINK_LIFETIME_DAYS * DAY_MS;
 export const INVITATION_MAX_DAYS = 30;
+/** The creator of the link that `serve` prints. */
+const START_ACTOR = "system";
 
 export type LinkKind = "setup" | "invitation" | "reset";
 
 export interface LinkRecord {
   id: string;
   kind: LinkKind;
+  /** The workspace and role of an invitation. */
   workspaceId: string | null;
   role: Role | null;
-  /** Whose password a reset sets. */
+  /** The account whose password a reset sets. */
   accountId: string | null;
-  /** A reset ends the second factor, too. */
+  /** Whether a reset also turns off the second factor. */
   dropsTotp: boolean;
   label: string | null;
   createdAt: number;
@@ -29,113 +36,105 @@ export interface LinkRecord {
   expiresAt: number;
 }
 
-type LinkRow = readonly [
-  id: string,
-  kind: LinkKind,
-  workspaceId: string | null,
-  role: Role | null,
-  accountId: string | null,
-  dropsTotp: number,
-  label: string | null,
-  createdAt: number,
-  createdBy: string,
-  expiresAt: number,
-];
+/** What a new link is for. */
+export type LinkWish = Pick<LinkRecord, "kind" | "createdBy"> &
+  Partial<Pick<LinkRecord, "workspaceId" | "role" | "accountId" | "dropsTotp">>;
 
-const COLUMNS =
-  "id, kind, workspace_id, role, account_id, drops_totp, label, created_at, created_by, expires_at";
+const LINKS = new Table<LinkRecord>("links", {
+  id: "id",
+  kind: "kind",
+  workspaceId: "workspace_id",
+  role: "role",
+  accountId: "account_id",
+  dropsTotp: { column: "drops_totp", as: "boolean" },
+  label: "label",
+  createdAt: "created_at",
+  createdBy: "created_by",
+  expiresAt: "expires_at",
+});
+
 const USABLE = "used_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
 
-function fromRow(row: LinkRow): LinkRecord {
-  const [id, kind, workspaceId, role, accountId, dropsTotp, label, createdAt, createdBy, expiresAt] = row;
-  return {
-    id,
-    kind,
-    workspaceId,
-    role,
-    accountId,
-    dropsTotp: dropsTotp === 1,
-    label,
-    createdAt,
-    createdBy,
-    expiresAt,
+/** Creates a link for the operator. Returns its record and its token, which is shown only once. */
+export function createLink(
+  control: ControlDatabase,
+  clock: Clock,
+  wish: LinkWish,
+): { link: LinkRecord; token: string } {
+  const random = new RandomPool();
+  const now = clock();
+  const { text: token, digest } = makeLinkToken(random);
+  const link: LinkRecord = {
+    workspaceId: null,
+    role: null,
+    accountId: null,
+    dropsTotp: false,
+    ...wish,
+    id: new IdSource(clock, random).next("inv"),
+    label: null,
+    createdAt: now,
+    expiresAt: now + LINK_LIFETIME_MS,
   };
+  control.change((connection) => {
+    if (wish.createdBy === START_ACTOR) revokeStartLinks(connection, now);
+    insertLink(connection, link, digest);
+  });
+  return { link, token };
+}
+
+/**
+ * Returns the token of a link for the first account, which replaces those that earlier starts printed. Returns null
+ * when there is an account.
+ */
+export function startLink(control: ControlDatabase, clock: Clock): string | null {
+  if (hasAccounts(control.connection)) return null;
+  return createLink(control, clock, { kind: "setup", createdBy: START_ACTOR }).token;
 }
 
 export function insertLink(connection: Connection, link: LinkRecord, digest: Uint8Array): void {
-  const values: SqlValue[] = [
-    link.id,
-    link.kind,
-    link.workspaceId,
-    link.role,
-    link.accountId,
-    link.dropsTotp ? 1 : 0,
-    link.label,
-    link.createdAt,
-    link.createdBy,
-    link.expiresAt,
-    digest,
-  ];
-  connection.run(`INSERT INTO links (${COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values);
+  LINKS.insert(connection, link, { digest });
 }
 
-/** A link that can be used now, by its digest. */
+/** Finds a link that can be used now, by its digest. */
 export function findUsableLink(
   connection: Connection,
   digest: Uint8Array,
   now: number,
 ): LinkRecord | undefined {
-  const row = connection.get<LinkRow>(`SELECT ${COLUMNS} FROM links WHERE digest = ? AND ${USABLE}`, [
-    digest,
-    now,
-  ]);
-  return row && fromRow(row);
+  return LINKS.find(connection, `WHERE digest = ? AND ${USABLE}`, [digest, now]);
 }
 
-/** The invitations of a workspace that can still be used, newest first. */
+/** Returns the invitations of a workspace that can still be used, newest first. */
 export function listInvitations(connection: Connection, workspaceId: string, now: number): LinkRecord[] {
-  return connection
-    .all<LinkRow>(
-      `SELECT ${COLUMNS} FROM links WHERE workspace_id = ? AND ${USABLE} ORDER BY created_at DESC, id DESC`,
-      [workspaceId, now],
-    )
-    .map(fromRow);
+  const rest = `WHERE workspace_id = ? AND ${USABLE} ORDER BY created_at DESC, id DESC`;
+  return LINKS.list(connection, rest, [workspaceId, now]);
 }
 
-/** Uses a link up; false when somebody was faster, or it is over. */
+/** Marks a link as used. Returns false when it was used or ended before. */
 export function takeLink(connection: Connection, id: string, by: string, now: number): boolean {
-  return (
-    connection.run(`UPDATE links SET used_at = ?, used_by = ? WHERE id = ? AND ${USABLE}`, [
-      now,
-      by,
-      id,
-      now,
-    ]) === 1
-  );
+  const sql = `UPDATE links SET used_at = ?, used_by = ? WHERE id = ? AND ${USABLE}`;
+  return changedOne(connection, sql, [now, by, id, now]);
 }
 
-/** Ends an invitation of a workspace; false when there is none that could be used. */
+/** Revokes an invitation of a workspace. Returns false when there is no such invitation that could be used. */
 export function revokeInvitation(
   connection: Connection,
   workspaceId: string,
   id: string,
   now: number,
 ): boolean {
-  return (
-    connection.run(`UPDATE links SET revoked_at = ? WHERE workspace_id = ? AND id = ? AND ${USABLE}`, [
-      now,
-      workspaceId,
-      id,
-      now,
-    ]) === 1
-  );
+  const sql = `UPDATE links SET revoked_at = ? WHERE workspace_id = ? AND id = ? AND ${USABLE}`;
+  return changedOne(connection, sql, [now, workspaceId, id, now]);
 }
 
-/** Ends the links for the first account that starts of the daemon printed. */
-export function revokeStartLinks(connection: Connection, by: string, now: number): void {
-  connection.run(`UPDATE links SET revoked_at = ? WHERE kind = 'setup' AND created_by = ? AND ${USABLE}`, [
-    now,
-    by,
-    now,
-  ]);
+/** Revokes the links for the first account that earlier starts of the daemon printed. */
+function revokeStartLinks(connection: Connection, now: number): void {
+  const sql = `UPDATE links SET revoked_at = ? WHERE kind = 'setup' AND created_by = ? AND ${USABLE}`;
+  connection.run(sql, [now, START_ACTOR, now]);
+}
+
+/** Revokes all links that were neither used nor revoked. Returns how many there were. */
+export function revokeUnusedLinks(connection: Connection, now: number): number {
+  const sql = "UPDATE links SET revoked_at = ? WHERE used_at IS NULL AND revoked_at IS NULL";
+  return connection.run(sql, [now]);
 }

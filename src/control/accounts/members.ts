@@ -1,13 +1,14 @@
-/** Who belongs to which workspace, and as what. */
+/** The members of workspaces and their roles. */
 import type { Connection } from "../../store/connection.ts";
 import type { KeyScope } from "../keys.ts";
+import { changedOne, countOf } from "../table.ts";
 
 export const ROLES = ["owner", "member", "auditor"] as const;
 
 /** What a member may do; see docs/accounts.md. */
 export type Role = (typeof ROLES)[number];
 
-/** What a role may do on `/v1`, in the words of API keys. */
+/** Returns the scope of an API key that has the same rights on `/v1` as a role. */
 export const scopeOfRole = (role: Role): KeyScope => (role === "auditor" ? "auditor" : "full");
 
 export interface MemberRecord {
@@ -18,7 +19,7 @@ export interface MemberRecord {
   joinedAt: number;
 }
 
-/** A workspace as one of its members sees it. */
+/** A workspace, with the role of one of its members. */
 export interface Membership {
   id: string;
   name: string;
@@ -35,7 +36,7 @@ function memberOf([accountId, email, name, role, joinedAt]: MemberRow): MemberRe
   return { accountId, email, name, role, joinedAt };
 }
 
-/** The members of a workspace, in the order in which they joined. */
+/** Returns the members of a workspace in the order in which they joined. */
 export function listMembers(connection: Connection, workspaceId: string): MemberRecord[] {
   return connection
     .all<MemberRow>(`${MEMBERS} WHERE m.workspace_id = ? ORDER BY m.joined_at, a.id`, [workspaceId])
@@ -56,7 +57,7 @@ export function findMember(
 
 type MembershipRow = readonly [id: string, name: string, role: Role, createdAt: number];
 
-/** The workspaces of an account, in the order in which it joined them. */
+/** Returns the workspaces of an account in the order in which it joined them. */
 export function listMemberships(connection: Connection, accountId: string): Membership[] {
   return connection
     .all<MembershipRow>(
@@ -67,52 +68,38 @@ export function listMemberships(connection: Connection, accountId: string): Memb
     .map(([id, name, role, createdAt]) => ({ id, name, role, createdAt }));
 }
 
-/** Adds a member; false when they are one already. */
+/** Adds a member. Returns false when the account is already a member. */
 export function insertMember(
   connection: Connection,
   member: { workspaceId: string; accountId: string; role: Role; joinedAt: number },
 ): boolean {
-  return (
-    connection.run(
-      "INSERT INTO members (workspace_id, account_id, role, joined_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-      [member.workspaceId, member.accountId, member.role, member.joinedAt],
-    ) === 1
-  );
+  const sql =
+    "INSERT INTO members (workspace_id, account_id, role, joined_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+  const { workspaceId, accountId, role, joinedAt } = member;
+  return changedOne(connection, sql, [workspaceId, accountId, role, joinedAt]);
 }
 
 export function setRole(connection: Connection, workspaceId: string, accountId: string, role: Role): void {
-  connection.run("UPDATE members SET role = ? WHERE workspace_id = ? AND account_id = ?", [
-    role,
-    workspaceId,
-    accountId,
-  ]);
+  const sql = "UPDATE members SET role = ? WHERE workspace_id = ? AND account_id = ?";
+  connection.run(sql, [role, workspaceId, accountId]);
 }
 
 export function deleteMember(connection: Connection, workspaceId: string, accountId: string): void {
   connection.run("DELETE FROM members WHERE workspace_id = ? AND account_id = ?", [workspaceId, accountId]);
 }
 
-/** Whether a workspace has an owner besides this account. */
+/** Reports whether a workspace has an owner besides this account. */
 export function hasOtherOwner(connection: Connection, workspaceId: string, accountId: string): boolean {
-  return (
-    connection.get("SELECT 1 FROM members WHERE workspace_id = ? AND role = 'owner' AND account_id <> ?", [
-      workspaceId,
-      accountId,
-    ]) !== undefined
-  );
+  const sql = "SELECT 1 FROM members WHERE workspace_id = ? AND role = 'owner' AND account_id <> ?";
+  return connection.get(sql, [workspaceId, accountId]) !== undefined;
 }
 
-/** How many workspaces an account owns. */
+/** Returns how many workspaces an account owns. */
 export function countOwned(connection: Connection, accountId: string): number {
-  return (
-    connection.get<[number]>("SELECT count(*) FROM members WHERE account_id = ? AND role = 'owner'", [
-      accountId,
-    ])?.[0] ?? 0
-  );
+  const sql = "SELECT count(*) FROM members WHERE account_id = ? AND role = 'owner'";
+  return countOf(connection, sql, [accountId]);
 }
 
 export function countMembers(connection: Connection, workspaceId: string): number {
-  return (
-    connection.get<[number]>("SELECT count(*) FROM members WHERE workspace_id = ?", [workspaceId])?.[0] ?? 0
-  );
+  return countOf(connection, "SELECT count(*) FROM members WHERE workspace_id = ?", [workspaceId]);
 }

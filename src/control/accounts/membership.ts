@@ -1,5 +1,4 @@
-/** Members of a workspace and invitations to it. Each act is an event of the workspace, then an effect. */
-
+/** Changes members of a workspace and invitations to it. Each change is first recorded in the workspace's log. */
 import type { NewKey } from "../administration.ts";
 import { Refused } from "../refused.ts";
 import { digestOf, makeLinkToken } from "../secret.ts";
@@ -29,12 +28,12 @@ import { type AccountParts, administrationOf } from "./parts.ts";
 import { linkNotFound } from "./sign-up.ts";
 
 const DAY_MS = 86_400_000;
-/** Workspaces that one account may own. */
+/** The most workspaces that one account may own. */
 export const OWNED_WORKSPACES_MAX = 100;
-/** Invitations of one workspace that can be open at once. */
+/** The most open invitations of one workspace. */
 export const OPEN_INVITATIONS_MAX = 1_000;
 
-/** The workspace as this account sees it. @throws {Refused} `workspace_not_found` */
+/** Returns the membership of an account in a workspace. @throws {Refused} `workspace_not_found` */
 export function requireMembership(
   { control }: AccountParts,
   accountId: string,
@@ -44,20 +43,20 @@ export function requireMembership(
   if (found === undefined) {
     throw new Refused(
       "workspace_not_found",
-      "You have no such workspace. GET /account/workspaces lists yours.",
+      "You are not a member of such a workspace. GET /account/workspaces lists your workspaces.",
     );
   }
   return found;
 }
 
-/** The same, for what only owners may do. @throws {Refused} `workspace_not_found`, `forbidden` */
+/** Like {@link requireMembership}, for owners only. @throws {Refused} `workspace_not_found`, `forbidden` */
 export function requireOwner(parts: AccountParts, accountId: string, workspaceId: string): Membership {
   const membership = requireMembership(parts, accountId, workspaceId);
   if (membership.role === "owner") return membership;
-  throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask one of them.");
+  throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask an owner.");
 }
 
-/** Makes a workspace of one's own, with its first key. @throws {Refused} `forbidden` */
+/** Creates a workspace that the account owns, with its first key. @throws {Refused} `forbidden` */
 export async function foundWorkspace(
   parts: AccountParts,
   accountId: string,
@@ -67,7 +66,7 @@ export async function foundWorkspace(
   if (owned === 0 && parts.signup !== "open") {
     throw new Refused(
       "forbidden",
-      "Workspaces are made by who owns one already. Ask the operator for a link.",
+      "Only accounts that already own a workspace can create one. Ask the operator for a link.",
     );
   }
   if (owned >= OWNED_WORKSPACES_MAX) {
@@ -78,13 +77,7 @@ export async function foundWorkspace(
   });
 }
 
-const memberNotFound = () =>
-  new Refused("member_not_found", "The workspace has no such member. GET …/members lists them.");
-
-const lastOwner = () =>
-  new Refused("last_owner", "A workspace keeps at least one owner. Make another member an owner first.");
-
-/** Changes what a member is. @throws {Refused} `member_not_found`, `last_owner` */
+/** Changes the role of a member. @throws {Refused} `member_not_found`, `last_owner` */
 export async function changeRole(
   parts: AccountParts,
   actor: string,
@@ -92,55 +85,57 @@ export async function changeRole(
 ): Promise<{ member: MemberRecord; auditId: string | null }> {
   const { control, recorder } = parts;
   const { workspaceId, accountId, role } = wish;
-  const member = findMember(control.connection, workspaceId, accountId);
-  if (member === undefined) throw memberNotFound();
+  const member = requireMember(parts, wish);
   if (member.role === role) return { member, auditId: null };
-  const check = () => {
-    const present = findMember(control.connection, workspaceId, accountId);
-    if (present === undefined) throw memberNotFound();
-    if (present.role === "owner" && !hasOtherOwner(control.connection, workspaceId, accountId))
-      throw lastOwner();
-  };
-  check();
+  requireOtherOwner(parts, wish);
   const auditId = await recorder.record(workspaceId, {
     operation: "member.change",
     actor,
     details: { account_id: accountId, role, role_before: member.role },
   });
   control.change((connection) => {
-    check();
+    requireOtherOwner(parts, wish);
     setRole(connection, workspaceId, accountId, role);
   });
   return { member: { ...member, role }, auditId };
 }
 
 /** Ends a membership. @throws {Refused} `member_not_found`, `last_owner` */
-export async function removeMember(
-  { control, recorder }: AccountParts,
-  actor: string,
-  { workspaceId, accountId }: { workspaceId: string; accountId: string },
-): Promise<string> {
-  const check = () => {
-    const member = findMember(control.connection, workspaceId, accountId);
-    if (member === undefined) throw memberNotFound();
-    if (member.role === "owner" && !hasOtherOwner(control.connection, workspaceId, accountId))
-      throw lastOwner();
-    return member;
-  };
-  const { role } = check();
-  const auditId = await recorder.record(workspaceId, {
+export async function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<string> {
+  const { workspaceId, accountId } = whose;
+  const { role } = requireOtherOwner(parts, whose);
+  const auditId = await parts.recorder.record(workspaceId, {
     operation: "member.remove",
     actor,
     details: { account_id: accountId, role },
   });
-  control.change((connection) => {
-    check();
+  parts.control.change((connection) => {
+    requireOtherOwner(parts, whose);
     deleteMember(connection, workspaceId, accountId);
   });
   return auditId;
 }
 
-/** Makes an invitation. Its token is seen this once. */
+type MemberKey = { workspaceId: string; accountId: string };
+
+function requireMember({ control }: AccountParts, { workspaceId, accountId }: MemberKey): MemberRecord {
+  const member = findMember(control.connection, workspaceId, accountId);
+  if (member !== undefined) return member;
+  throw new Refused("member_not_found", "The workspace has no such member. GET …/members lists them.");
+}
+
+/** Returns a member who may lose a role. @throws {Refused} `last_owner` when the workspace would have no owner */
+function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
+  const member = requireMember(parts, key);
+  const { connection } = parts.control;
+  if (member.role !== "owner" || hasOtherOwner(connection, key.workspaceId, key.accountId)) return member;
+  throw new Refused(
+    "last_owner",
+    "A workspace must keep at least one owner. Make another member an owner first.",
+  );
+}
+
+/** Creates an invitation. Its token is shown only once. */
 export async function invite(
   parts: AccountParts,
   actor: string,
@@ -151,7 +146,7 @@ export async function invite(
   if (listInvitations(control.connection, wish.workspaceId, now).length >= OPEN_INVITATIONS_MAX) {
     throw new Refused(
       "forbidden",
-      `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Take some back first.`,
+      `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Revoke some first.`,
     );
   }
   const { text: token, digest } = makeLinkToken(random);
@@ -181,7 +176,7 @@ export async function invite(
   return { link, token, auditId };
 }
 
-/** Takes an invitation back. @throws {Refused} `invitation_not_found` */
+/** Revokes an invitation. @throws {Refused} `invitation_not_found` */
 export async function uninvite(
   { control, recorder, clock }: AccountParts,
   actor: string,
@@ -202,7 +197,7 @@ export async function uninvite(
   return auditId;
 }
 
-/** Joins a workspace by an invitation. @throws {Refused} `link_not_found`, `already_member` */
+/** Joins a workspace with an invitation. @throws {Refused} `link_not_found`, `already_member` */
 export async function acceptInvitation(
   parts: AccountParts,
   accountId: string,
@@ -213,7 +208,7 @@ export async function acceptInvitation(
   const { workspaceId, role } = link ?? {};
   if (link === undefined || !workspaceId || !role) throw linkNotFound();
   const already = () =>
-    new Refused("already_member", "You are a member of this workspace already; the invitation stays open.");
+    new Refused("already_member", "You are already a member of this workspace. The invitation stays open.");
   if (findMember(control.connection, workspaceId, accountId) !== undefined) throw already();
   const auditId = await recorder.record(workspaceId, {
     operation: "member.join",

@@ -1,4 +1,4 @@
-/** What the services about accounts are made of. */
+/** What the functions about accounts need. */
 import type { Clock, IdSource, RandomPool } from "../../ids.ts";
 import { Administration } from "../administration.ts";
 import type { ControlDatabase } from "../database.ts";
@@ -6,7 +6,7 @@ import type { WorkspaceRecorder } from "../recorder.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
 
-/** Who may make an account: only by invitation, anybody, nobody. */
+/** Who may create an account: people with an invitation, anybody, or nobody. */
 export type SignupMode = "invite" | "open" | "closed";
 
 export interface AccountParts {
@@ -18,7 +18,7 @@ export interface AccountParts {
   passwords: Passwords;
   attempts: Attempts;
   signup: SignupMode;
-  /** Links and mail addresses of sign-ups that are under way: of two at once, one is refused early. */
+  /** Links and mail addresses of sign-ups in progress. Of two at the same time, one is refused early. */
   signingUp: Set<string>;
 }
 
@@ -26,11 +26,11 @@ export interface AccountParts {
 export interface Origin {
   address: string;
   userAgent: string;
-  /** The cookie that a browser got when it signed in before. */
+  /** The cookie that the browser got when it signed in before. */
   device: string | null;
 }
 
-/** Making and ending keys and workspaces in somebody's name. */
+/** Returns the administration of keys and workspaces on behalf of an actor. */
 export function administrationOf(parts: AccountParts, actor: string): Administration {
   const { control, recorder, clock, ids, random } = parts;
   return new Administration({ control, recorder, clock, ids, random, actor });

@@ -1,23 +1,23 @@
 /**
- * Passwords as Argon2id (RFC 9106), with the parameters that OWASP names as the least: 19 MiB, two
- * passes, one lane. Hashing runs beside the main thread, a bounded number at once.
+ * Hashes passwords with Argon2id (RFC 9106), with the minimum parameters that OWASP recommends: 19 MiB, two passes,
+ * one lane. Hashing runs outside the main thread, with a limit on how many run at once.
  */
 import type { RandomPool } from "../../ids.ts";
 import { Refused } from "../refused.ts";
 import { makeSecret } from "../secret.ts";
 
-/** In characters (code points), after normalisation. */
+/** In code points, after normalisation. */
 export const PASSWORD_MIN_CHARACTERS = 12;
 export const PASSWORD_MAX_CHARACTERS = 1_024;
 
 const OPTIONS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
-/** Hashes under way at once: each takes a core and its memory for some tens of milliseconds. */
+/** Hashes that run at once. Each takes a core and its memory for some tens of milliseconds. */
 const MAX_AT_ONCE = 2;
-/** Those that may wait for their turn; past it is overload. */
+/** Hashes that may wait. Further ones are refused. */
 const MAX_WAITING = 64;
 
-/** One form for what keyboards write differently (NIST SP 800-63B section 3.1.1.2 asks for it). */
+/** Normalises what different keyboards enter differently (required by NIST SP 800-63B section 3.1.1.2). */
 const normalised = (password: string): string => password.normalize("NFKC");
 
 export function isPassword(text: string): boolean {
@@ -29,19 +29,19 @@ export function isPassword(text: string): boolean {
 export class Passwords {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
-  /** The hash of nobody's password: an account that does not exist costs the time of one that does. */
+  /** A hash that no password matches, so that an unknown account takes as long as a known one. */
   readonly #nobody: Promise<string>;
 
   constructor(random: RandomPool) {
     this.#nobody = Bun.password.hash(makeSecret(random).text, OPTIONS);
   }
 
-  /** The text to store. @throws {Refused} `unavailable` when too many wait. */
+  /** Returns the text to store. @throws {Refused} `unavailable` when too many hashes wait */
   hash(password: string): Promise<string> {
     return this.#inTurn(() => Bun.password.hash(normalised(password), OPTIONS));
   }
 
-  /** Whether it is the password; never, and as slowly, when there is none (null). */
+  /** Reports whether the password matches. For null it takes as long and returns false. */
   verify(password: string, stored: string | null): Promise<boolean> {
     return this.#inTurn(async () => {
       const right = await Bun.password.verify(normalised(password), stored ?? (await this.#nobody));
@@ -52,11 +52,11 @@ export class Passwords {
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= MAX_AT_ONCE) {
       if (this.#waiting.length >= MAX_WAITING) {
-        throw new Refused("unavailable", "Too many people sign in just now. Try again shortly.", {
+        throw new Refused("unavailable", "Too many people are signing in. Try again shortly.", {
           retryAfterSeconds: 2,
         });
       }
-      // Whoever ends hands its place over, so the count stays.
+      // A finished hash hands its place over, so the count stays the same.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;

@@ -1,5 +1,10 @@
-/** The second factor: codes of an authenticator, recovery codes, beginning and ending it. */
+/**
+ * The second factor: time-based one-time passwords (RFC 6238: six digits, thirty seconds, SHA-1, as all authenticator
+ * apps support them) and recovery codes.
+ */
 
+import { Secret, TOTP } from "otpauth";
+import type { RandomPool } from "../../ids.ts";
 import { Refused } from "../refused.ts";
 import { makeRecoveryCode, recoveryCodeDigest } from "../secret.ts";
 import {
@@ -13,7 +18,6 @@ import {
   takeTotpStep,
 } from "./accounts.ts";
 import type { AccountParts } from "./parts.ts";
-import { makeTotpSecret, totpStep, totpUri } from "./totp.ts";
 
 /** Recovery codes of one account. */
 const RECOVERY_CODES = 10;
@@ -21,18 +25,18 @@ const RECOVERY_CODES = 10;
 const wrongCode = () =>
   new Refused(
     "second_factor_failed",
-    "The code is wrong, was used before, or is over. Take the one that the authenticator shows now, or a recovery code.",
+    "The code is wrong, was used before, or has expired. Use the code that the authenticator shows now, or a recovery code.",
     { param: "code" },
   );
 
 const notOn = () =>
-  new Refused("totp_off", "There is no second factor. Begin one with POST /account/totp first.");
+  new Refused("totp_off", "There is no second factor. Start one with POST /account/totp first.");
 
-/** True when the account asks for a second factor. */
+/** Reports whether the account requires a second factor. */
 export const hasSecondFactor = (account: AccountRecord): boolean => account.totpSince !== null;
 
 /**
- * Takes a code of the authenticator or a recovery code, each once.
+ * Accepts a code of the authenticator or a recovery code. Each is accepted only once.
  * @throws {Refused} `second_factor_failed`, `rate_limited`
  */
 export function takeCode(parts: AccountParts, account: AccountRecord, code: string): void {
@@ -56,29 +60,32 @@ function takeRecovery({ control }: AccountParts, account: AccountRecord, code: s
   return digest !== null && control.change((connection) => takeRecoveryCode(connection, account.id, digest));
 }
 
-/** Begins a second factor: the secret for the authenticator. It is asked for once it is confirmed. */
+/** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
 export function beginSecondFactor(
   parts: AccountParts,
   account: AccountRecord,
 ): { secret: string; uri: string } {
   if (hasSecondFactor(account)) {
-    throw new Refused("totp_on", "There is a second factor already. Disable it before you begin another.");
+    throw new Refused(
+      "totp_on",
+      "There is already a second factor. Disable it before you start another one.",
+    );
   }
   const secret = makeTotpSecret(parts.random);
   parts.control.change((connection) => beginTotp(connection, account.id, secret));
   return { secret, uri: totpUri(secret, account.email) };
 }
 
-/** Confirms a second factor by its first code; answers the recovery codes, which are seen this once. */
+/** Confirms a second factor with its first code. Returns the recovery codes, which are shown only once. */
 export function confirmSecondFactor(parts: AccountParts, account: AccountRecord, code: string): string[] {
   if (account.totpSecret === null) throw notOn();
-  if (hasSecondFactor(account)) throw new Refused("totp_on", "The second factor is confirmed already.");
+  if (hasSecondFactor(account)) throw new Refused("totp_on", "The second factor is already confirmed.");
   const attempt = parts.attempts.code(account.id);
   if (!isCode(code) || !takeTotp(parts, account, code)) throw wrongCode();
   attempt.succeeded();
   const codes = newCodes(parts);
   parts.control.change((connection) => {
-    // Begun anew in the meantime: then the code was of another secret.
+    // If it was started again meanwhile, the code belongs to another secret.
     if (findAccount(connection, account.id)?.totpSecret !== account.totpSecret) throw wrongCode();
     confirmTotp(connection, account.id, parts.clock());
     replaceRecoveryCodes(connection, account.id, digestsOf(codes));
@@ -86,7 +93,7 @@ export function confirmSecondFactor(parts: AccountParts, account: AccountRecord,
   return codes;
 }
 
-/** New recovery codes; the old ones are void. */
+/** Returns new recovery codes. The old ones are no longer valid. */
 export function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string): string[] {
   if (!hasSecondFactor(account)) throw notOn();
   takeCode(parts, account, code);
@@ -107,4 +114,43 @@ function newCodes({ random }: AccountParts): string[] {
 
 function digestsOf(codes: readonly string[]): Uint8Array[] {
   return codes.map((code) => recoveryCodeDigest(code) as Uint8Array);
+}
+
+const ISSUER = "governd";
+/** RFC 4226 section 4 requires at least 128 bits and recommends 160. */
+const SECRET_BYTES = 20;
+const PERIOD_SECONDS = 30;
+const DIGITS = 6;
+/** Time steps before and after the present one that are accepted, since clocks differ. */
+const WINDOW = 1;
+
+const CODE = /^[0-9]{6}$/;
+
+const generator = (secret: Secret, label: string): TOTP =>
+  new TOTP({ issuer: ISSUER, label, algorithm: "SHA1", digits: DIGITS, period: PERIOD_SECONDS, secret });
+
+/** Returns a new secret in base32. */
+export function makeTotpSecret(random: RandomPool): string {
+  const bytes = random.take(SECRET_BYTES);
+  return new Secret({ buffer: new Uint8Array(bytes).buffer }).base32;
+}
+
+/** Returns the URI that an authenticator reads from a QR code. */
+export function totpUri(secret: string, email: string): string {
+  return generator(Secret.fromBase32(secret), email).toString();
+}
+
+/**
+ * Returns the time step of a code, or null when the code is wrong. To accept each code only once, the caller stores
+ * the step and refuses codes whose step is not newer.
+ */
+export function totpStep(secret: string, code: string, nowMs: number): number | null {
+  const digits = code.replace(/\s/g, "");
+  if (!CODE.test(digits)) return null;
+  const delta = generator(Secret.fromBase32(secret), "").validate({
+    token: digits,
+    timestamp: nowMs,
+    window: WINDOW,
+  });
+  return delta === null ? null : Math.floor(nowMs / 1_000 / PERIOD_SECONDS) + delta;
 }

@@ -1,29 +1,39 @@
 /**
- * From a session's cookie to who is signed in, on the main thread, without waiting: like the keys, known
- * sessions are held in memory until the control database changes.
+ * Begins sessions, and finds who is signed in by a session's cookie: on the main thread, without waiting. Like API
+ * keys, known sessions are cached until the control database changes.
  */
 import type { Clock } from "../../ids.ts";
+import type { Connection } from "../../store/connection.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import type { ControlDatabase } from "../database.ts";
 import { RecordCache } from "../record-cache.ts";
-import { digestName, digestOf, isSecret } from "../secret.ts";
+import { digestName, digestOf, isSecret, makeSecret } from "../secret.ts";
+import { isKnownDevice, rememberDevice } from "./accounts.ts";
 import { listMemberships, scopeOfRole } from "./members.ts";
-import { findSessionByDigest, markSeen, type SessionRecord, sessionEnd } from "./sessions.ts";
+import type { AccountParts, Origin } from "./parts.ts";
+import {
+  findSessionByDigest,
+  insertSession,
+  markSeen,
+  SESSION_LIFETIME_MS,
+  type SessionRecord,
+  sessionEnd,
+} from "./sessions.ts";
 
-/** Sessions that are held in memory; past it the map starts anew. */
+/** The most sessions to hold in memory. */
 const MAX_KNOWN_SESSIONS = 10_000;
 
-/** A session in force and the workspaces that it may choose among. */
+/** A valid session and the workspaces that its account belongs to. */
 export interface SignedIn {
   session: SessionRecord;
   accountId: string;
-  /** By workspace: who asks when that one is chosen. */
+  /** The principal for each workspace, by workspace id. */
   principals: ReadonlyMap<string, Principal>;
 }
 
 export interface SessionKeeperOptions {
   clock: Clock;
-  /** What to do when a background write or look fails; it is tried again at the next interval. */
+  /** Called when a background read or write fails. It is retried at the next interval. */
   onError: (error: unknown) => void;
 }
 
@@ -39,8 +49,8 @@ export class SessionKeeper implements Disposable {
   }
 
   /**
-   * Whose session this is, or null when it is unknown, ended or over. Using it keeps it from idling out,
-   * looking at it does not.
+   * Returns who is signed in with this token, or null when the session is unknown or has ended. With `use` the call
+   * counts as a use of the session, which extends it. Checking a session must not extend it.
    */
   find(token: string, { use } = { use: true }): SignedIn | null {
     if (!isSecret(token)) return null;
@@ -75,4 +85,54 @@ export class SessionKeeper implements Disposable {
     );
     return this.#cache.keep(name, { session, accountId, principals });
   }
+}
+
+/** How many characters of a user agent are stored. */
+const USER_AGENT_LENGTH = 256;
+
+/** A new session. Its secrets are available only now. */
+export interface BegunSession {
+  session: SessionRecord;
+  /** The value of the session's cookie. */
+  token: string;
+  /** The value of the device's cookie. */
+  device: string;
+}
+
+/** Begins a session of an account. Must run in a transaction of the control database. */
+export function beginSession(
+  connection: Connection,
+  { clock, ids, random }: AccountParts,
+  account: { id: string; email: string },
+  origin: Origin,
+): BegunSession {
+  const now = clock();
+  const { text: token, digest } = makeSecret(random);
+  const session: SessionRecord = {
+    id: ids.next("ses"),
+    accountId: account.id,
+    createdAt: now,
+    lastSeenAt: now,
+    expiresAt: now + SESSION_LIFETIME_MS,
+    address: origin.address,
+    userAgent: printable(origin.userAgent),
+  };
+  insertSession(connection, session, digest);
+  const known = knownDevice(connection, account.email, origin.device);
+  const device = known ?? makeSecret(random).text;
+  rememberDevice(connection, account.id, digestOf(device), now);
+  return { session, token, device };
+}
+
+/** Returns the device's secret if it belongs to this account, else null. */
+export function knownDevice(connection: Connection, email: string, device: string | null): string | null {
+  if (device === null || !isSecret(device)) return null;
+  return isKnownDevice(connection, email, digestOf(device)) ? device : null;
+}
+
+function printable(text: string): string {
+  return text
+    .replace(/\p{Cc}/gu, "")
+    .slice(0, USER_AGENT_LENGTH)
+    .toWellFormed();
 }

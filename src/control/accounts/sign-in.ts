@@ -1,5 +1,4 @@
-/** Signing in, and everything that asks for a password. */
-
+/** Signing in, and everything else that asks for a password. */
 import { Refused } from "../refused.ts";
 import { digestName, digestOf } from "../secret.ts";
 import {
@@ -14,7 +13,7 @@ import {
 import { findUsableLink, takeLink } from "./links.ts";
 import type { AccountParts, Origin } from "./parts.ts";
 import { hasSecondFactor, takeCode } from "./second-factor.ts";
-import { type BegunSession, beginSession, knownDevice } from "./session-begin.ts";
+import { type BegunSession, beginSession, knownDevice } from "./session-keeper.ts";
 import { deleteOtherSessions, type SessionRecord } from "./sessions.ts";
 import { linkNotFound } from "./sign-up.ts";
 
@@ -25,8 +24,8 @@ export interface Credentials {
 }
 
 /**
- * Signs in. An account that does not exist and a wrong password are the same answer, and take the same
- * time; a limit on failures is the same for both.
+ * Signs in. An unknown account and a wrong password give the same response after the same time, and count against the
+ * same limits.
  * @throws {Refused} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `rate_limited`, `unavailable`
  */
 export async function signIn(
@@ -48,21 +47,19 @@ export async function signIn(
     throw new Refused("sign_in_failed", "The mail address or the password is wrong.");
   }
   if (hasSecondFactor(account)) {
-    // The password was right: what is counted from here on are codes.
+    // The password was correct. From here on, only codes are counted.
     attempt.succeeded();
     if (credentials.code === null) {
       throw new Refused(
         "second_factor_required",
-        "Send `code` as well: of the authenticator, or a recovery code.",
-        {
-          param: "code",
-        },
+        "Also send `code`: the code of the authenticator, or a recovery code.",
+        { param: "code" },
       );
     }
     takeCode(parts, account, credentials.code);
   }
   const begun = control.change((connection) => {
-    // Changed while it was being checked: then it no longer is the password.
+    // The password may have changed while it was checked.
     if (findAccount(connection, account.id)?.password !== account.password) {
       throw new Refused("sign_in_failed", "The mail address or the password is wrong.");
     }
@@ -73,7 +70,7 @@ export async function signIn(
 }
 
 /**
- * Asks who is signed in for the password once more: a session left open is not enough for this.
+ * Checks the password of a signed-in person again, for actions for which an open session is not enough.
  * @throws {Refused} `password_wrong`, `rate_limited`, `unavailable`
  */
 export async function confirmPassword(
@@ -85,13 +82,13 @@ export async function confirmPassword(
   const account = findAccount(control.connection, session.accountId);
   const right = await passwords.verify(password, account?.password ?? null);
   if (account === undefined || !right) {
-    throw new Refused("password_wrong", "This is not your present password.");
+    throw new Refused("password_wrong", "This is not your current password.");
   }
   attempt.succeeded();
   return account;
 }
 
-/** Sets another password; all other sessions end. */
+/** Changes the password and ends all other sessions. */
 export async function changePassword(
   parts: AccountParts,
   session: SessionRecord,
@@ -106,7 +103,7 @@ export async function changePassword(
 }
 
 /**
- * Sets a password by a link of the command line; all sessions end.
+ * Sets a password with a link of the command line and ends all sessions.
  * @throws {Refused} `link_not_found`, `rate_limited`, `unavailable`
  */
 export async function resetPassword(

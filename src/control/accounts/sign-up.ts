@@ -1,4 +1,4 @@
-/** Making an account: by a link, or freely where that is allowed. */
+/** Creates accounts: with a link, or without one where the setting `signup` allows it. */
 import type { Connection } from "../../store/connection.ts";
 import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
@@ -10,11 +10,10 @@ import {
   insertAccount,
   normaliseEmail,
 } from "./accounts.ts";
-import type { LinkRecord } from "./links.ts";
-import { findUsableLink, takeLink } from "./links.ts";
+import { findUsableLink, type LinkRecord, takeLink } from "./links.ts";
 import { insertMember, type Membership, type Role } from "./members.ts";
 import { type AccountParts, administrationOf, type Origin } from "./parts.ts";
-import { type BegunSession, beginSession } from "./session-begin.ts";
+import { type BegunSession, beginSession } from "./session-keeper.ts";
 
 export interface SignUpWish {
   email: string;
@@ -24,7 +23,7 @@ export interface SignUpWish {
   token: string | null;
 }
 
-/** A new account, signed in, with the workspace that it owns or has joined. */
+/** A new, signed-in account with the workspace that it owns or joined. */
 export interface SignedUp {
   account: AccountRecord;
   begun: BegunSession;
@@ -37,14 +36,14 @@ export interface SignedUp {
 export const linkNotFound = () =>
   new Refused(
     "link_not_found",
-    "The link was used, has expired or was replaced. Ask for a new one; an operator makes one with: governd account link",
+    "The link was used, has expired or was replaced. Ask for a new one. The operator creates links with: governd account link",
     { param: "token" },
   );
 
 const emailTaken = () =>
   new Refused(
     "email_taken",
-    "There is an account with this mail address. Sign in with it; an invitation can be accepted then.",
+    "There is already an account with this mail address. Sign in with it; you can then accept an invitation.",
     { param: "email" },
   );
 
@@ -53,7 +52,7 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
   const { control, clock, ids, passwords } = parts;
   const link = admit(parts, wish.token, origin);
   const email = normaliseEmail(wish.email);
-  // Counted as a try for as long as it has not succeeded, which bounds how fast addresses can be probed.
+  // Counts as an attempt until it succeeds, which limits how fast addresses can be probed.
   const attempt = parts.attempts.link(origin.address);
   if (findAccountByEmail(control.connection, email) !== undefined) throw emailTaken();
   using _ = claim(parts.signingUp, email, link);
@@ -75,7 +74,7 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
   return signedUp;
 }
 
-/** Keeps others from beginning the same: they would make a workspace and then find that they may not. */
+/** Keeps a concurrent sign-up with the same link or address from creating a workspace that would then be unused. */
 function claim(signingUp: Set<string>, email: string, link: LinkRecord | null): Disposable {
   if (signingUp.has(email)) throw emailTaken();
   if (link !== null && signingUp.has(link.id)) throw linkNotFound();
@@ -88,7 +87,7 @@ function claim(signingUp: Set<string>, email: string, link: LinkRecord | null): 
   };
 }
 
-/** The link that a sign-up comes with; null where none is needed. */
+/** Returns the link of a sign-up, or null when it needs none. */
 function admit({ control, clock, attempts, signup }: AccountParts, token: string | null, origin: Origin) {
   if (token === null) {
     if (signup === "open" && hasAccounts(control.connection)) {
@@ -96,17 +95,17 @@ function admit({ control, clock, attempts, signup }: AccountParts, token: string
       return null;
     }
     throw closed(
-      "An account is made by invitation. Ask an owner of a workspace, or the operator, for a link.",
+      "You need an invitation to create an account. Ask an owner of a workspace, or the operator, for a link.",
     );
   }
   const link = findUsableLink(control.connection, digestOf(token), clock());
   if (link === undefined || link.kind === "reset") {
-    // It counts as a try, although a token cannot be guessed.
+    // It counts as an attempt, although a token cannot be guessed.
     attempts.link(origin.address);
     throw linkNotFound();
   }
   if (signup === "closed" && link.createdBy.startsWith("usr_")) {
-    throw closed("No new accounts are made here. Ask the operator for a link of the command line.");
+    throw closed("Sign-up is closed. Ask the operator for a link.");
   }
   return link;
 }
@@ -124,7 +123,7 @@ function addAccount(
   insertAccount(connection, account);
 }
 
-/** An account with a workspace of its own. */
+/** Creates an account with its own workspace. */
 async function foundWith(
   parts: AccountParts,
   account: AccountRecord,
@@ -161,7 +160,7 @@ function ownWorkspaceName(name: string): string {
   return nameProblem(full) === null ? full : "workspace";
 }
 
-/** An account that joins the workspace of an invitation. */
+/** Creates an account that joins the workspace of an invitation. */
 async function joinWith(
   parts: AccountParts,
   account: AccountRecord,

@@ -7,7 +7,7 @@
 import { sha256Hex } from "../../log/hash.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { consistencyProof } from "../../log/proof.ts";
-import { publicKeyPem } from "../../seals/public-key.ts";
+import { publicKeyPem } from "../../seals/keyring.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
 import { treeReader, treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";

@@ -1,8 +1,7 @@
 /** Operations on the audit trail itself. */
 
-import { encodeExportCursor } from "../../export-cursor.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { encodeCursor, listFilters } from "../../lists.ts";
+import { encodeCursor, encodeExportCursor, listFilters } from "../../lists.ts";
 import { readAgent } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import { listEvents } from "../../state/events.ts";

@@ -1,11 +1,11 @@
 /** The HTTP face of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
-import { decodeExportCursor, type ExportFilters } from "../../export-cursor.ts";
 import { pageOf } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
+import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
 import type { AuditScope, ExportResumption, Principal, TimeWindow } from "../../workspace/contract.ts";
 import {

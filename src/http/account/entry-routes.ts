@@ -2,7 +2,7 @@
 import { hasAccounts } from "../../control/accounts/accounts.ts";
 import { findUsableLink } from "../../control/accounts/links.ts";
 import { listMemberships } from "../../control/accounts/members.ts";
-import type { BegunSession } from "../../control/accounts/session-begin.ts";
+import type { BegunSession } from "../../control/accounts/session-keeper.ts";
 import { SESSION_LIFETIME_MS } from "../../control/accounts/sessions.ts";
 import { resetPassword, signIn } from "../../control/accounts/sign-in.ts";
 import { linkNotFound, signUp } from "../../control/accounts/sign-up.ts";

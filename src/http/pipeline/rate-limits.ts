@@ -1,6 +1,5 @@
 /** Limits of requests: per second for each API key, and per minute for addresses that send wrong keys. */
-import { CellRates, type Rate } from "../../cell-rate.ts";
-import { networkOf } from "../../network.ts";
+import { CellRates, networkOf, type Rate } from "../../cell-rate.ts";
 import { Problem } from "../problem.ts";
 
 const SECOND_MS = 1_000;

@@ -1,21 +1,42 @@
-/** What the daemon shows to whoever watches it: the listener for metrics and probes. */
+/** What the daemon shows to monitoring systems: the listener for metrics and probes. Imported only when it is set. */
+import type { Anchors } from "../anchors/anchors.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { countWorkspaces } from "../control/workspaces.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
+import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import type { Clock } from "../ids.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { serveMetrics } from "../metrics/server.ts";
 import type { Moments } from "../metrics/storage.ts";
-import type { Address } from "../settings/schema.ts";
+import type { Address } from "../settings/values.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
-import type { Watched } from "./watched.ts";
+import type { ReadinessProbe } from "./readiness.ts";
 
-/** How long a scrape that was begun may take at the end. */
+/** Counts since the start. */
+export interface Tally {
+  unexpectedFailures: number;
+  seals: number;
+  /** When the last seal was made, ms since the epoch. */
+  lastSealMs: number | null;
+}
+
+/** The parts of a service that can be monitored. */
+export interface Monitored {
+  pool: WorkspacePool;
+  anchors: Anchors;
+  /** Null without metrics. Then requests are not counted. */
+  requests: RequestMeter | null;
+  tally: Tally;
+  readiness: ReadinessProbe;
+}
+
+/** How long a running scrape may delay the shutdown. */
 const LAST_SCRAPE_MS = 500;
 
-export interface WatchingParts {
-  watched: Watched;
+export interface MonitoringParts {
+  monitored: Monitored;
   control: ControlDatabase;
   directory: DataDirectory;
   moments: Moments;
@@ -24,14 +45,14 @@ export interface WatchingParts {
 }
 
 /** An open listener for metrics and probes. */
-export interface Watching extends AsyncDisposable {
+export interface Monitoring extends AsyncDisposable {
   address: Address;
 }
 
-/** @throws {Failure} `port_in_use` or `address_unavailable`. */
-export async function openWatching(address: Address, parts: WatchingParts): Promise<Watching> {
-  const { watched, control, directory, moments, clock, logger } = parts;
-  const { pool, anchors, requests, tally, readiness } = watched;
+/** Opens the listener. @throws {Failure} `port_in_use` or `address_unavailable` */
+export async function openMonitoring(address: Address, parts: MonitoringParts): Promise<Monitoring> {
+  const { monitored, control, directory, moments, clock, logger } = parts;
+  const { pool, anchors, requests, tally, readiness } = monitored;
   if (requests === null) throw new Error("the requests are not counted");
   await using stack = new AsyncDisposableStack();
   const metrics = stack.use(
@@ -41,7 +62,7 @@ export async function openWatching(address: Address, parts: WatchingParts): Prom
       counts: {
         workspaces: () => countWorkspaces(control.connection),
         seals: () => ({ made: tally.seals, lastMs: tally.lastSealMs }),
-        failures: () => tally.failures,
+        failures: () => tally.unexpectedFailures,
       },
       anchors: () => anchors.lags,
       directories: directory,
@@ -49,7 +70,7 @@ export async function openWatching(address: Address, parts: WatchingParts): Prom
       clock,
       monotonicMs: () => performance.now(),
       onError: (family, error) =>
-        logger.error("a metric could not be read", {
+        logger.error("cannot read a metric", {
           metric: family,
           name: error instanceof Error ? error.name : typeof error,
         }),

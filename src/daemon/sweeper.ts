@@ -1,17 +1,14 @@
-/** What the daemon does on its own: sweeps of expired entries, and looking whether the storage takes writes. */
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+/** Removes expired entries from all workspaces, periodically. */
 import type { WorkspacePool } from "../threads/pool.ts";
 
-/** Between two sweeps of all workspaces. Expired entries are hidden at once; this is when they are removed. */
+/** Time between two sweeps of all workspaces. Expired entries are hidden at once and removed by a sweep. */
 const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
-/** The first sweep waits, so that a start is not slowed down by it. */
+/** The first sweep waits, so that it does not slow down the start. */
 const FIRST_SWEEP_MS = 5_000;
-/** Workspaces swept at once, and the pause after them: thousands are gone through gently. */
+/** Workspaces per batch, and the pause after a batch, so that thousands of them cause little load. */
 const WORKSPACES_AT_ONCE = 20;
 const PAUSE_MS = 250;
 
-/** Has every workspace swept, again and again. */
 export class Sweeper implements Disposable {
   readonly #list: () => string[];
   readonly #pool: WorkspacePool;
@@ -38,17 +35,5 @@ export class Sweeper implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-  }
-}
-
-/** Whether a file can be written to the data directory, durably. */
-export async function isWritable(directory: string): Promise<boolean> {
-  const probe = join(directory, `.ready-${process.pid}`);
-  try {
-    await writeFile(probe, "ready", { mode: 0o600, flush: true });
-    await rm(probe);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,5 +1,5 @@
 /** A progress bar on standard error, for a person who waits. */
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const REDRAW_INTERVAL_MS = 100;
 const BAR_CHARACTERS = 30;

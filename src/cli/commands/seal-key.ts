@@ -1,0 +1,169 @@
+/**
+ * `governd key-info` shows the public key that signs seals; `governd rotate-seal-key` replaces the key pair.
+ *
+ * The old key announces the new one in every workspace: an event names the new key, and a last seal by the old key
+ * covers that event. Only then does the new key replace the old one. An interrupted rotation continues when the
+ * command is run again.
+ */
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import type { Command } from "commander";
+import { cliPrincipal, withWriter } from "../../control/recorder.ts";
+import { listWorkspaces } from "../../control/workspaces.ts";
+import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
+import { createPrivateFile, replaceFile } from "../../datadir/private-files.ts";
+import {
+  newSealKey,
+  publicPem,
+  readSealKey,
+  type SealKey,
+  type SealKeySource,
+  sealKeySource,
+} from "../../datadir/seal-key.ts";
+import { Failure } from "../../failure.ts";
+import { sha256Hex } from "../../log/hash.ts";
+import { sameHash } from "../../log/merkle.ts";
+import { parseVerifierKey, verifierKey } from "../../log/note.ts";
+import { sealingKey } from "../../state/seals.ts";
+import { openConnection } from "../../store/connection.ts";
+import { consult, dataDirectoryOf } from "../data-directory.ts";
+import { addSettingOptions, type Session } from "../session.ts";
+
+interface RotateOptions {
+  newKey?: string;
+}
+
+interface NamedKey {
+  workspace_id: string;
+  verifier_key: string;
+  /** False when another key than the present one must seal the workspace. */
+  current: boolean;
+}
+
+const ROTATE_DESCRIPTION = `replace the key that signs the seals of all workspaces
+
+In every workspace the old key announces the new one, so that auditors can follow from one to the other. The
+daemon may run meanwhile. When seal_key is set, bring the new key with --new-key and replace the old one yourself;
+otherwise this command creates the new key and replaces the old one.`;
+
+export function addKeyInfo(program: Command, session: Session): void {
+  const info = program
+    .command("key-info")
+    .description("show the public key that signs seals, which auditors need; it is not secret")
+    .option("--json", "print JSON")
+    .action((options: object) => showKeyInfo(session, options));
+  addSettingOptions(info, ["data_dir", "encryption_key_file", "seal_key"]);
+}
+
+export function addRotateSealKey(program: Command, session: Session): void {
+  const rotate = program
+    .command("rotate-seal-key")
+    .summary("replace the key that signs the seals of all workspaces")
+    .description(ROTATE_DESCRIPTION)
+    .option("--new-key <file>", "the new private key (Ed25519, PKCS #8 PEM), when seal_key is set")
+    .option("--json", "print JSON")
+    .action((options: RotateOptions) => rotateSealKey(session, options));
+  addSettingOptions(rotate, ["data_dir", "encryption_key_file", "seal_key"]);
+}
+
+async function showKeyInfo(session: Session, options: object): Promise<void> {
+  const { settings, directory } = dataDirectoryOf(options);
+  const key = readSealKey(sealKeySource(directory, settings.seal_key));
+  const workspaces: NamedKey[] = [];
+  for (const id of workspaceIds(options)) {
+    const named = await namedKey(directory, id);
+    if (named === null) continue;
+    const current = sameHash(parseVerifierKey(named).publicKey, key.publicBytes);
+    workspaces.push({ workspace_id: id, verifier_key: named, current });
+  }
+  const { fingerprint, public_key, lines } = describe(key);
+  await session.print({ fingerprint, public_key, workspaces }, [
+    ...lines,
+    ...workspaces.flatMap((workspace) => [
+      "",
+      `${workspace.workspace_id}${workspace.current ? "" : "  (sealed by another key than the present one)"}`,
+      `  ${workspace.verifier_key}`,
+    ]),
+  ]);
+}
+
+async function namedKey(directory: DataDirectory, workspaceId: string): Promise<string | null> {
+  const path = workspaceFile(directory, workspaceId);
+  if (!existsSync(path)) return null;
+  using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
+  return await sealingKey(connection);
+}
+
+async function rotateSealKey(session: Session, options: RotateOptions): Promise<void> {
+  const { settings, directory } = dataDirectoryOf(options);
+  const isOwn = settings.seal_key === null;
+  if (isOwn !== (options.newKey === undefined)) {
+    throw new Failure(
+      "usage",
+      isOwn
+        ? "--new-key is only for a key that the setting seal_key names. Without seal_key this command creates the key."
+        : "The key is kept outside the data directory (seal_key). Create the new key there and bring it with --new-key.",
+    );
+  }
+  // Kept in memory, since its file is replaced while another workspace may be created.
+  const old: SealKeySource = { kind: "pem", pem: pemOf(sealKeySource(directory, settings.seal_key)) };
+  const newSource = newKeySource(directory, options.newKey);
+  const next = readSealKey(newSource);
+  let announced = await announceEverywhere(directory, old, next, options);
+  if (isOwn) {
+    replaceFile(directory.sealKey, pemOf(newSource));
+    replaceFile(directory.sealPublicKey, publicPem(next));
+    rmSync(nextKeyFile(directory));
+    announced += await announceEverywhere(directory, old, next, options);
+  }
+  const { fingerprint, public_key, lines } = describe(next);
+  await session.print({ fingerprint, public_key, announced }, [
+    `The new key is announced in ${announced} workspaces.`,
+    ...lines,
+    ...(isOwn ? [] : ["", "Now replace the old key (seal_key) with it. Nothing is sealed until then."]),
+  ]);
+}
+
+function describe(key: SealKey): { fingerprint: string; public_key: string; lines: string[] } {
+  const [fingerprint, pem] = [sha256Hex(key.publicBytes), publicPem(key)];
+  const lines = [`Fingerprint (SHA-256)  ${fingerprint}`, "", pem.trimEnd()];
+  return { fingerprint, public_key: pem, lines };
+}
+
+/** The file of the new key until every workspace names it. An interrupted run leaves it behind. */
+const nextKeyFile = (directory: DataDirectory): string => `${directory.sealKey}.next`;
+
+function newKeySource(directory: DataDirectory, file: string | undefined): SealKeySource {
+  if (file !== undefined) return { kind: "file", path: file };
+  const path = nextKeyFile(directory);
+  if (!existsSync(path)) createPrivateFile(path, newSealKey());
+  return { kind: "file", path };
+}
+
+function pemOf(source: SealKeySource): string {
+  readSealKey(source);
+  return source.kind === "pem" ? source.pem : readFileSync(source.path, "utf8");
+}
+
+/** Announces the key in every workspace that does not name it yet. Returns the number of those workspaces. */
+async function announceEverywhere(
+  directory: DataDirectory,
+  old: SealKeySource,
+  next: SealKey,
+  options: object,
+): Promise<number> {
+  let announced = 0;
+  for (const id of workspaceIds(options)) {
+    await withWriter(directory, old, id, async (writer, connection) => {
+      const text = await sealingKey(connection);
+      const named = text === null ? null : parseVerifierKey(text);
+      if (named === null || sameHash(named.publicKey, next.publicBytes)) return;
+      await writer.rotateSealKey(cliPrincipal(id), verifierKey(named.name, next.publicBytes));
+      announced += 1;
+    });
+  }
+  return announced;
+}
+
+function workspaceIds(options: object): string[] {
+  return consult(options, ({ connection }) => listWorkspaces(connection).map(({ id }) => id));
+}

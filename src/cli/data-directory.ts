@@ -1,0 +1,78 @@
+/** What the commands about workspaces and keys share: opening a data directory and its control database. */
+import { Administration } from "../control/administration.ts";
+import { ControlDatabase } from "../control/database.ts";
+import { requireWorkspaceFile, sealNow, withWriter, workspaceRecorder } from "../control/recorder.ts";
+import { readEncryptionKey } from "../datadir/encryption-key.ts";
+import type { DataDirectory } from "../datadir/layout.ts";
+import { existingDataDirectory, openDataDirectory } from "../datadir/prepare.ts";
+import { sealKeySource } from "../datadir/seal-key.ts";
+import { IdSource, RandomPool, systemClock } from "../ids.ts";
+import type { Settings } from "../settings/definitions.ts";
+import type { Connection } from "../store/connection.ts";
+import type { WorkspaceWriter } from "../workspace/perform.ts";
+import { type Session, settingsOf } from "./session.ts";
+
+/** The actor that the audit log shows for the command line. */
+export const ACTOR = "cli";
+
+/** Returns the settings of a command and the data directory that they name. @throws {Failure} when it does not exist */
+export function dataDirectoryOf(options: object): { settings: Settings; directory: DataDirectory } {
+  const settings = settingsOf(options);
+  const key = readEncryptionKey(settings.encryption_key_file);
+  return { settings, directory: existingDataDirectory(settings.data_dir, key) };
+}
+
+/**
+ * Runs `work`, which changes the control database. The data directory must exist, unless `create` says that the
+ * command may create it.
+ */
+export async function administer<T>(
+  session: Session,
+  options: object,
+  work: (administration: Administration) => Promise<T>,
+  { create = false } = {},
+): Promise<T> {
+  const settings = settingsOf(options);
+  if (!create) existingDataDirectory(settings.data_dir);
+  const directory = openDataDirectory(settings);
+  using control = ControlDatabase.open(directory);
+  const random = new RandomPool();
+  const administration = new Administration({
+    control,
+    recorder: workspaceRecorder(directory, {
+      key: sealKeySource(directory, settings.seal_key),
+      hostnames: settings.hostnames,
+      onUnsealed: (reason) => void session.terminal.err(unsealed(reason)),
+    }),
+    clock: systemClock,
+    ids: new IdSource(systemClock, random),
+    random,
+    actor: ACTOR,
+  });
+  return await work(administration);
+}
+
+/** Returns what `read` finds in the control database of an existing data directory. */
+export function consult<T>(options: object, read: (control: ControlDatabase) => T): T {
+  using control = ControlDatabase.open(dataDirectoryOf(options).directory);
+  return read(control);
+}
+
+/** Opens an existing workspace for writing and closes it after `work`. */
+export async function writeWorkspace<T>(
+  options: object,
+  workspaceId: string,
+  work: (writer: WorkspaceWriter, connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { settings, directory } = dataDirectoryOf(options);
+  requireWorkspaceFile(directory, workspaceId);
+  return await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work);
+}
+
+/** Seals a workspace's log, or warns that it could not be sealed. */
+export async function sealOrWarn({ terminal }: Session, writer: WorkspaceWriter): Promise<void> {
+  const reason = await sealNow(writer);
+  if (reason !== null) await terminal.err(unsealed(reason));
+}
+
+const unsealed = (reason: string): string => `governd: recorded, but not sealed: ${reason}\n`;

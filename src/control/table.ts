@@ -1,0 +1,75 @@
+/** Reads and writes the records of one table of the control database. */
+import type { Connection } from "../store/connection.ts";
+import type { SqlValue } from "../store/values.ts";
+
+/** The column of a member. A value that SQL has no type for is stored as JSON, or as 1 and 0. */
+type Column = string | { column: string; as: "json" | "boolean" };
+
+export class Table<R extends object> {
+  readonly #name: string;
+  readonly #members: readonly (readonly [
+    member: keyof R & string,
+    column: string,
+    as?: "json" | "boolean",
+  ])[];
+  readonly #select: string;
+
+  constructor(name: string, columns: Readonly<Record<keyof R & string, Column>>) {
+    this.#name = name;
+    this.#members = Object.entries<Column>(columns).map(([member, one]) =>
+      typeof one === "string"
+        ? [member as keyof R & string, one]
+        : [member as keyof R & string, one.column, one.as],
+    );
+    this.#select = `SELECT ${this.#members.map(([, column]) => column).join(", ")} FROM ${name}`;
+  }
+
+  /** Returns the records that `rest` selects: a WHERE clause, an ORDER BY clause, or both. */
+  list(connection: Connection, rest: string, parameters: readonly SqlValue[] = []): R[] {
+    return connection.all<SqlValue[]>(`${this.#select} ${rest}`, parameters).map((row) => this.#decode(row));
+  }
+
+  /** Returns the record that the WHERE clause selects, or undefined. */
+  find(connection: Connection, where: string, parameters: readonly SqlValue[]): R | undefined {
+    const row = connection.get<SqlValue[]>(`${this.#select} ${where}`, parameters);
+    return row && this.#decode(row);
+  }
+
+  /** Stores a new record. `more` has the columns that the record does not show. */
+  insert(connection: Connection, record: R, more: Readonly<Record<string, SqlValue>> = {}): void {
+    const columns = [...this.#members.map(([, column]) => column), ...Object.keys(more)];
+    const values = this.#members.map(([member, , as]) => encoded(record[member], as));
+    connection.run(
+      `INSERT INTO ${this.#name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+      [...values, ...Object.values(more)],
+    );
+  }
+
+  #decode(row: readonly SqlValue[]): R {
+    const record: Partial<Record<keyof R, unknown>> = {};
+    this.#members.forEach(([member, , as], at) => {
+      record[member] = decoded(row[at] as SqlValue, as);
+    });
+    return record as R;
+  }
+}
+
+function encoded(value: unknown, as: "json" | "boolean" | undefined): SqlValue {
+  if (as === "boolean") return value ? 1 : 0;
+  return as === "json" && value !== null ? JSON.stringify(value) : (value as SqlValue);
+}
+
+function decoded(value: SqlValue, as: "json" | "boolean" | undefined): unknown {
+  if (as === "boolean") return value === 1;
+  return as === "json" && value !== null ? JSON.parse(value as string) : value;
+}
+
+/** Runs a statement that changes at most one row. Reports whether it changed one. */
+export function changedOne(connection: Connection, sql: string, parameters: readonly SqlValue[]): boolean {
+  return connection.run(sql, parameters) === 1;
+}
+
+/** Returns the number that a `SELECT count(*)` finds. */
+export function countOf(connection: Connection, sql: string, parameters: readonly SqlValue[] = []): number {
+  return connection.get<[number]>(sql, parameters)?.[0] ?? 0;
+}
