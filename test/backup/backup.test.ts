@@ -271,7 +271,7 @@ describe("a backup that cannot be made leaves nothing behind", () => {
     ]) {
       const { code, message } = await failure(backup(from, null, place));
       expect(code).toBe("destination_unusable");
-      expect(message).toMatch(/within the data directory/);
+      expect(message).toMatch(/inside the data directory/);
     }
     expect(existsSync(join(from.data.root, "a"))).toBe(false);
   });
@@ -280,7 +280,7 @@ describe("a backup that cannot be made leaves nothing behind", () => {
     using from = await FilledDirectory.make(1);
     writeFileSync(from.join("file"), "mine");
     const { message } = await failure(backup(from, null, from.join("file")));
-    expect(message).toMatch(/it is no directory/);
+    expect(message).toMatch(/it is not a directory/);
     expect(from.text("file")).toBe("mine");
   });
 
@@ -289,7 +289,7 @@ describe("a backup that cannot be made leaves nothing behind", () => {
     using _held = Destination.open(from.destination, from.data.root);
     const { code, message } = await failure(backup(from));
     expect(code).toBe("destination_unusable");
-    expect(message).toMatch(/Another backup .* is under way/);
+    expect(message).toMatch(/Another backup .* is running/);
   });
 
   test("on a full disk", async () => {

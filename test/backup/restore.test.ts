@@ -271,7 +271,7 @@ describe("nothing is restored", () => {
         /differs from what was backed up, so the backup is damaged/,
       );
       rmSync(file);
-      expect(await refusal(restore(from, path))).toMatch(/is missing: the backup is damaged/);
+      expect(await refusal(restore(from, path))).toMatch(/is missing, so the backup is damaged/);
       writeFileSync(file, good);
       expect(existsSync(from.join("restored"))).toBe(false);
     }
@@ -330,7 +330,7 @@ describe("nothing is restored", () => {
   test("from a directory of backups: which one is for the person to say", async () => {
     using from = await FilledDirectory.make(1);
     const path = await backup(from);
-    expect(await refusal(restore(from, from.destination))).toContain(`name one of them, such as ${path}`);
+    expect(await refusal(restore(from, from.destination))).toContain(`Name one of them, such as ${path}`);
   });
 
   test("from one that lacks workspaces, unless that is asked for", async () => {

@@ -107,7 +107,7 @@ describe("a backup as a process", () => {
     words[1] = join(from.data.root, "x");
     expect(await runBackup(words, signal)).toEqual({
       kind: "failed",
-      reason: expect.stringMatching(/is within the data directory/),
+      reason: expect.stringMatching(/is inside the data directory/),
     });
   });
 

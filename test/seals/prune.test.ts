@@ -83,8 +83,8 @@ describe("pruning", () => {
     writeFileSync(tampered, readFileSync(exported, "utf8").replace('"actor":"key_', '"actor":"usr_'));
     for (const [file, reason] of [
       [tampered, "does not verify"],
-      [partial, "does not reach"],
-      [otherExport, "not one of this whole workspace"],
+      [partial, "does not cover"],
+      [otherExport, "does not cover this whole workspace"],
       [receipt, "is not a complete export"],
       [join(daemon.dataDir, "nowhere"), "cannot be read"],
     ] as const) {
