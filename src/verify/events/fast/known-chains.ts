@@ -1,10 +1,10 @@
 /**
- * The chains of a log as the quick way to verify (stored-event.ts, shown-event.ts) needs them: in bytes,
- * with the shapes that their events have had. What it accepts is counted here, and brought into the
- * verifier's own state only when that is asked for.
+ * The fast path of the verifier: it only accepts valid events, on their bytes, and leaves every diagnosis to the
+ * plain path (log-verifier.ts). An event is accepted when it has a shape that an event of its agent had before.
+ * Accepted events are counted here, and brought into the verifier's own state only when that is asked for.
  */
 import { SHA256 } from "bun";
-import { Bytes } from "../../../log/bytes.ts";
+import { Bytes, copy, isHex, isHexOf, readHex, same } from "../../../log/bytes.ts";
 import { CanonicalScan } from "../../../log/canonical-scan.ts";
 import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
@@ -29,20 +29,26 @@ export interface Place {
   gaps: boolean;
 }
 
-/** What an accepted event is; overwritten by the next. */
+/** The event that is being looked at, and what it is once it is accepted; overwritten by the next. */
 export class Accepted {
   shape: Shape = null as unknown as Shape;
   seq = 0;
-  erased = false;
   /** Its time, ms since the Unix epoch. */
   timeMs = 0;
-  /** Where its canonical text and its details stand. */
-  start = 0;
-  end = 0;
+  /** Whether details and salt are erased. */
+  erased = false;
+  /** Where its hash, its link, its commitment, its salt in hex, and its details stand. */
+  hashAt = 0;
+  linkAt = 0;
+  commitmentAt = 0;
+  saltAt = 0;
   detailsAt = 0;
   detailsEnd = 0;
   /** Whether the details have characters beyond ASCII. */
   foreign = false;
+  /** Where its canonical text stands. */
+  start = 0;
+  end = 0;
 }
 
 /** What is known of a chain, ready to be compared. */
@@ -62,8 +68,9 @@ export class KnownChains {
   readonly accepted = new Accepted();
   readonly scan = new CanonicalScan();
   readonly time = new TimeForm();
-  readonly salt = new Bytes(new Uint8Array(SALT_BYTES));
-  readonly digest = new Uint8Array(SHA256.byteLength);
+  readonly #salt = new Bytes(new Uint8Array(SALT_BYTES));
+  readonly #replaced = new Bytes(new Uint8Array(SALT_BYTES));
+  readonly #digest = new Uint8Array(SHA256.byteLength);
   readonly #byAgent = new Map<string | null, KnownChain>();
   readonly #byHash = new Map<number, KnownChain>();
   readonly #touched = new Set<KnownChain>();
@@ -119,22 +126,57 @@ export class KnownChains {
     this.#touched.clear();
   }
 
-  /** Counts an event whose text stands in `bytes`. */
-  accept(chain: KnownChain, shape: number, bytes: Bytes, start: number, end: number): void {
+  /**
+   * Accepts the event whose parts {@link accepted} names in `text`, when hash, link and commitment are right: then
+   * its chain goes on with it, and `leaf` is its hash.
+   *
+   * @param body a text with the event's canonical bytes from `start` to `end`, and a zero byte before them
+   * @param shape the number of the event's shape among the chain's
+   */
+  accept(
+    chain: KnownChain,
+    shape: number,
+    text: Bytes,
+    body: Bytes,
+    start: number,
+    end: number,
+    leaf: Uint8Array,
+  ): boolean {
+    const { accepted } = this;
+    if (!same(text, accepted.linkAt, chain.hash, 0, HASH_CHARS)) return false;
+    SHA256.hash(body.u8.subarray(start - 1, end), leaf);
+    if (!isHexOf(text, accepted.hashAt, leaf) || !this.#isCommitted(text)) return false;
+    copy(chain.hash, 0, text, accepted.hashAt, HASH_CHARS);
+    accepted.shape = chain.shapes[shape] as Shape;
     if (shape > 0) moveToFront(chain.shapes, shape);
     chain.agentSeq += 1;
     chain.pending += 1;
     if (chain.place === null) {
-      chain.place = { bytes, start, end };
+      chain.place = { bytes: body, start, end };
       this.#touched.add(chain);
     } else {
-      chain.place.bytes = bytes;
+      chain.place.bytes = body;
       chain.place.start = start;
       chain.place.end = end;
     }
     this.#last = chain;
-    this.accepted.start = start;
-    this.accepted.end = end;
+    accepted.start = start;
+    accepted.end = end;
+    return true;
+  }
+
+  /** Whether details and salt are what was committed to. */
+  #isCommitted(text: Bytes): boolean {
+    const { erased, saltAt, commitmentAt, detailsAt, detailsEnd } = this.accepted;
+    if (erased) return isHex(text.u8, commitmentAt, HASH_CHARS);
+    if (!readHex(text.u8, saltAt, this.#salt.u8, 0, SALT_BYTES)) return false;
+    // For a moment the salt stands in front of the details, so that what is hashed is in one piece.
+    const from = detailsAt - SALT_BYTES;
+    copy(this.#replaced, 0, text, from, SALT_BYTES);
+    copy(text, from, this.#salt, 0, SALT_BYTES);
+    SHA256.hash(text.u8.subarray(from, detailsEnd), this.#digest);
+    copy(text, from, this.#replaced, 0, SALT_BYTES);
+    return isHexOf(text, commitmentAt, this.#digest);
   }
 
   #chainOf(state: ChainState): KnownChain {
@@ -192,11 +234,21 @@ function moveToFront(shapes: Shape[], index: number): void {
   shapes[0] = shape;
 }
 
+const QUOTE = 0x22;
+
+/** {@link agentHash} of the agent's id that stands at `at`, in quotes; of the workspace itself for anything else. */
+export function agentHashAt(text: Uint8Array, at: number, limit: number): number {
+  if (text[at] !== QUOTE) return agentHash(text, at, at);
+  let end = at + 1;
+  while (end < limit && text[end] !== QUOTE) end++;
+  return agentHash(text, at + 1, end);
+}
+
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /** FNV-1a. Where two agents share a hash, one of them is verified the thorough way. */
-export function agentHash(text: Uint8Array, start: number, end: number): number {
+function agentHash(text: Uint8Array, start: number, end: number): number {
   let hash = FNV_OFFSET | 0;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (text[at] as number), FNV_PRIME);
   return hash;
