@@ -5,7 +5,7 @@ import { openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { integrityProblem } from "../store/snapshot.ts";
-import { verifyDatabaseFile } from "../verify/database.ts";
+import { verifyDatabaseFile } from "../verify/sources.ts";
 import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 

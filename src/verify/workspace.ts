@@ -13,12 +13,11 @@ import { prunedBefore } from "../state/pruning.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { integer } from "./columns.ts";
-import { type DatabaseThreads, withThreads } from "./database-threads.ts";
 import { addRows, feedLog } from "./events/event-pages.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
 import type { LogVerifier, VerificationReport } from "./events/log-verifier.ts";
 import { takePruned } from "./events/pruned.ts";
-import { chunksAhead, eventsOfPart, feedInParts } from "./log-parts.ts";
+import { chunksAhead, eventsOfPart, feedInParts, withThreads } from "./parallel.ts";
 import {
   type Prepared,
   prepare,
@@ -29,6 +28,7 @@ import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts"
 import { chunksInTurn, type EntryChunks } from "./rows/entry-chunks.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
 import { SealFeed } from "./rows/stored-seals.ts";
+import type { PartThreads } from "./threads.ts";
 
 /** What was found, and from where the log has its events: what is before is pruned. */
 export interface WorkspaceReport extends VerificationReport {
@@ -129,7 +129,7 @@ const feedInTurn =
 
 /** Threads take the events, a part each. */
 const feedDivided =
-  (threads: DatabaseThreads, count: number, options: WorkspaceVerificationOptions): Feed =>
+  (threads: PartThreads, count: number, options: WorkspaceVerificationOptions): Feed =>
   async (check, head) => {
     if (head?.seq == null || check.before > 0) return false;
     const total = head.seq + 1;

@@ -8,7 +8,7 @@ import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
-import { verifyDatabaseFile } from "../../src/verify/database.ts";
+import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 

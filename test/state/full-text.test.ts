@@ -8,7 +8,7 @@ import { hasFullText, readFullText, startFullText, stepFullText } from "../../sr
 import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { OutOfOrder } from "../../src/store/walk.ts";
-import { verifyDatabase } from "../../src/verify/database.ts";
+import { verifyDatabase } from "../../src/verify/sources.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

@@ -9,9 +9,8 @@ import { EncryptionKey } from "../../src/store/encryption.ts";
 import { rekeyFile } from "../../src/store/rekey.ts";
 import type { Reader } from "../../src/store/transaction.ts";
 import { jobOf } from "../../src/threads/registry.ts";
-import type { DatabaseJob, FoundInDatabase } from "../../src/verify/database-part-worker.ts";
-import { PartThreads } from "../../src/verify/part-threads.ts";
 import type { WorkspaceVerificationOptions } from "../../src/verify/preparation.ts";
+import { PartThreads } from "../../src/verify/threads.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
 import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
 import { answered } from "../../src/workspace/operation.ts";
@@ -333,7 +332,7 @@ test("while somebody writes, the report is of one moment", async () => {
 
 test("a thread that dies is an error, and never a report", async () => {
   const data = { path: made.path, immutable: true, encryptionKey: null, patient: false };
-  using threads = new PartThreads<DatabaseJob, FoundInDatabase>(2, "verify/database-part-worker.ts", data);
+  using threads = new PartThreads(2, data);
   expect(await threads.askAll({ kind: "snapshot" })).toHaveLength(2);
   const found = threads.verify([{ kind: "entries", range: null as never }]);
   await expect(found.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
@@ -343,7 +342,7 @@ test("a thread that dies is an error, and never a report", async () => {
 
 test("a file that threads cannot read is for one thread to find", async () => {
   const data = { path: directory.join("nowhere.db"), immutable: true, encryptionKey: null, patient: false };
-  using threads = new PartThreads<DatabaseJob, FoundInDatabase>(1, "verify/database-part-worker.ts", data);
+  using threads = new PartThreads(1, data);
   expect(await threads.askAll({ kind: "snapshot" })).toEqual([null]);
   await threads.end();
 });

@@ -6,11 +6,10 @@ import { join } from "node:path";
 import { exportProof, exportWriter } from "../../src/log/export-write.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import { TileWriter } from "../../src/log/tiles.ts";
-import { verifyExportFile } from "../../src/verify/export.ts";
-import type { FoundPart, PartJob } from "../../src/verify/export-part-worker.ts";
-import { verifyInParts } from "../../src/verify/export-parts.ts";
-import { PartThreads } from "../../src/verify/part-threads.ts";
+import { verifyInParts } from "../../src/verify/parallel.ts";
 import type { SourceResult } from "../../src/verify/report.ts";
+import { verifyExportFile } from "../../src/verify/sources.ts";
+import { PartThreads } from "../../src/verify/threads.ts";
 import { SealedLog } from "../log/sealed.ts";
 import type { MemoryTiles } from "../log/tree.ts";
 
@@ -107,8 +106,8 @@ test("a good export is indeed divided, and a small one is not", async () => {
 });
 
 test("a thread that dies is an error, and never a report", async () => {
-  using threads = new PartThreads<PartJob, FoundPart>(2, "verify/export-part-worker.ts");
-  const job = { path: join(directory, "nowhere"), range: { from: 0, to: 9 } };
+  using threads = new PartThreads(2);
+  const job = { kind: "export", path: join(directory, "nowhere"), range: { from: 0, to: 9 } } as const;
   const options = { form: "ndjson", scope: "workspace", marks: [] } as const;
   const parts = threads.verify([{ ...job, options }]);
   await expect(parts.next()).rejects.toMatchObject({ code: "evidence_unreadable" });

@@ -6,10 +6,13 @@ import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
-import { type DatabaseWish, verifyDatabaseFile } from "../../verify/database.ts";
-import { verifyExportFile } from "../../verify/export.ts";
-import { verifyReceipt } from "../../verify/receipt.ts";
 import { obstacle, type SourceResult } from "../../verify/report.ts";
+import {
+  type DatabaseWish,
+  verifyDatabaseFile,
+  verifyExportFile,
+  verifyReceipt,
+} from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { openEvidenceFile } from "./evidence-file.ts";

@@ -1,39 +1,29 @@
-/** Threads that verify parts of one piece of evidence, and hand back what they found in the order of the parts. */
+/** Threads that verify parts of one source, and return what they found in the order of the parts. */
 import { Worker } from "node:worker_threads";
 import { Failure } from "../failure.ts";
 import { workerEntry } from "../worker-entry.ts";
+import type { FoundPart, PartJob, PartMessage, PartResult, ThreadData } from "./worker.ts";
 
-/** What a thread is sent: a part to verify, or null when it is to end. */
-export type PartMessage<J> = { id: number; job: J } | null;
-
-/** What it answers. */
-export interface PartResult<R> {
-  id: number;
-  result: R;
-}
-
-/** Parts that may be given to one thread at once, so that it has no pause, and memory is bounded. */
+/** Parts that one thread has at most at a time: it never waits for the next one, and memory is bounded. */
 const JOBS_OF_THREAD = 2;
 
-type Waiting<R> = { resolve(result: R): void; reject(error: Error): void };
+type Waiting = { resolve(result: FoundPart): void; reject(error: Error): void };
 
-/** `J` is what a thread is asked, `R` what it answers. */
-export class PartThreads<J, R> implements Disposable {
+export class PartThreads implements Disposable {
   readonly #workers: Worker[];
-  /** How many parts each of them has been given and not answered. */
+  /** How many parts each of them has. */
   readonly #load: number[];
   readonly #ends: Promise<void>[];
-  readonly #waiting = new Map<number, Waiting<R>>();
+  readonly #waiting = new Map<number, Waiting>();
   #failure: Failure | null = null;
   #ending = false;
   #lastId = 0;
 
-  /** @param entry the thread's source, below `src/`; `data` is given to it at its start */
-  constructor(count: number, entry: string, data: unknown = null) {
+  constructor(count: number, data: ThreadData = null) {
     this.#load = new Array<number>(count).fill(0);
     this.#workers = Array.from({ length: count }, (_, index) => {
-      const worker = new Worker(workerEntry(entry), { workerData: data });
-      worker.on("message", ({ id, result }: PartResult<R>) => {
+      const worker = new Worker(workerEntry("verify/worker.ts"), { workerData: data });
+      worker.on("message", ({ id, result }: PartResult) => {
         this.#load[index] = (this.#load[index] as number) - 1;
         this.#waiting.get(id)?.resolve(result);
         this.#waiting.delete(id);
@@ -48,26 +38,26 @@ export class PartThreads<J, R> implements Disposable {
   }
 
   /**
-   * Has parts verified as they come; yields what was found in their order.
+   * Verifies parts as they come, and yields what was found in their order.
    *
    * @throws {Failure} `evidence_unreadable` when a thread dies: nothing is known then
    */
-  async *verify(jobs: AsyncIterable<J> | Iterable<J>): AsyncGenerator<R> {
-    const under: Promise<R>[] = [];
+  async *verify(jobs: AsyncIterable<PartJob> | Iterable<PartJob>): AsyncGenerator<FoundPart> {
+    const given: Promise<FoundPart>[] = [];
     const ahead = this.#workers.length * JOBS_OF_THREAD;
     for await (const job of jobs) {
-      under.push(this.#giveToAny(job));
-      if (under.length >= ahead) yield await (under.shift() as Promise<R>);
+      given.push(this.#giveToAny(job));
+      if (given.length >= ahead) yield await (given.shift() as Promise<FoundPart>);
     }
-    for (const result of under) yield await result;
+    for (const result of given) yield await result;
   }
 
   /** Asks every thread the same. @throws as {@link verify} */
-  askAll(job: J): Promise<R[]> {
+  askAll(job: PartJob): Promise<FoundPart[]> {
     return Promise.all(this.#workers.map((_, index) => this.#give(index, job)));
   }
 
-  /** Ends the threads when they are through with what they were given, so that they can close their files. */
+  /** Ends the threads when they have done their parts, so that they can close their files. */
   async end(): Promise<void> {
     this.#ending = true;
     for (const worker of this.#workers) worker.postMessage(null);
@@ -80,18 +70,18 @@ export class PartThreads<J, R> implements Disposable {
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  #giveToAny(job: J): Promise<R> {
+  #giveToAny(job: PartJob): Promise<FoundPart> {
     // The least busy one: parts differ, and so do the threads' shares of the cores.
     return this.#give(this.#load.indexOf(Math.min(...this.#load)), job);
   }
 
-  #give(index: number, job: J): Promise<R> {
-    const given = new Promise<R>((resolve, reject) => {
+  #give(index: number, job: PartJob): Promise<FoundPart> {
+    const given = new Promise<FoundPart>((resolve, reject) => {
       if (this.#failure !== null) return reject(this.#failure);
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
       this.#load[index] = (this.#load[index] as number) + 1;
-      this.#workers[index]?.postMessage({ id, job } satisfies PartMessage<J>);
+      this.#workers[index]?.postMessage({ id, job } satisfies PartMessage);
     });
     given.catch(() => {}); // it is awaited in its turn
     return given;

@@ -1,14 +1,20 @@
-/** A database file as evidence. */
-
+/** The sources that can be verified: a workspace's database, an export, a receipt. */
+import { statSync } from "node:fs";
+import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
+import { checkSeal, sealedWorkspace } from "../log/seal.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
+import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
+import { linesOf } from "./events/lines.ts";
 import type { VerificationReport } from "./events/log-verifier.ts";
+import { type PartWish, verifyInParts } from "./parallel.ts";
 import type { WorkspaceVerificationOptions } from "./preparation.ts";
 import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
 import { hasSchemaOf, hasTable } from "./rows/schema.ts";
+import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport } from "./workspace.ts";
 
 /** What is asked of a workspace file. */
@@ -129,4 +135,95 @@ function whyUnreadable(error: unknown): string | null {
   if (error instanceof EncryptionMismatch) return error.advice;
   const damage = damageOf(error);
   return damage === null ? null : DAMAGE[damage];
+}
+
+/** What is asked of an export. */
+export interface ExportWish extends PartWish {
+  /** How the file is named to the person. */
+  path: string;
+  /** The agent whose chain must be in it. */
+  agentId?: string;
+  /** The key and the seals that the auditor brought. */
+  trust?: Trust;
+}
+
+/** Verifies an export from its bytes. */
+export async function verifyExport(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  wish: ExportWish,
+): Promise<SourceResult> {
+  const verifier = new ExportVerifier(trustOf(wish));
+  let read = 0;
+  for await (const piece of bytes) {
+    verifier.push(piece);
+    read += piece.length;
+    await wish.onProgress?.(read);
+  }
+  return resultOfExport(verifier.finish(), wish);
+}
+
+/**
+ * Verifies an export in a file, with several threads where it is large and nothing is wrong with it. What is
+ * reported does not depend on how many there are: when anything is wrong, one thread verifies all of it again.
+ *
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function verifyExportFile(threads: number, wish: ExportWish): Promise<SourceResult> {
+  const { path } = wish;
+  const found = await verifyInParts(threads, path, trustOf(wish), wish);
+  if (found !== null) return resultOfExport(found, wish);
+  return await verifyExport(linesOf(path, { from: 0, to: statSync(path).size }), wish);
+}
+
+function trustOf({ trust }: ExportWish) {
+  return { publicKey: trust?.publicKey ?? null, anchors: trust?.seals ?? [] };
+}
+
+function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
+  const obstacles: { code: ObstacleCode; message: string }[] = [];
+  if (found.undetermined !== null) {
+    const code = found.header === null && found.eventsChecked === 0 ? "not_evidence" : "export_incomplete";
+    obstacles.push({ code, message: found.undetermined });
+  } else if (found.eventsChecked === 0 && (found.header?.seal ?? null) === null) {
+    obstacles.push({
+      code: "log_empty",
+      message: "the export holds no events, and no seal says that there were none",
+    });
+  } else if (wish.agentId !== undefined && !found.agents.some(({ agent_id }) => agent_id === wish.agentId)) {
+    obstacles.push({ code: "agent_unknown", message: "this export has no events of that agent" });
+  }
+  const kind = found.header === null && found.eventsChecked === 0 ? "unknown" : "export";
+  return resultOf({ path: wish.path, kind }, found, obstacles);
+}
+
+/** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
+export function verifyReceipt(text: string, path: string, { publicKey }: Trust): SourceResult {
+  let receipt: Receipt;
+  try {
+    receipt = parseReceipt(text);
+  } catch (error) {
+    if (!(error instanceof ReceiptError)) throw error;
+    return obstacle(path, "receipt", "not_evidence", `the receipt is not in order: ${error.message}`);
+  }
+  if (publicKey === null) {
+    const message = "a receipt is checked with the public key: bring it with --public-key";
+    return describe(obstacle(path, "receipt", "key_missing", message), receipt);
+  }
+  const result = describe(obstacle(path, "receipt", "key_missing", ""), receipt);
+  const problem = receiptProblem(receipt, publicKey);
+  const { seq, id } = receipt.event;
+  const code = checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
+  result.report.problems = problem === null ? [] : [{ code, seq, id, message: problem }];
+  result.problemCount = result.report.problems.length;
+  result.verdict = problem === null ? "verified" : "tampered";
+  result.report.sealed_through = problem === null ? seq : null;
+  return result;
+}
+
+function describe(result: SourceResult, { event, seal, stored }: Receipt): SourceResult {
+  result.report.workspace_id = sealedWorkspace(seal);
+  result.report.events = 1;
+  result.range = { first: event.seq, last: event.seq };
+  result.erasedDetails = stored.details === null ? 1 : 0;
+  return result;
 }

@@ -1,0 +1,264 @@
+/**
+ * The path of a verification divided among threads: each verifies parts of the log or of an export by itself, and
+ * the asking thread puts the parts together in order. It is meant for sources that are valid. As soon as a part is
+ * not, everything that was found is dropped, and the plain path diagnoses the whole, so no report depends on the
+ * number of threads.
+ */
+import { statSync } from "node:fs";
+import { Bytes } from "../log/bytes.ts";
+import { parseEvent } from "../log/event.ts";
+import type { Seal } from "../log/seal.ts";
+import { TILE_WIDTH } from "../log/tiles.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import type { Reader } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
+import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
+import { type FileRange, linesOf, nextLine } from "./events/lines.ts";
+import type { LogPart, LogRange } from "./log-part.ts";
+import type { Prepared } from "./preparation.ts";
+import type { EntryChunks } from "./rows/entry-chunks.ts";
+import { ALL_ENTRIES, type EntryRange } from "./rows/entry-part.ts";
+import { followWrites } from "./rows/expected/writes.ts";
+import type { SealFeed } from "./rows/stored-seals.ts";
+import { PartThreads } from "./threads.ts";
+import type { PartJob, ThreadData } from "./worker.ts";
+
+/** How often {@link withThreads} tries to begin all transactions between two commits. */
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Runs `work` with threads that read the file in the same snapshot as `connection`. Returns null without running
+ * it when commits are so frequent that no two connections get the same snapshot.
+ *
+ * @param patient whether the threads give way to others
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function withThreads<T>(
+  connection: Connection,
+  { count, patient }: { count: number; patient: boolean },
+  work: (threads: PartThreads) => Promise<T>,
+): Promise<T | null> {
+  if (connection.file === null) return null;
+  const { path, options } = connection.file;
+  const data: ThreadData = {
+    path,
+    patient,
+    immutable: options.immutable ?? false,
+    encryptionKey: options.encryptionKey?.reveal() ?? null,
+  };
+  using threads = new PartThreads(count, data);
+  try {
+    return (await beginTogether(connection, threads)) ? await work(threads) : null;
+  } finally {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+    await threads.end();
+  }
+}
+
+/** Begins a transaction on all connections; false when there was a commit between them at every attempt. */
+async function beginTogether(connection: Connection, threads: PartThreads): Promise<boolean> {
+  const { path, options } = connection.file as NonNullable<Connection["file"]>;
+  // Changes with each commit of another connection: https://www.sqlite.org/pragma.html#pragma_data_version
+  using witness = openConnection(path, { ...options, keyFits: true });
+  const version = () => witness.get<[number]>("PRAGMA data_version")?.[0];
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const before = version();
+    connection.exec("BEGIN");
+    connection.get("SELECT seq FROM head");
+    const begun = await threads.askAll({ kind: "snapshot" });
+    // The asking thread meets what keeps one of them from reading, and reports it.
+    if (begun.includes(null)) return false;
+    if (version() === before) return true;
+    connection.exec("ROLLBACK");
+  }
+  return false;
+}
+
+/** Events of a part, at most: what is found of so many waits in memory. */
+const MAX_EVENTS = 128 * TILE_WIDTH;
+/** At least: a thread learns the shapes of every agent's events again in each part. */
+const MIN_EVENTS = 16 * TILE_WIDTH;
+/** Parts of a thread, within these bounds. */
+const PARTS_OF_THREAD = 8;
+/** Writes that are followed before other work gets its turn. */
+const WRITES_AT_ONCE = 2_048;
+
+/** What the parts are put together in. */
+export interface LogWhole extends Prepared {
+  seals: SealFeed;
+  /** Sizes of seals that were kept elsewhere. */
+  anchored: readonly number[];
+}
+
+/** How many events a part has when `threads` verify a log of `total`. */
+export function eventsOfPart(total: number, threads: number): number {
+  const events = Math.ceil(total / (threads * PARTS_OF_THREAD) / TILE_WIDTH) * TILE_WIDTH;
+  return Math.min(MAX_EVENTS, Math.max(MIN_EVENTS, events));
+}
+
+/** Verifies the log up to event `lastSeq`; false when it is not valid. */
+export async function feedInParts(
+  { threads, events }: { threads: PartThreads; events: number },
+  whole: LogWhole,
+  lastSeq: number,
+  onProgress: () => void | Promise<void>,
+): Promise<boolean> {
+  if (await hasOthers(whole.reader, lastSeq)) return false;
+  for await (const found of threads.verify(logJobs(whole, lastSeq, events))) {
+    if (found?.kind !== "log") return false;
+    await takePart(whole, found.part, onProgress);
+  }
+  return true;
+}
+
+/** Whether there are events that no part has. */
+async function hasOthers(reader: Reader, lastSeq: number): Promise<boolean> {
+  const sql =
+    "SELECT EXISTS (SELECT 1 FROM events WHERE seq < 0) OR EXISTS (SELECT 1 FROM events WHERE seq > ?)";
+  return (await reader.get<[number]>(sql, [lastSeq]))?.[0] !== 0;
+}
+
+async function* logJobs(whole: LogWhole, lastSeq: number, events: number): AsyncGenerator<PartJob> {
+  for (let firstSeq = 0; firstSeq <= lastSeq; firstSeq += events) {
+    const last = Math.min(firstSeq + events - 1, lastSeq);
+    const sizes = await whole.seals.upTo(last + 1);
+    const within = [...sizes, ...whole.anchored].filter((size) => size > firstSeq && size <= last + 1);
+    const range: LogRange = { firstSeq, lastSeq: last, marks: ascending(within) };
+    yield { kind: "log", range };
+  }
+}
+
+async function takePart(
+  whole: LogWhole,
+  part: LogPart,
+  onProgress: () => void | Promise<void>,
+): Promise<void> {
+  const { verifier, tiles, census, take } = whole;
+  const { segment, roots, writes, events } = part;
+  const text = new Bytes(writes.bytes);
+  const firstTile = segment.start / TILE_WIDTH;
+  for (const [index, root] of roots.entries()) await tiles.addCompared(firstTile + index, root);
+  verifier.append(segment);
+  let done = 0;
+  const followTo = async (end: number) => {
+    while (done < end) {
+      const next = Math.min(done + WRITES_AT_ONCE, end);
+      followWrites(census.replay, writes, text, done, next);
+      done = next;
+      if (next < end) await onProgress();
+    }
+  };
+  for (const { after, event, details } of events) {
+    await followTo(after);
+    take(parseEvent(event), details);
+  }
+  await followTo(writes.count);
+  await onProgress();
+}
+
+/** Ids of a range that a thread reads at once. */
+const IDS_AT_ONCE = 4_096;
+
+/** The present entries of the whole file; threads read ahead. */
+export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryChunks {
+  const asked: EntryRange[] = [];
+  async function* jobs(): AsyncGenerator<PartJob> {
+    for await (const range of entryRanges(reader)) {
+      asked.push(range);
+      yield { kind: "entries", range };
+    }
+  }
+  for await (const found of threads.verify(jobs())) {
+    const entries = found?.kind === "entries" ? found.entries : null;
+    yield { range: asked.shift() as EntryRange, entries };
+  }
+}
+
+/** Ranges of ids that hold an entry each, also where most ids are gone. */
+async function* entryRanges(reader: Reader): AsyncGenerator<EntryRange> {
+  const sql = "SELECT min(id) FROM entries WHERE id > ? AND id <= ?";
+  for (let { after, upTo } = ALL_ENTRIES; ; ) {
+    const [first] = (await reader.get<[number | null]>(sql, [after, upTo])) ?? [null];
+    if (first === null) return;
+    const last = Math.min(goOn(after, first) - 1 + IDS_AT_ONCE, upTo);
+    yield { after: first - 1, upTo: last };
+    after = last;
+  }
+}
+
+/** About how many bytes of an export a part has, unless said otherwise. */
+const PART_BYTES = 8 * 1024 * 1024;
+/** The asking thread reads the end of the file itself. */
+const END_BYTES = 256 * 1024;
+/** Files of fewer parts are verified faster than threads start. */
+const MIN_PARTS = 4;
+
+/** How an export is divided, and who is told of the progress. */
+export interface PartWish {
+  /** Called with the number of bytes read so far. */
+  onProgress?: (bytes: number) => void | Promise<void>;
+  /** About how many bytes a thread takes at once. */
+  partBytes?: number;
+}
+
+/**
+ * The report on a valid export; null when anything is wrong with it, when it is small, and when its lines are not
+ * those that this format's own writer makes.
+ *
+ * @throws {Failure} `evidence_unreadable` when a thread dies
+ */
+export async function verifyInParts(
+  threads: number,
+  path: string,
+  trust: { publicKey: Uint8Array | null; anchors: readonly Seal[] },
+  { onProgress, partBytes = PART_BYTES }: PartWish,
+): Promise<ExportReport | null> {
+  const { size } = statSync(path);
+  if (threads < 2 || size < MIN_PARTS * partBytes) return null;
+  // They start while the beginning of the file is read.
+  using workers = new PartThreads(threads);
+  const whole = new ExportVerifier(trust);
+  const start = takeBeginning(whole, path, size);
+  if (start === null || whole.form === null) return null;
+  const ranges = partsOf(path, { from: start, to: size - END_BYTES }, partBytes);
+  if (ranges === null) return null;
+  const options = {
+    form: whole.form,
+    scope: whole.scope,
+    marks: ascending(trust.anchors.map((seal) => seal.size)),
+  };
+  const jobs = ranges.map((range): PartJob => ({ kind: "export", path, range, options }));
+  let done = start;
+  for await (const found of workers.verify(jobs)) {
+    if (found?.kind !== "export") return null;
+    whole.append(found.segment);
+    done += partBytes;
+    await onProgress?.(Math.min(done, size));
+  }
+  for (const piece of linesOf(path, { from: ranges.at(-1)?.to ?? start, to: size })) whole.push(piece);
+  const report = whole.finish();
+  return report.valid && report.undetermined === null ? report : null;
+}
+
+/** Feeds the first lines up to the events. Returns where they end; null when no events follow. */
+function takeBeginning(whole: ExportVerifier, path: string, size: number): number | null {
+  for (const piece of linesOf(path, { from: 0, to: size })) {
+    whole.push(piece);
+    return whole.mayAppend ? piece.length : null;
+  }
+  return null;
+}
+
+/** A range of a file divided where lines end; the last part may reach a little beyond it. */
+function partsOf(path: string, { from, to }: FileRange, bytes: number): FileRange[] | null {
+  const ranges: FileRange[] = [];
+  for (let start = from; start < to; ) {
+    const end = nextLine(path, Math.min(start + bytes, to));
+    if (end === null || end > to + END_BYTES / 2) return null;
+    ranges.push({ from: start, to: end });
+    start = end;
+  }
+  return ranges;
+}
+
+const ascending = (sizes: readonly number[]): number[] => [...new Set(sizes)].sort((a, b) => a - b);
