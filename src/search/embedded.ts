@@ -1,4 +1,4 @@
-/** The assets as the compiled binary carries them: paths under which they can be read. */
+/** The paths of the assets inside the compiled binary. */
 import kernelPath from "./assets/kernel.wasm" with { type: "file" };
 import wordsPath from "./assets/words.bin" with { type: "file" };
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { VectorArena } from "./vectors/vector-arena.ts";
 import { WordTable } from "./words/word-table.ts";
 
-/** What every index of a thread shares. */
+/** What all indexes of a thread share. */
 export interface SearchModel {
   words: WordTable;
   arena: VectorArena;
@@ -12,7 +12,7 @@ export interface SearchModel {
 /** The name of the built-in model, for the `model` member of search results. */
 export const BUILT_IN_MODEL = "governd-words-1";
 
-/** Running from source, and `bun run build:model` is not done yet. The binary always has its model. */
+/** The model is not built yet. This happens only when running from source. */
 export class ModelNotBuilt extends Error {
   override readonly name = "ModelNotBuilt";
 }
@@ -20,8 +20,8 @@ export class ModelNotBuilt extends Error {
 let model: SearchModel | undefined;
 
 /**
- * The built-in model of this thread, read on first use; see docs/search.md for its cost.
- * @throws {ModelNotBuilt} when there is none yet; a later call looks again
+ * Returns the built-in model of this thread, which is read on first use (docs/search.md has its cost).
+ * @throws {ModelNotBuilt} when it is not built yet; a later call tries again
  */
 export function loadModel(): SearchModel {
   if (model === undefined) {
@@ -37,7 +37,7 @@ interface AssetPaths {
   wordsPath: string;
 }
 
-/** From source the assets are files that may still be in the making; the binary has them inside. */
+/** Returns the paths of the assets. From source they are files, which may not be complete yet. */
 function assetPaths(): AssetPaths {
   if (!import.meta.path.endsWith(".ts")) return require("./embedded.ts") as AssetPaths;
   const directory = join(import.meta.dir, "assets");

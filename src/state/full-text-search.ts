@@ -1,7 +1,6 @@
 /** Searching an agent by its full text: candidates, and their ranking as an index of all would have it. */
-import { CANDIDATES, type Candidate, rankCandidates } from "../search/index/candidates.ts";
-import { queryStems } from "../search/index/full-text.ts";
-import type { CorpusStatistics, SearchHit } from "../search/index/search-options.ts";
+import { CANDIDATES, type Candidate, queryStems, rankCandidates } from "../search/index/full-text.ts";
+import type { CorpusStatistics, SearchHit } from "../search/index/ranking.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import { stemOf } from "../search/words/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";

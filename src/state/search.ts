@@ -1,6 +1,6 @@
 /** An agent's search: by its index in memory, or by full text when it is too large for one. */
 import type { AgentIndex } from "../search/index/agent-index.ts";
-import type { SearchHit } from "../search/index/search-options.ts";
+import type { SearchHit } from "../search/index/ranking.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";

@@ -254,7 +254,7 @@ describe("a Model2Vec model", () => {
     expect(() => readSafetensors(safetensors(nonsense))).toThrow("tensor a");
     const nan = { ...embeddings, bytes: new Uint8Array(rows.map(() => Number.NaN).buffer) };
     await writeFile(join(directory, "model.safetensors"), safetensors({ embeddings: nan }));
-    await expect(Model2VecEmbedder.load(directory)).rejects.toThrow("no number");
+    await expect(Model2VecEmbedder.load(directory)).rejects.toThrow("not a number");
     await writeFile(join(directory, "model.safetensors"), whole);
     for (const text of ["{", "{}", '{"model":{"type":"none"}}']) {
       await writeFile(join(directory, "tokenizer.json"), text);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { FormList } from "../../src/search/index/form-list.ts";
+import { FormList } from "../../src/search/index/growable.ts";
 import { appendForms } from "../../src/search/words/text-forms.ts";
 import { tokenize } from "../../src/search/words/tokenize.ts";
 import { NONE, Vocabulary } from "../../src/search/words/vocabulary.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { editDistance } from "../../src/search/index/repair.ts";
 import { loadModel } from "../../src/search/model.ts";
 import { VectorRows } from "../../src/search/vectors/vector-rows.ts";
-import { editDistance } from "../../src/search/words/edit-distance.ts";
 import { tokenize } from "../../src/search/words/tokenize.ts";
 import { encodeWordVectors, WordVectors } from "../../src/search/words/word-vectors.ts";
 

@@ -1,7 +1,7 @@
 /** Search indexes that follow the trail: the same answers as new ones, within memory, each agent's own. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { SearchHit } from "../../src/search/index/search-options.ts";
+import type { SearchHit } from "../../src/search/index/ranking.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";

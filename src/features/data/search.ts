@@ -1,7 +1,7 @@
 /** Searching an agent's data by words and meaning, best first. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
-import type { SearchHit } from "../../search/index/search-options.ts";
+import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { retentionCutoff } from "../../state/configs.ts";

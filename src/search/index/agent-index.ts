@@ -5,22 +5,20 @@ import { addRows, embedWindows } from "../vectors/windows.ts";
 import { RelatedWords } from "../words/related-words.ts";
 import { NONE, Vocabulary } from "../words/vocabulary.ts";
 import { Bm25 } from "./bm25.ts";
-import type { SearchDocument } from "./document.ts";
-import { DocumentReader, headerRows } from "./document-forms.ts";
+import { DocumentReader, headerRows, type SearchDocument } from "./document.ts";
 import { EntrySlots } from "./entry-slots.ts";
 import { HeaderVectors } from "./headers.ts";
 import { Passages } from "./passages.ts";
 import { type QueryTerm, queryTerms, queryTokens } from "./query.ts";
-import { rank } from "./ranking.ts";
+import { rank, type SearchHit, type SearchOptions } from "./ranking.ts";
 import { SpellingRepair } from "./repair.ts";
-import type { SearchHit, SearchOptions } from "./search-options.ts";
 
-/** Removed passages and rows are cleared away when there are this many and they outnumber the others. */
+/** Compaction starts when there are this many removed passages and rows, and more than live ones. */
 const COMPACT_FROM = 2048;
 
 /**
- * The searchable entries of one agent, in memory: built-in vectors, words, spelling. The database is
- * their truth; the index can be dropped and built anew at any time, and then answers the same.
+ * The searchable entries of one agent, in memory: vectors, words, spelling. It is derived from the
+ * database: it can be dropped and rebuilt at any time, with the same results.
  */
 export class AgentIndex {
   readonly #model: SearchModel;
@@ -36,7 +34,7 @@ export class AgentIndex {
   readonly #reader = new DocumentReader();
   /** Passages and vector rows of removed entries. */
   #waste = 0;
-  /** Scores by slot, kept between queries. */
+  /** Scores by slot. The arrays are reused between queries. */
   #lexicalScores = new Float32Array(0);
   #cosines = new Float32Array(0);
   #headerCosines: Float32Array = new Float32Array(0);
@@ -52,12 +50,12 @@ export class AgentIndex {
     this.#headers = new HeaderVectors(model.arena, model.words.vectors);
   }
 
-  /** Entries in the index. */
+  /** The number of entries in the index. */
   get size(): number {
     return this.#slots.size;
   }
 
-  /** What the index occupies, in bytes: exact for its arrays, estimated for its strings and maps. */
+  /** The memory of the index in bytes: exact for arrays, estimated for strings and maps. */
   get memoryBytes(): number {
     const parts = [
       this.#vocabulary,
@@ -74,7 +72,7 @@ export class AgentIndex {
     return parts.reduce((sum, { memoryBytes }) => sum + memoryBytes, scores);
   }
 
-  /** The key of the entry with this id. */
+  /** Returns the key of an entry, undefined when the index has no such entry. */
   keyOf(id: number): string | undefined {
     const slot = this.#slots.find(id);
     return slot === undefined ? undefined : (this.#slots.key(slot) ?? undefined);
@@ -95,7 +93,7 @@ export class AgentIndex {
     this.#slots.add({ id, key: document.key, passages, rows, header });
   }
 
-  /** Takes an entry out. Returns whether it was there. */
+  /** Removes an entry. Reports whether it was there. */
   remove(id: number): boolean {
     const slot = this.#slots.remove(id);
     if (slot === undefined) return false;
@@ -108,9 +106,9 @@ export class AgentIndex {
   }
 
   /**
-   * Gives an entry the vectors that another model made of `embeddingTexts`. Searches with a
-   * `queryVector` then compare by them, and by the built-in ones for entries that have none yet.
-   * Returns false when the entry is gone. Vectors of a new model replace those of all entries.
+   * Sets the vectors that an external model made of an entry's `embeddingTexts`. Searches with a
+   * `queryVector` compare by them, and by the built-in vectors for entries without any. Reports
+   * whether the entry exists. Vectors of a new model replace those of all entries.
    */
   setVectors(id: number, model: string, vectors: readonly Float32Array[]): boolean {
     const slot = this.#slots.find(id);
@@ -127,13 +125,13 @@ export class AgentIndex {
     return true;
   }
 
-  /** Forgets all vectors that `setVectors` gave. */
+  /** Removes all vectors of `setVectors`. */
   forgetVectors(): void {
     this.#modelVectors?.close();
     this.#modelVectors = undefined;
   }
 
-  /** Some entries, at most `limit`, that have no vectors of this model. */
+  /** Returns at most `limit` entries that have no vectors of this model. */
   withoutVectors(model: string, limit: number): number[] {
     const held = this.#modelVectors?.model === model ? this.#modelVectors : undefined;
     const ids: number[] = [];
@@ -143,7 +141,7 @@ export class AgentIndex {
     return ids;
   }
 
-  /** The most similar entries, best first, equals by ascending id. */
+  /** Returns the most similar entries, best first, equal ones by ascending id. */
   search(query: string, options: SearchOptions): SearchHit[] {
     const tokens = queryTokens(query);
     const terms = queryTerms(tokens, {
@@ -162,14 +160,14 @@ export class AgentIndex {
     return rank(terms, eligible, scores, (slot) => this.#slots.id(slot), options);
   }
 
-  /** Gives the memory of the vectors back. The index must not be used afterwards. */
+  /** Frees the memory of the vectors. The index must not be used afterwards. */
   close(): void {
     this.#vectors.close();
     this.#headers.close();
     this.#modelVectors?.close();
   }
 
-  /** The slots of the candidates; undefined stands for all. */
+  /** Returns the slots of the candidates, undefined for all. */
   #selected({ candidates }: SearchOptions): number[] | undefined {
     if (candidates === undefined) return undefined;
     const slots = new Set<number>();
@@ -198,7 +196,7 @@ export class AgentIndex {
     else for (const slot of slots) this.#vectors.scan(this.#cosines, this.#slots.rows(slot));
   }
 
-  /** Makes the cosine of each eligible entry that of its value or header, whichever is nearer. */
+  /** Sets the cosine of each eligible entry to that of its value or its header, whichever is larger. */
   #mergeCosines(eligible: Uint32Array, queryVector: Float32Array | undefined): void {
     const cosines = this.#cosines;
     const headers = this.#slots.headers;
@@ -213,7 +211,7 @@ export class AgentIndex {
     if (queryVector !== undefined) this.#modelVectors?.replace(cosines, eligible, queryVector);
   }
 
-  /** The vector of a query, in which misspelt words count as what they were taken for. */
+  /** Returns the vector of a query, with misspelt words replaced by their corrections. */
   #queryVector(tokens: readonly string[], terms: readonly QueryTerm[]): Float32Array {
     const { vectors } = this.#model.words;
     const repaired = new Map<string, number>();
@@ -226,7 +224,7 @@ export class AgentIndex {
     return sum;
   }
 
-  /** Copies what is still there into fresh structures. */
+  /** Copies the live entries into new structures. */
   #compact(): void {
     const rest = new AgentIndex(this.#model);
     const forms = new Map<number, number>();

@@ -5,19 +5,19 @@ import { type Passages, WEIGHT_UNIT } from "./passages.ts";
 import type { QueryTerm } from "./query.ts";
 
 /**
- * BM25's saturation of repeated words and its correction for length. The customary 1.2 and 0.75 suit
- * long documents; for short texts less of both is better (measured, and the default of Anserini).
+ * BM25's saturation of repeated words and its correction for length. The usual 1.2 and 0.75 suit long
+ * documents; for short texts smaller values are better (measured, and the defaults of Anserini).
  */
 const K1 = 0.9;
 const B = 0.4;
 
 /**
- * Scores passages by BM25 over fields (BM25F: weights of an occurrence by field, one length), where a
- * term may also be matched by words that only stand for it.
+ * Scores passages by BM25F: an occurrence weighs by its field, and a passage has one length. A term also
+ * matches related and corrected words, with less strength.
  */
 export class Bm25 {
   readonly #passages: Passages;
-  /** form → 1 + its place among the matches of the query under way; all zero in between. */
+  /** form → 1 + its index among the matches of the current query; all zero between queries. */
   #marks = new Uint32Array(0);
 
   constructor(passages: Passages) {
@@ -29,8 +29,8 @@ export class Bm25 {
   }
 
   /**
-   * Writes the score of the best passage of each entry to `scores` by slot, leaving 0 where nothing
-   * matches. Only passages in `ranges` are looked at.
+   * Writes the score of each entry's best passage to `scores` by slot, and leaves 0 where nothing
+   * matches. Scores only the passages in `ranges`, or all.
    */
   score(terms: readonly QueryTerm[], scores: Float32Array, ranges?: readonly Range[]): void {
     if (terms.length === 0 || this.#passages.liveCount === 0) return;
@@ -39,7 +39,7 @@ export class Bm25 {
     for (const term of terms) for (const { form } of term.forms) this.#marks[form] = 0;
   }
 
-  /** The inner loop of a search: everything it reads is a local array. */
+  /** The inner loop of a search. It reads only local arrays. */
   #walk(terms: readonly QueryTerm[], matches: Matches, scores: Float32Array, ranges: readonly Range[]): void {
     const { starts: matchStarts, terms: matchTerms, strengths } = matches;
     const { forms, weights, start, contentEnd, length, slot: slots } = this.#passages.arrays;
@@ -63,7 +63,7 @@ export class Bm25 {
             const term = matchTerms[m] as number;
             const strength = strengths[m] as number;
             const now = frequency[term] as number;
-            // A guess counts once however often it occurs.
+            // A related or corrected word counts once, however often it occurs.
             if (strength === 1) {
               frequency[term] = now + weight;
             } else {
@@ -87,7 +87,7 @@ export class Bm25 {
     }
   }
 
-  /** Marks the forms that the terms match; `score` takes the marks away. */
+  /** Marks the forms that the terms match. `score` removes the marks. */
   #mark(terms: readonly QueryTerm[]): Matches {
     this.#marks = growU32(this.#marks, this.#passages.vocabulary.formCount);
     const byForm = new Map<number, Match[]>();
@@ -105,13 +105,13 @@ export class Bm25 {
   }
 }
 
-/** A term of the query that a form stands for, and how surely (1: it is the word). */
+/** A term of the query that a form matches, and how strongly (1: the word itself). */
 interface Match {
   term: number;
   strength: number;
 }
 
-/** What the terms of a query match, packed: the matches of mark m lie at `starts[m - 1]` to `starts[m]`. */
+/** The matches of a query, packed: those of mark m are at `starts[m - 1]` to `starts[m]`. */
 interface Matches {
   starts: Uint32Array;
   terms: Uint8Array;

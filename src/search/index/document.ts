@@ -1,10 +1,14 @@
+/** What of an entry is searched: its tokens, its passages, and the texts for embedding models. */
+import { appendForms } from "../words/text-forms.ts";
 import { tokenize } from "../words/tokenize.ts";
+import type { Vocabulary } from "../words/vocabulary.ts";
+import { FormList } from "./growable.ts";
 
-/** What of an entry is searched. */
+/** The searched parts of an entry. */
 export interface SearchDocument {
   key: string;
   value: string;
-  /** Every string in it counts, at any depth; its names and numbers do not. */
+  /** Its strings are searched, at any depth; its names and numbers are not. */
   metadata?: unknown;
 }
 
@@ -19,14 +23,14 @@ export interface Passage {
 
 /** Tokens of a value in one passage. Values of ordinary length are a single passage. */
 export const PASSAGE_TOKENS = 256;
-/** Tokens that a passage shares with the one before it, so that no phrase is cut in two. */
+/** Tokens that a passage shares with the previous one, so that no phrase is split. */
 export const PASSAGE_OVERLAP = 32;
-/** Tokens of the metadata that count with every passage; a longer metadata counts as passages of its own too. */
+/** Tokens of the metadata in every passage. Longer metadata also gets its own passages. */
 export const HEADER_METADATA_TOKENS = 48;
-/** Strings nested deeper than any metadata that the API accepts are not looked for. */
+/** Strings nested deeper are ignored. The API accepts no deeper metadata. */
 const MAX_METADATA_DEPTH = 64;
 
-/** The strings of a metadata object, depth first. */
+/** Returns the strings of a metadata object, depth first. */
 export function metadataStrings(metadata: unknown, into: string[] = [], depth = 0): string[] {
   if (typeof metadata === "string") into.push(metadata);
   else if (typeof metadata === "object" && metadata !== null && depth < MAX_METADATA_DEPTH) {
@@ -35,7 +39,7 @@ export function metadataStrings(metadata: unknown, into: string[] = [], depth = 
   return into;
 }
 
-/** The tokens of an entry, field by field. */
+/** The tokens of an entry by field. */
 export interface DocumentTokens {
   key: string[];
   value: string[];
@@ -51,7 +55,7 @@ export function documentTokens(document: SearchDocument): DocumentTokens {
   };
 }
 
-/** Cuts tokens into stretches of `PASSAGE_TOKENS` that overlap; always at least one, maybe empty. */
+/** Splits tokens into overlapping ranges of `PASSAGE_TOKENS`: at least one, which may be empty. */
 export function passageSpans(length: number): [start: number, end: number][] {
   const spans: [number, number][] = [];
   let start = 0;
@@ -63,12 +67,12 @@ export function passageSpans(length: number): [start: number, end: number][] {
   }
 }
 
-/** Characters of one text for a model: what most of them read without cutting (512 tokens). */
+/** Characters of one text for a model. Most models read this much (512 tokens) without cutting. */
 const EMBEDDING_TEXT_CHARACTERS = 1600;
-/** Texts of one entry at most, so that a value of 1 MiB cannot keep a model busy; the built-in vectors cover it all. */
+/** The most texts of one entry, so that a value of 1 MiB cannot keep a model busy. The built-in vectors cover all of it. */
 const MAX_EMBEDDING_TEXTS = 16;
 
-/** The texts by which a model outside is to see an entry: key and value, a long value in pieces. */
+/** Returns the texts of an entry for an external model: key and value, a long value in pieces. */
 export function embeddingTexts({ key, value }: SearchDocument): string[] {
   const texts: string[] = [];
   for (let from = 0; from < value.length && texts.length < MAX_EMBEDDING_TEXTS; ) {
@@ -79,14 +83,51 @@ export function embeddingTexts({ key, value }: SearchDocument): string[] {
   return [`${key}\n${texts[0] ?? ""}`, ...texts.slice(1)];
 }
 
-/** How far back a piece may end before its full length, to end between words. */
+/** How many characters shorter a piece may be, to end between words. */
 const BOUNDARY_CHARACTERS = 100;
 
-/** Where to cut a text: behind white space if there is some, never inside a surrogate pair. */
+/** Returns where to cut a text: after white space if possible, never inside a surrogate pair. */
 function wordBoundary(text: string, end: number): number {
   if (end >= text.length) return text.length;
   const tail = text.slice(end - BOUNDARY_CHARACTERS, end);
   const space = tail.search(/\s\S*$/);
   if (space >= 0) return end - BOUNDARY_CHARACTERS + space + 1;
   return /[\ud800-\udbff]$/.test(tail) ? end - 1 : end;
+}
+
+/** The tokens of an entry as forms of the vocabulary, by field. */
+export interface DocumentForms {
+  key: Uint32Array;
+  value: Uint32Array;
+  metadata: Uint32Array;
+}
+
+/** Words of a key that have a meaning. Its numbers and single letters only match exactly. */
+const KEY_WORD = /^\p{L}{3,}$/u;
+
+/** Converts entries to forms, and reuses its memory for the next entry. */
+export class DocumentReader {
+  readonly #key = new FormList();
+  readonly #value = new FormList();
+  readonly #metadata = new FormList();
+
+  /** Returns the forms of an entry, valid until the next call. */
+  read({ key, value, metadata }: SearchDocument, vocabulary: Vocabulary): DocumentForms {
+    for (const list of [this.#key, this.#value, this.#metadata]) list.clear();
+    appendForms(value, vocabulary, this.#value);
+    if (metadata !== undefined) {
+      for (const text of metadataStrings(metadata)) appendForms(text, vocabulary, this.#metadata);
+    }
+    appendForms(key, vocabulary, this.#key);
+    return { key: this.#key.view(), value: this.#value.view(), metadata: this.#metadata.view() };
+  }
+}
+
+/** Returns the rows of the model for the key and the metadata of an entry. */
+export function headerRows({ key, metadata }: DocumentForms, vocabulary: Vocabulary): Int32Array {
+  const words = key.filter((form) => KEY_WORD.test(vocabulary.spelling(form)));
+  const rows = new Int32Array(words.length + metadata.length);
+  rows.set(vocabulary.rowsOf(words));
+  rows.set(vocabulary.rowsOf(metadata), words.length);
+  return rows;
 }

@@ -1,12 +1,12 @@
 import { growI32, growU8, growU32 } from "./growable.ts";
 
-/** A stretch of passages or of vector rows. */
+/** A range of passages or of vector rows. */
 export interface Range {
   first: number;
   count: number;
 }
 
-/** What a slot says of its entry. */
+/** What a slot holds of its entry. */
 export interface SlotContent {
   id: number;
   key: string;
@@ -15,24 +15,24 @@ export interface SlotContent {
   header: number;
 }
 
-/** Which slot holds which entry, and where its passages and vectors lie. Slots are never reused. */
+/** The entry of each slot, and where its passages and vectors are. Slots are never reused. */
 export class EntrySlots {
   readonly #slotOf = new Map<number, number>();
-  /** Of a removed entry nothing is kept but its slot: the key is null. */
+  /** slot → key, null when the entry was removed. */
   readonly #keys: (string | null)[] = [];
   readonly #ids: number[] = [];
   #keyCharacters = 0;
   #places = new Uint32Array(0);
   #headers = new Int32Array(0);
-  /** slot → 1 when its entry is there. */
+  /** slot → 1 while it holds an entry. */
   #live = new Uint8Array(0);
 
-  /** Entries that are there. */
+  /** The number of entries. */
   get size(): number {
     return this.#slotOf.size;
   }
 
-  /** Slots, those of removed entries included. */
+  /** The number of slots, including those of removed entries. */
   get count(): number {
     return this.#ids.length;
   }
@@ -51,7 +51,7 @@ export class EntrySlots {
     return this.#ids[slot] as number;
   }
 
-  /** The entry's key; null when it was removed. */
+  /** Returns the entry's key, null when it was removed. */
   key(slot: number): string | null {
     return this.#keys[slot] as string | null;
   }
@@ -64,12 +64,12 @@ export class EntrySlots {
     return { first: this.#places[4 * slot + 2] as number, count: this.#places[4 * slot + 3] as number };
   }
 
-  /** The number of what its key and metadata mean, or `NONE`. */
+  /** Returns the number of its header in `HeaderVectors`, or `NONE`. */
   header(slot: number): number {
     return this.#headers[slot] as number;
   }
 
-  /** The slots, of those given or of all, whose entries are there and have keys with this beginning. */
+  /** Returns the slots with entries whose keys have a prefix, of the given slots or of all. */
   select(prefix: string, slots?: readonly number[]): Uint32Array {
     const selected = new Uint32Array(slots?.length ?? this.count);
     const live = this.#live;
@@ -83,12 +83,12 @@ export class EntrySlots {
     return selected.subarray(0, count);
   }
 
-  /** slot → the number of its header; see `header`. */
+  /** slot → header; see `header`. */
   get headers(): Int32Array {
     return this.#headers;
   }
 
-  /** Takes the next slot for an entry. */
+  /** Puts an entry into the next slot. */
   add({ id, key, passages, rows, header }: SlotContent): void {
     const slot = this.count;
     this.#places = growU32(this.#places, 4 * (slot + 1));
@@ -103,7 +103,7 @@ export class EntrySlots {
     this.#slotOf.set(id, slot);
   }
 
-  /** Frees an entry's id; returns the slot that it had. */
+  /** Removes an entry. Returns its slot, undefined when there is none. */
   remove(id: number): number | undefined {
     const slot = this.#slotOf.get(id);
     if (slot === undefined) return undefined;
@@ -115,5 +115,5 @@ export class EntrySlots {
   }
 }
 
-/** An entry's share of the map and the lists, beside its key's characters, roughly. */
+/** Approximate memory of an entry in the map and the lists, without its key's characters. */
 const ENTRY_BYTES = 96;

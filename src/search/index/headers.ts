@@ -4,21 +4,21 @@ import { embedWindows } from "../vectors/windows.ts";
 import { NONE } from "../words/vocabulary.ts";
 import type { WordVectors } from "../words/word-vectors.ts";
 
-/** How much less the meaning of key and metadata counts than the same meaning in the value. */
+/** The factor of the cosine of key and metadata, compared with that of the value. */
 const DAMPING = 0.7;
 
-/** A header's share of the map and the lists, beside its characters and rows, roughly. */
+/** Approximate memory of a header in the map and the lists, without its characters and rows. */
 const HEADER_BYTES = 160;
 
 /**
- * The meaning of keys and metadata. Many entries of an agent share it (`note/1`, `note/2` … from one
- * source), so each is embedded and compared once and entries refer to it by number.
+ * Vectors of headers, which are keys with metadata. Many entries of an agent share a header (`note/1`,
+ * `note/2` … from one source), so each is embedded and compared once, and entries refer to it by number.
  */
 export class HeaderVectors {
   readonly #words: WordVectors;
   readonly #rows: VectorRows;
   readonly #numbers = new Map<string, number>();
-  /** header → the rows of the model that it consists of. */
+  /** header → the rows of the model for its words. */
   readonly #content: Int32Array[] = [];
   #bytes = 0;
   #cosines = new Float32Array(0);
@@ -32,7 +32,7 @@ export class HeaderVectors {
     return this.#rows.memoryBytes + this.#bytes + this.#cosines.byteLength;
   }
 
-  /** The number of a header, given by the model's rows of its words; `NONE` when the model knows none. */
+  /** Returns the number of a header, given as rows of the model; `NONE` when the model knows no word. */
   intern(rows: readonly number[] | Int32Array): number {
     const known = Int32Array.from(rows.filter((row) => row !== NONE));
     if (known.length === 0) return NONE;
@@ -47,19 +47,19 @@ export class HeaderVectors {
     return next;
   }
 
-  /** The rows that a header was made from; none for `NONE`. */
+  /** Returns the rows of a header; none for `NONE`. */
   rowsOf(header: number): Int32Array {
     return header === NONE ? new Int32Array(0) : (this.#content[header] as Int32Array);
   }
 
-  /** The damped cosine of every header with a query; 0 at least. Valid until the next call. */
+  /** Returns the damped cosine of every header with a query, at least 0. Valid until the next call. */
   cosines(query: Float32Array): Float32Array {
     this.#cosines = new Float32Array(this.#numbers.size);
     if (this.#rows.setQuery(query)) this.#rows.scan(this.#cosines);
     return this.#cosines;
   }
 
-  /** Gives the memory back. */
+  /** Frees the memory. */
   close(): void {
     this.#rows.close();
   }

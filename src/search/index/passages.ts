@@ -1,6 +1,5 @@
 import type { Vocabulary } from "../words/vocabulary.ts";
-import { HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
-import type { DocumentForms } from "./document-forms.ts";
+import { type DocumentForms, HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
 import type { Range } from "./entry-slots.ts";
 import { growU8, growU32 } from "./growable.ts";
 
@@ -22,17 +21,17 @@ export interface PassageArrays {
 }
 
 /**
- * The words of an agent's entries, passage after passage: for each passage the forms in it and their
- * weights. A query walks them in order, which at the sizes of an agent is as fast as lists for each
- * word, takes half the memory, and makes removal a mark.
+ * The words of an agent's entries: for each passage its forms and their weights. A query reads all of
+ * them in order. At the size of an agent this is as fast as a list per word, takes half the memory, and
+ * makes removal cheap.
  */
 export class Passages {
   readonly #vocabulary: Vocabulary;
-  /** Forms and, beside them, their weights; passage p holds `#start[p]` to `#start[p + 1]`, stop words last. */
+  /** Forms and their weights. Those of passage p are at `#start[p]` to `#start[p + 1]`, stop words last. */
   #forms = new Uint32Array(0);
   #weights = new Uint8Array(0);
   #start = new Uint32Array(1);
-  /** passage → where its stop words begin: only a query of stop words alone reads on. */
+  /** passage → where its stop words begin. Only a query of nothing but stop words reads them. */
   #contentEnd = new Uint32Array(0);
   /** passage → the sum of its weights. */
   #length = new Uint32Array(0);
@@ -41,7 +40,7 @@ export class Passages {
   #count = 0;
   #liveCount = 0;
   #liveLength = 0;
-  /** The passage in which a form (a term) was counted last, plus one, and where in it. */
+  /** form → 1 + the last passage that counted it, and its place there; the same for terms. */
   #formSeen = new Uint32Array(0);
   #formAt = new Uint32Array(0);
   #termSeen = new Uint32Array(0);
@@ -55,12 +54,12 @@ export class Passages {
     return this.#vocabulary;
   }
 
-  /** All passages, those of removed entries included. */
+  /** The number of passages, including those of removed entries. */
   get count(): number {
     return this.#count;
   }
 
-  /** Passages of entries that are still there: the N of BM25. */
+  /** The number of passages of live entries: the N of BM25. */
   get liveCount(): number {
     return this.#liveCount;
   }
@@ -86,7 +85,7 @@ export class Passages {
     return arrays.reduce((sum, array) => sum + array.byteLength, 0);
   }
 
-  /** Adds the passages of an entry; they follow each other. Returns where they are. */
+  /** Appends the passages of an entry. Returns their range. */
   add(slot: number, { key, value, metadata }: DocumentForms): Range {
     const first = this.#count;
     const header = metadata.subarray(0, HEADER_METADATA_TOKENS);
@@ -108,7 +107,7 @@ export class Passages {
     return { first, count: this.#count - first };
   }
 
-  /** Takes passages out of all frequencies. They stay in place, without effect. */
+  /** Removes passages from all frequencies. They stay in place without effect. */
   remove({ first, count }: Range): void {
     for (let passage = first; passage < first + count; passage++) {
       this.#countTerms(passage, -1);
@@ -118,8 +117,8 @@ export class Passages {
   }
 
   /**
-   * Appends passages of another store under a new slot, as they are; returns where. `formOf` gives the
-   * form of this store's vocabulary for one of the other's.
+   * Appends passages of another store under a new slot. Returns their range. `formOf` maps a form of the
+   * other vocabulary to one of this.
    */
   copyFrom(other: Passages, { first, count }: Range, slot: number, formOf: (form: number) => number): Range {
     const start = this.#count;
@@ -140,7 +139,7 @@ export class Passages {
     return { first: start, count };
   }
 
-  /** Begins a passage; `#append` fills it and `#close` ends it. */
+  /** Starts a passage; `#append` fills it and `#close` ends it. */
   #open(slot: number): void {
     this.#start = growU32(this.#start, this.#count + 2);
     this.#contentEnd = growU32(this.#contentEnd, this.#count + 1);
@@ -181,7 +180,7 @@ export class Passages {
     this.#countTerms(this.#count - 1, 1);
   }
 
-  /** Orders the forms of a passage so that stop words come last; returns where they begin. */
+  /** Moves the stop words of a passage to its end. Returns where they begin. */
   #moveStopWordsBack(passage: number): number {
     const forms = this.#forms;
     const weights = this.#weights;
@@ -202,7 +201,7 @@ export class Passages {
     return end;
   }
 
-  /** Counts a passage in or out, for every form in it and once for every term. */
+  /** Adds `by` to the count of every form in a passage, and once to that of every term. */
   #countTerms(passage: number, by: 1 | -1): void {
     const vocabulary = this.#vocabulary;
     this.#termSeen = growU32(this.#termSeen, vocabulary.termCount);

@@ -5,20 +5,20 @@ import { NONE, stemOf, type Vocabulary } from "../words/vocabulary.ts";
 import { MAX_COMPARED, type WordTable } from "../words/word-table.ts";
 import type { SpellingRepair } from "./repair.ts";
 
-/** Tokens of a query that are read; what follows says nothing that these do not. */
+/** The most tokens of a query that are read. */
 export const MAX_QUERY_TOKENS = 1024;
-/** Terms of a query that are matched: the rarest, which decide the ranking. */
+/** The most terms of a query that are matched: the rarest, which decide the ranking. */
 export const MAX_QUERY_TERMS = MAX_COMPARED;
 
-/** What a related word counts at most, in place of the word itself. */
+/** The most that a related word counts, compared with the word itself. */
 const RELATED_STRENGTH = 0.5;
-/** Words of the model beyond this rank are rare enough to be somebody's typing error. */
+/** Words of the model beyond this rank are rare enough to be typing errors. */
 const COMMON_WORDS = 30_000;
 
 /** A form of the entries that a query term matches. */
 export interface FormMatch {
   form: number;
-  /** 1: the word itself; less: a related word, or one that is spelt alike. */
+  /** 1: the word itself; less: a related word, or one with a similar spelling. */
   strength: number;
 }
 
@@ -28,7 +28,7 @@ export interface QueryTerm {
   /** Its row in the model, or `NONE`. */
   row: number;
   forms: FormMatch[];
-  /** The form that it is taken to be a misspelling of, or `NONE`. */
+  /** The form that corrects it, or `NONE`. */
   repairedTo: number;
   /** Inverse document frequency among the passages of this agent. */
   idf: number;
@@ -42,16 +42,16 @@ export interface QueryContext {
   repair: SpellingRepair;
   /** Passages of the agent. */
   passages: number;
-  /** Passages that hold the term a token belongs to, when the index holds only part of the agent. */
+  /** Returns how many passages hold the term of a token, when the index holds only part of the agent. */
   frequencyOf?: (token: string) => number;
 }
 
-/** Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. */
+/** Returns Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. */
 export function inverseFrequency(passages: number, frequency: number): number {
   return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
 }
 
-/** The tokens of a query that count for matching: without stop words, unless there are only those. */
+/** Returns the tokens of a query without stop words, or all when there are only stop words. */
 export function contentTokens(tokens: readonly string[]): readonly string[] {
   const content = tokens.filter((token) => !STOP_WORDS.has(token));
   return content.length > 0 ? content : tokens;
@@ -62,9 +62,9 @@ export function queryTokens(query: string): string[] {
 }
 
 /**
- * The terms of a query, each once, with the forms of the agent's vocabulary that stand for them: the
+ * Returns the terms of a query, each once, with the forms of the agent's vocabulary that match them: the
  * same word; more weakly, words of related meaning; for a word that neither the agent nor common
- * language has, words that are spelt alike.
+ * English has, words with a similar spelling.
  */
 export function queryTerms(tokens: readonly string[], context: QueryContext): QueryTerm[] {
   const terms = exactTerms(tokens, context)
@@ -95,7 +95,7 @@ function exactTerms(tokens: readonly string[], context: QueryContext): QueryTerm
   return [...terms.values()];
 }
 
-/** Adds the words of the entries that are related to a term. */
+/** Adds the words of the entries that are related to each term. */
 function addRelated(terms: readonly QueryTerm[], { vocabulary, related }: QueryContext): void {
   const known = terms.filter(({ row }) => row !== NONE);
   const relations = related.find(known.map(({ row }) => row));
@@ -111,7 +111,7 @@ function addRelated(terms: readonly QueryTerm[], { vocabulary, related }: QueryC
   });
 }
 
-/** Adds the words that a term may be a misspelling of, and takes the frequency of the nearest. */
+/** Adds the words that may correct a term, and uses the frequency of the nearest. */
 function repairTerm(term: QueryTerm, context: QueryContext): void {
   const { vocabulary, repair, passages, frequencyOf } = context;
   const alike = repair.find(term.token);

@@ -1,17 +1,75 @@
-import { share, similarity, vectorWeight } from "./fusion.ts";
+/** Combines words and meaning into one similarity, and keeps the best entries. */
 import type { QueryTerm } from "./query.ts";
-import type { SearchHit, SearchOptions } from "./search-options.ts";
-import { TopEntries } from "./top-entries.ts";
 
-/** What was found out about each entry, by slot. */
+export interface SearchOptions {
+  /** The most results. */
+  limit: number;
+  /** Only entries whose key begins with this. */
+  prefix?: string;
+  /** Only entries at least this similar, 0 to 1; see `similarity`. */
+  minSimilarity?: number;
+  /** Only these entries. Ids that the index lacks are ignored, and only candidates cost time. */
+  candidates?: Iterable<number>;
+  /** The vector of the query by the model of `setVectors`. */
+  queryVector?: Float32Array;
+  /** The frequencies of the whole agent, when the index holds only some of its entries. */
+  corpus?: CorpusStatistics;
+}
+
+/** What BM25 needs to know about entries that the index does not hold. */
+export interface CorpusStatistics {
+  /** How many entries the agent has. */
+  entries: number;
+  /** Returns how many of them hold a word of `searchTerms`. */
+  frequencyOf(token: string): number;
+}
+
+export interface SearchHit {
+  id: number;
+  /** 0 to 1; see `similarity`. */
+  similarity: number;
+}
+
+/** The weight of the meaning relative to the words, for a query whose words are all found. */
+const VECTOR_WEIGHT = 0.6;
+/** Added to that weight when none of the words is found. */
+const VECTOR_WEIGHT_UNMATCHED = 1;
+/** How sharply `similarity` approaches 1. */
+const BEND = 8;
+
+/**
+ * Returns the weight of the vectors for a query: the fewer of its words the best entry has, the more the
+ * meaning decides. `bestLexical` and `total` are the best BM25 score and the sum of the terms' idf.
+ */
+function vectorWeight(bestLexical: number, total: number): number {
+  const covered = total > 0 ? Math.min(1, bestLexical / total) : 0;
+  return VECTOR_WEIGHT + VECTOR_WEIGHT_UNMATCHED * (1 - covered);
+}
+
+/**
+ * Returns the share of a query that an entry holds: the mean of `lexical`, its BM25 score divided by the
+ * sum of the terms' idf (1: every word once, in an entry of average length), and `cosine`, that of its
+ * nearest window, with weights 1 and `weight`. It can exceed 1 when words occur often or the entry is
+ * short.
+ */
+function share(lexical: number, cosine: number, weight: number): number {
+  return (lexical + weight * cosine) / (1 + weight);
+}
+
+/** Returns the API's `similarity`, 0 to 1: strictly monotone in the share, nearly equal to it below 0.7. */
+function similarity(found: number): number {
+  return found / (1 + found ** BEND) ** (1 / BEND);
+}
+
+/** The scores of each entry, by slot. */
 export interface Scores {
   /** BM25. */
   lexical: Float32Array;
-  /** Cosine of what in it is nearest to the query. */
+  /** The cosine of its part that is nearest to the query. */
   cosines: Float32Array;
 }
 
-/** Brings words and meaning together: the best of the eligible slots, as the ids of their entries. */
+/** Returns the best entries of the eligible slots, by words and meaning together. */
 export function rank(
   terms: readonly QueryTerm[],
   eligible: Uint32Array,
@@ -31,4 +89,43 @@ export function rank(
   }
   const hits = top.list().map(({ id, score }) => ({ id, similarity: similarity(score) }));
   return hits.filter((hit) => hit.similarity >= minSimilarity);
+}
+
+/** Keeps the best of many entries: higher score first, equal ones by ascending id. */
+class TopEntries {
+  readonly #limit: number;
+  readonly #ids: number[] = [];
+  readonly #scores: number[] = [];
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Reports cheaply whether `offer` might keep an entry with this score. */
+  accepts(score: number): boolean {
+    return this.#ids.length < this.#limit || score >= (this.#scores[this.#limit - 1] as number);
+  }
+
+  offer(id: number, score: number): void {
+    const ids = this.#ids;
+    const scores = this.#scores;
+    if (ids.length === this.#limit && !this.#precedes(id, score, ids.length - 1)) return;
+    let at = ids.length;
+    while (at > 0 && this.#precedes(id, score, at - 1)) at--;
+    ids.splice(at, 0, id);
+    scores.splice(at, 0, score);
+    if (ids.length > this.#limit) {
+      ids.pop();
+      scores.pop();
+    }
+  }
+
+  list(): { id: number; score: number }[] {
+    return this.#ids.map((id, i) => ({ id, score: this.#scores[i] as number }));
+  }
+
+  #precedes(id: number, score: number, place: number): boolean {
+    const other = this.#scores[place] as number;
+    return score > other || (score === other && id < (this.#ids[place] as number));
+  }
 }

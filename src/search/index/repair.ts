@@ -1,29 +1,28 @@
-import { editDistance } from "../words/edit-distance.ts";
 import type { Vocabulary } from "../words/vocabulary.ts";
 import { growU8, growU32 } from "./growable.ts";
 
-/** In a shorter word one slip makes another word as often as a typing error. */
+/** Shorter words are not repaired: one slip often makes another word of them. */
 const SHORTEST_REPAIRED = 4;
 /** A word this long may hold two slips, a shorter one only one. */
 const TWO_SLIPS_FROM = 8;
 /** Longer tokens are not words. */
 const LONGEST_REPAIRED = 40;
-/** What a word that is spelt alike counts at most, since it is a guess. */
+/** The most that a repaired word counts, since it is a guess. */
 const REPAIR_STRENGTH = 0.8;
 
-/** Only words are repaired: a number or an identifier that nearly fits is another one. */
+/** Only words are repaired: a similar number or identifier is a different one. */
 const WORD = /^[\p{L}\p{M}]+$/u;
 
-/** A word of the entries that is spelt nearly as a word of the query. */
+/** A word of the entries with a spelling similar to a word of the query. */
 export interface Resemblance {
   form: number;
   strength: number;
 }
 
 /**
- * Finds words that differ from a misspelt one by a slip or two. The letters of every word are kept as
- * a mask of 32 bits: as a slip changes at most two of them, nearly all words are ruled out by one
- * population count and no index has to be kept.
+ * Finds words that differ from a misspelt one by a slip or two. The letters of every word are stored as a
+ * mask of 32 bits. A slip changes at most two of them, so one population count rules out nearly all
+ * words, and no index is needed.
  */
 export class SpellingRepair {
   readonly #vocabulary: Vocabulary;
@@ -32,7 +31,7 @@ export class SpellingRepair {
   #letters = new Uint32Array(0);
   #lengths = new Uint8Array(0);
   #count = 0;
-  /** Forms looked at so far. */
+  /** How many forms were read so far. */
   #seen = 0;
 
   constructor(vocabulary: Vocabulary) {
@@ -43,7 +42,7 @@ export class SpellingRepair {
     return this.#forms.byteLength + this.#letters.byteLength + this.#lengths.byteLength;
   }
 
-  /** The words in use that are spelt nearly as a token, the nearest first; equals in code unit order. */
+  /** Returns the words in use with a similar spelling, nearest first, equal ones in code unit order. */
   find(token: string): Resemblance[] {
     if (!isMisspellable(token)) return [];
     this.#update();
@@ -64,7 +63,7 @@ export class SpellingRepair {
     );
   }
 
-  /** The forms that neither length nor letters rule out. */
+  /** Returns the forms that neither length nor letters rule out. */
   #plausible(token: string, slips: number): number[] {
     const wanted = letterMask(token);
     const letters = this.#letters;
@@ -77,7 +76,7 @@ export class SpellingRepair {
     return plausible;
   }
 
-  /** Takes in the forms that were added since. */
+  /** Reads the forms that were added since the last search. */
   #update(): void {
     const { formCount } = this.#vocabulary;
     for (; this.#seen < formCount; this.#seen++) {
@@ -95,8 +94,9 @@ export class SpellingRepair {
 }
 
 /**
- * The stems of whose words a token that {@link isMisspellable} may be a misspelling, the nearest first, equals in code unit order.
- * Its beginning is compared besides its own stem, as an ending with a slip in it is not taken off.
+ * Returns the stems of the words that a token which {@link isMisspellable} may be a misspelling of,
+ * nearest first, equal ones in code unit order. Besides the token's stem its beginning is compared, since
+ * the stemmer does not remove an ending with a slip in it.
  */
 export function misspeltStems(token: string, stem: string, stems: Iterable<string>): string[] {
   const slips = slipsOf(token);
@@ -110,12 +110,12 @@ export function misspeltStems(token: string, stem: string, stems: Iterable<strin
   return found.sort((a, b) => a.distance - b.distance || (a.word < b.word ? -1 : 1)).map(({ word }) => word);
 }
 
-/** Whether a token may be a misspelt word: an identifier or a number that nearly fits is another one. */
+/** Reports whether a token may be a misspelt word. Numbers and identifiers are not repaired. */
 export function isMisspellable(token: string): boolean {
   return isRepairable(token, SHORTEST_REPAIRED);
 }
 
-/** How many slips a word may hold. */
+/** Returns how many slips a word may hold. */
 function slipsOf(token: string): number {
   return token.length < TWO_SLIPS_FROM ? 1 : 2;
 }
@@ -124,7 +124,7 @@ function isRepairable(token: string, shortest: number): boolean {
   return token.length >= shortest && token.length <= LONGEST_REPAIRED && WORD.test(token);
 }
 
-/** Which letters a word has; letters of other alphabets share bits. */
+/** Returns the letters of a word as bits. Letters of other alphabets share bits. */
 function letterMask(word: string): number {
   let mask = 0;
   for (let i = 0; i < word.length; i++) mask |= 1 << (word.charCodeAt(i) & 31);
@@ -135,4 +135,39 @@ function bitCount(bits: number): number {
   const pairs = bits - ((bits >>> 1) & 0x55555555);
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
   return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/**
+ * Returns how many slips lead from one word to another: letters inserted, omitted, replaced, or swapped
+ * with their neighbour (optimal string alignment). Returns `limit + 1` for anything above `limit`; only a
+ * band of that width is computed.
+ */
+export function editDistance(one: string, other: string, limit: number): number {
+  const tooFar = limit + 1;
+  if (Math.abs(one.length - other.length) > limit) return tooFar;
+  // Three rows of the usual table: i - 2, i - 1 and i, each over the prefixes of `other`.
+  let older = new Array<number>(other.length + 1).fill(tooFar);
+  let previous = Array.from({ length: other.length + 1 }, (_, j) => Math.min(j, tooFar));
+  let current = new Array<number>(other.length + 1).fill(tooFar);
+  for (let i = 1; i <= one.length; i++) {
+    current.fill(tooFar);
+    if (i <= limit) current[0] = i;
+    let nearest = current[0] as number;
+    const last = Math.min(other.length, i + limit);
+    for (let j = Math.max(1, i - limit); j <= last; j++) {
+      const same = one[i - 1] === other[j - 1];
+      let distance = Math.min(
+        (previous[j] as number) + 1,
+        (current[j - 1] as number) + 1,
+        (previous[j - 1] as number) + (same ? 0 : 1),
+      );
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (swapped) distance = Math.min(distance, (older[j - 2] as number) + 1);
+      current[j] = distance;
+      nearest = Math.min(nearest, distance);
+    }
+    if (nearest > limit && (i === one.length || Math.min(...previous) > limit)) return tooFar;
+    [older, previous, current] = [previous, current, older];
+  }
+  return Math.min(previous[other.length] as number, tooFar);
 }

@@ -1,18 +1,17 @@
 /**
- * A model that somebody has and that is better than the built-in words: a server (`OpenAiEmbedder`)
- * or a file (`Model2VecEmbedder`).
+ * An external model: a server (`OpenAiEmbedder`) or a directory (`Model2VecEmbedder`).
  */
 export interface Embedder {
-  /** What its vectors are stored under; those of another name are of no use to it. */
+  /** The name that its vectors are stored under. Vectors of another name are not comparable. */
   readonly model: string;
-  /** One vector for each text, all of the same dimensions. Throws `EmbeddingError`. */
+  /** Returns one vector per text, all with the same dimensions. @throws {EmbeddingError} */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
 }
 
-/** Why no vectors came. The message says what to do and never repeats a text or a key. */
+/** Why a model returned no vectors. The message says what to do and never repeats a text or a key. */
 export class EmbeddingError extends Error {
   override readonly name = "EmbeddingError";
-  /** Whether the same call can succeed later, without anybody changing a setting. */
+  /** Whether the same call can succeed later without a change of settings. */
   readonly temporary: boolean;
 
   constructor(message: string, temporary: boolean) {

@@ -2,12 +2,12 @@ import type { Embedder } from "./embedder.ts";
 import { Model2VecEmbedder } from "./model2vec.ts";
 import { OpenAiEmbedder } from "./openai-embedder.ts";
 
-/** Which model outside makes vectors. Plain data: it is passed on to threads. */
+/** Which external model makes vectors. Plain data, since it is passed to threads. */
 export type EmbeddingOptions =
   | { kind: "server"; url: string; model: string; apiKey: string | null }
   | { kind: "directory"; path: string };
 
-/** The model, loaded when it is first asked for; a failed load is tried again. */
+/** Returns a function that returns the model. The first call loads it, and a call after a failure retries. */
 export function embedderOf(options: EmbeddingOptions): () => Promise<Embedder> {
   let loading: Promise<Embedder> | undefined;
   return () => {

@@ -2,10 +2,10 @@ import type { Range } from "../index/entry-slots.ts";
 import type { VectorArena } from "./vector-arena.ts";
 import { VectorRows } from "./vector-rows.ts";
 
-/** With fewer entries their mean and deviation say nothing. */
+/** With fewer entries, mean and deviation have no meaning. */
 const MIN_FOR_SCALING = 8;
 
-/** Vectors that a model outside made of an agent's entries, for the entries that have some already. */
+/** The vectors of an external model for the entries of an agent that have some. */
 export class ModelVectors {
   /** The model's name. */
   readonly model: string;
@@ -29,21 +29,21 @@ export class ModelVectors {
     return this.#rangeOf.has(slot);
   }
 
-  /** Gives an entry its vectors, all of this model's dimensions. An entry gets them once. */
+  /** Sets the vectors of an entry, all with this model's dimensions. An entry gets them once. */
   set(slot: number, vectors: readonly Float32Array[]): void {
     const first = this.#rows.count;
     for (const vector of vectors) this.#rows.add(vector, slot);
     this.#rangeOf.set(slot, { first, count: vectors.length });
   }
 
-  /** Takes an entry's vectors out; returns how many rows stay behind, unread. */
+  /** Removes an entry's vectors. Returns how many rows stay in memory unused. */
   remove(slot: number): number {
     const count = this.#rangeOf.get(slot)?.count ?? 0;
     this.#rangeOf.delete(slot);
     return count;
   }
 
-  /** Takes over an entry's vectors from another table under a new slot. */
+  /** Copies an entry's vectors from another table under a new slot. */
   copyFrom(other: ModelVectors, from: number, slot: number): void {
     const range = other.#rangeOf.get(from);
     if (range === undefined) return;
@@ -51,9 +51,9 @@ export class ModelVectors {
   }
 
   /**
-   * Replaces built-in cosines by this model's, for the slots given that have some. Models differ in
-   * what a cosine of 0.5 means, so this model's are shifted and stretched to the mean and deviation
-   * of the built-in ones of the same entries: entries with and without vectors stay comparable.
+   * Replaces the built-in cosines of the given slots that have vectors by this model's. Models differ in
+   * what a cosine of 0.5 means, so this model's are scaled to the mean and deviation of the built-in ones
+   * of the same entries. So entries with and without vectors stay comparable.
    */
   replace(cosines: Float32Array, slots: Uint32Array, query: Float32Array): void {
     if (query.length !== this.dimensions || !this.#rows.setQuery(query)) return;
@@ -63,7 +63,7 @@ export class ModelVectors {
     else for (const slot of having) this.#rows.scan(own, this.#rangeOf.get(slot));
     const builtIn = spread(cosines, having);
     const model = spread(own, having);
-    // Of a query that the built-in model knows no word of, there is nothing to be like.
+    // When the built-in model knows no word of the query, there is nothing to compare with.
     const comparable = model.deviation > 0 && builtIn.deviation > 0;
     const scaled = having.length >= MIN_FOR_SCALING && comparable;
     const factor = scaled ? builtIn.deviation / model.deviation : 1;
@@ -77,7 +77,7 @@ export class ModelVectors {
   }
 }
 
-/** An entry's share of the map, roughly. */
+/** Approximate memory of an entry in the map. */
 const RANGE_BYTES = 96;
 
 function spread(values: Float32Array, slots: Uint32Array): { mean: number; deviation: number } {

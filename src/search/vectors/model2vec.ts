@@ -5,21 +5,21 @@ import { type Embedder, EmbeddingError } from "./embedder.ts";
 import { readSafetensors, type Tensor } from "./safetensors.ts";
 import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
-/** Tokens of a text that count, as in Model2Vec itself. */
+/** The most tokens of a text that count, as in Model2Vec itself. */
 const MAX_TOKENS = 512;
-/** Characters beyond which a text cannot matter, since no token is that long. */
+/** The most characters that those tokens can have. */
 const MAX_CHARACTERS = MAX_TOKENS * 32;
 
 /**
- * A Model2Vec model: a table of token vectors, of which a text's vector is the mean. The directory
- * holds `model.safetensors` and `tokenizer.json`, as published.
+ * A Model2Vec model: a table of token vectors, whose mean is the vector of a text. The directory holds
+ * `model.safetensors` and `tokenizer.json`, as published.
  */
 export class Model2VecEmbedder implements Embedder {
   readonly model: string;
   readonly dimensions: number;
   readonly #tokenizer: Tokenizer;
   readonly #embeddings: Float32Array;
-  /** token → row, when tokens share rows; token → weight, when they are not in the rows. */
+  /** token → row, when tokens share rows; token → weight, when the rows do not include it. */
   readonly #rowOf: Float32Array | undefined;
   readonly #weights: Float32Array | undefined;
   readonly #unknown: number | undefined;
@@ -37,7 +37,8 @@ export class Model2VecEmbedder implements Embedder {
     if (this.dimensions < 1 || this.dimensions > MAX_DIMENSIONS) {
       throw new Error(`its vectors must have 1 to ${MAX_DIMENSIONS} dimensions, not ${this.dimensions}`);
     }
-    if (!embeddings.data.every(Number.isFinite)) throw new Error("model.safetensors holds what is no number");
+    if (!embeddings.data.every(Number.isFinite))
+      throw new Error("model.safetensors holds a value that is not a number");
     this.#embeddings = embeddings.data;
     this.#rowOf = tensors.get("mapping")?.data;
     this.#weights = tensors.get("weights")?.data;
@@ -45,7 +46,7 @@ export class Model2VecEmbedder implements Embedder {
     this.#unknown = unknown;
   }
 
-  /** Reads a model. Throws an `EmbeddingError` that names the file at fault. */
+  /** Reads a model. @throws {EmbeddingError} that names the faulty file */
   static async load(directory: string): Promise<Model2VecEmbedder> {
     try {
       const tensors = readSafetensors(await readFile(join(directory, "model.safetensors")));
@@ -64,7 +65,7 @@ export class Model2VecEmbedder implements Embedder {
     });
   }
 
-  /** The vector of one text, of length 1; zero when no token of it is known. */
+  /** Returns the vector of a text, of length 1, or zero when no token is known. */
   embedText(text: string): Float32Array {
     const { ids } = this.#tokenizer.encode(text.slice(0, MAX_CHARACTERS), { add_special_tokens: false });
     const sum = new Float32Array(this.dimensions);
@@ -87,11 +88,11 @@ function readTokenizer(text: string): { tokenizer: Tokenizer; unknown: number | 
     tokenizer.encode("a word", { add_special_tokens: false });
     return { tokenizer, unknown: unknownToken(settings) };
   } catch {
-    throw new Error("tokenizer.json is not the description of a tokenizer");
+    throw new Error("tokenizer.json does not describe a tokenizer");
   }
 }
 
-/** The number of the token for what the vocabulary lacks: by name, or (Unigram) by number. */
+/** Returns the token for unknown words, which is given by name or (Unigram) by number. */
 function unknownToken({
   model,
 }: {

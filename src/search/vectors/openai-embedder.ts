@@ -4,18 +4,18 @@ import { Compile } from "typebox/compile";
 import { type Embedder, EmbeddingError } from "./embedder.ts";
 import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
-/** Texts in one request; servers commonly take more, but answer these in a second. */
+/** Texts per request. Servers usually accept more, but return this many within a second. */
 const BATCH = 64;
-/** How long to wait for one answer, in milliseconds. */
+/** How long to wait for one response, ms. */
 const TIMEOUT_MS = 60_000;
-/** How often a request is made at most. Waits double from `FIRST_WAIT_MS` unless the server names one. */
+/** The most attempts of a request. Waits double from `FIRST_WAIT_MS` unless the server sets one. */
 const ATTEMPTS = 4;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** Largest answer accepted: what a batch of the largest vectors comes to in JSON. */
-const MAX_ANSWER_BYTES = BATCH * MAX_DIMENSIONS * 32;
+/** The largest response accepted: a batch of the largest vectors in JSON. */
+const MAX_RESPONSE_BYTES = BATCH * MAX_DIMENSIONS * 32;
 
-const answer = Compile(
+const responseBody = Compile(
   Type.Object({
     data: Type.Array(
       Type.Object({
@@ -27,13 +27,13 @@ const answer = Compile(
 );
 
 export interface OpenAiSettings {
-  /** The API's base (`http://127.0.0.1:11434/v1`) or the whole address of its `embeddings`. */
+  /** The API's base (`http://127.0.0.1:11434/v1`) or the full address of its `embeddings`. */
   url: string;
   /** The model's name as the server knows it. */
   model: string;
   /** Sent as a bearer token. */
   apiKey?: string;
-  /** Waits between attempts; tests shorten it. */
+  /** Waits between attempts. Tests replace it. */
   sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export class OpenAiEmbedder implements Embedder {
   readonly #headers: Record<string, string>;
   readonly #sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 
-  /** Throws an `EmbeddingError` for an address that is not http or https. */
+  /** @throws {EmbeddingError} when the address is not http or https */
   constructor({ url, model, apiKey, sleep: wait }: OpenAiSettings) {
     this.model = model;
     this.#address = embeddingsAddress(url);
@@ -59,12 +59,12 @@ export class OpenAiEmbedder implements Embedder {
       vectors.push(...(await this.#embedBatch(texts.slice(from, from + BATCH), signal)));
     }
     if (vectors.some(({ length }) => length !== vectors[0]?.length)) {
-      throw new EmbeddingError("the embeddings server answered with vectors of different lengths", false);
+      throw new EmbeddingError("the embeddings server returned vectors of different lengths", false);
     }
     return vectors;
   }
 
-  /** One request, repeated while the server is away or busy. */
+  /** Sends one request, and retries while the server is unreachable or busy. */
   async #embedBatch(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#request(texts, signal);
@@ -85,7 +85,7 @@ export class OpenAiEmbedder implements Embedder {
         method: "POST",
         headers: this.#headers,
         body: JSON.stringify({ model: this.model, input: texts, encoding_format: "float" }),
-        // A redirect could carry texts and key to a place that no setting names.
+        // A redirect could send texts and key to an address that no setting names.
         redirect: "manual",
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
@@ -100,7 +100,7 @@ export class OpenAiEmbedder implements Embedder {
   }
 }
 
-/** A request that brought no vectors. */
+/** A request that failed. */
 class Failure {
   readonly message: string;
   readonly temporary: boolean;
@@ -127,7 +127,7 @@ function embeddingsAddress(url: string): URL {
 function failureOf(response: Response): Failure {
   const temporary = response.status === 429 || response.status === 408 || response.status >= 500;
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  const hint = temporary ? "it will be asked again" : "check the settings' url, model and api_key_file";
+  const hint = temporary ? "it will be retried" : "check the settings' url, model and api_key_file";
   const wait = Number.isFinite(seconds) ? seconds * 1000 : undefined;
   return new Failure(`the embeddings server answered ${response.status}; ${hint}`, temporary, wait);
 }
@@ -137,8 +137,8 @@ async function readBounded(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > MAX_ANSWER_BYTES)
-      throw new EmbeddingError("the embeddings server's answer is too large", false);
+    if (size > MAX_RESPONSE_BYTES)
+      throw new EmbeddingError("the embeddings server's response is too large", false);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -146,7 +146,7 @@ async function readBounded(response: Response): Promise<string> {
 
 function readVectors(body: string, count: number): Float32Array[] {
   const malformed = new EmbeddingError(
-    "the embeddings server's answer is not that of an OpenAI-compatible embeddings API",
+    "the embeddings server's response is not that of an OpenAI-compatible embeddings API",
     false,
   );
   let parsed: unknown;
@@ -155,7 +155,7 @@ function readVectors(body: string, count: number): Float32Array[] {
   } catch {
     throw malformed;
   }
-  if (!answer.Check(parsed) || parsed.data.length !== count) throw malformed;
+  if (!responseBody.Check(parsed) || parsed.data.length !== count) throw malformed;
   const vectors: Float32Array[] = [];
   for (const { index, embedding } of parsed.data) vectors[index] = Float32Array.from(embedding);
   if (vectors.length !== count || vectors.includes(undefined as unknown as Float32Array)) throw malformed;

@@ -1,23 +1,23 @@
-/** How long a model that failed is left alone: first, doubling with every further failure, at most. */
+/** The backoff after failures: the first pause, which doubles with every failure up to the longest. */
 export interface Pauses {
   firstMs: number;
   longestMs: number;
 }
 
 /**
- * Keeps count while something outside is away: when to try again, and what is news. A model that is away
- * for a night should be one line in the log, not thousands.
+ * Counts the failures of an external service: when to retry, and what to log. A model that is down for a
+ * night should be one line in the log, not thousands.
  */
 export class Outage {
   #failures = 0;
   #reason = "";
 
-  /** Failures since it last worked. */
+  /** Failures since the last success. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Counts a failure: how long to wait, and whether it is the first, or the first of this kind. */
+  /** Counts a failure. Returns how long to wait, and whether the failure is the first or a new kind. */
   fail(reason: string, { firstMs, longestMs }: Pauses): { pauseMs: number; isNews: boolean } {
     const isNews = this.#failures === 0 || reason !== this.#reason;
     const pauseMs = Math.min(firstMs * 2 ** this.#failures, longestMs);
@@ -26,7 +26,7 @@ export class Outage {
     return { pauseMs, isNews };
   }
 
-  /** It works: how many failures came before, 0 when there was no outage. */
+  /** Counts a success. Returns how many failures came before, 0 without an outage. */
   end(): number {
     const failures = this.#failures;
     this.#failures = 0;

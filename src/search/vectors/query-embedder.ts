@@ -1,26 +1,26 @@
 import { type Embedder, EmbeddingError } from "./embedder.ts";
 import { Outage, type Pauses } from "./outage.ts";
 
-/** What a search waits for its query's vector at most, ms; then the built-in model answers alone. */
+/** The longest that a search waits for its query's vector, ms. Then it uses only the built-in model. */
 const QUERY_TIMEOUT_MS = 1_000;
-/** A model that was away or slow is not asked for this long, so that not every search waits. */
+/** The backoff after a failure or a timeout, so that not every search waits. */
 const PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };
 
-const SLOW = `the embeddings server gave no vector of a query within ${QUERY_TIMEOUT_MS} ms; the built-in model answers`;
+const SLOW = `the embeddings server returned no vector for a query within ${QUERY_TIMEOUT_MS} ms; searches use the built-in model`;
 
-/** A query as a model outside sees it. */
+/** The vector of a query by an external model. */
 export interface QueryVector {
   model: string;
   vector: Float32Array;
 }
 
-/** What is worth telling: the first failure of an outage, and its end with their number. */
+/** What is logged: the first failure of an outage, and its end with the number of failures. */
 export interface OutageEvents {
   onFailure(error: unknown): void;
   onRecovery(failures: number): void;
 }
 
-/** Vectors of queries, within a bounded time. */
+/** Makes vectors of queries within a bounded time. */
 export class QueryEmbedder {
   readonly #embedder: () => Promise<Embedder>;
   readonly #monotonicMs: () => number;
@@ -38,7 +38,7 @@ export class QueryEmbedder {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Null while the model is away, slow or faulty. */
+  /** Returns null while the model is unreachable, slow or faulty. */
   async embed(query: string): Promise<QueryVector | null> {
     if (this.#monotonicMs() < this.#notBeforeMs) return null;
     const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);

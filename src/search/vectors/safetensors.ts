@@ -1,8 +1,8 @@
-/** Bytes of a header at most, as the format says. */
+/** The most bytes of a header, by the format. */
 const MAX_HEADER_BYTES = 100_000_000;
 const LENGTH_BYTES = 8;
 
-/** A tensor of a safetensors file, its numbers converted. */
+/** A tensor of a safetensors file, with its numbers converted. */
 export interface Tensor {
   shape: readonly number[];
   data: Float32Array;
@@ -16,7 +16,7 @@ interface Entry {
 
 type Reader = (view: DataView, at: number) => number;
 
-/** How the numbers of a type are read, and how many bytes each has. */
+/** The size of each type in bytes, and how to read it. */
 const READERS: Readonly<Record<string, [bytes: number, read: Reader]>> = {
   F64: [8, (view, at) => view.getFloat64(at, true)],
   F32: [4, (view, at) => view.getFloat32(at, true)],
@@ -27,8 +27,9 @@ const READERS: Readonly<Record<string, [bytes: number, read: Reader]>> = {
 };
 
 /**
- * Reads the tensors of a safetensors file: eight bytes of length, a JSON header that says where each
- * tensor lies, and their numbers. Throws an error that says what is wrong.
+ * Reads the tensors of a safetensors file: eight bytes of length, a JSON header with the place of each
+ * tensor, and their numbers.
+ * @throws an error that says what is wrong
  */
 export function readSafetensors(bytes: Uint8Array): Map<string, Tensor> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -56,7 +57,7 @@ function parseHeader(bytes: Uint8Array): Record<string, Entry> {
 function readTensor(view: DataView, start: number, name: string, entry: Entry): Tensor {
   const { dtype, shape, data_offsets } = entry ?? {};
   if (!isWhole(shape) || !isWhole(data_offsets) || data_offsets.length !== 2) {
-    throw new Error(`the header says of tensor ${name} what makes no sense`);
+    throw new Error(`the header of tensor ${name} is not valid`);
   }
   const reader = READERS[dtype];
   if (reader === undefined)
@@ -65,14 +66,14 @@ function readTensor(view: DataView, start: number, name: string, entry: Entry): 
   const count = shape.reduce((product, n) => product * n, 1);
   const [from, to] = data_offsets;
   if (to - from !== count * size || start + to > view.byteLength) {
-    throw new Error(`tensor ${name} does not lie within the file; it may be cut short`);
+    throw new Error(`tensor ${name} is not within the file, which may be cut short`);
   }
   const data = new Float32Array(count);
   for (let i = 0; i < count; i++) data[i] = read(view, start + from + i * size);
   return { shape, data };
 }
 
-/** Whether this is a list of whole numbers, none below 0. */
+/** Reports whether this is a list of non-negative integers. */
 function isWhole(list: unknown): list is number[] {
   return Array.isArray(list) && list.every((number) => Number.isSafeInteger(number) && number >= 0);
 }

@@ -1,30 +1,29 @@
 /**
- * Bytes of a chunk, the unit in which rows are taken and given back: a multiple of the sizes of rows
- * that occur (96, 256, 384, 512, 768, 1024, 1536, 3072 …), so that neighbouring chunks can be scanned
- * as one.
+ * Bytes of a chunk, the unit of allocation: a multiple of the usual row sizes (96, 256, 384, 512, 768,
+ * 1024, 1536, 3072 …), so that adjacent chunks can be scanned as one.
  */
 export const CHUNK_BYTES = 12_288;
-/** Largest number of dimensions: three rows to a chunk. */
+/** The most dimensions: three rows per chunk. */
 export const MAX_DIMENSIONS = 4096;
-/** Rows that one scan can take. */
+/** The most rows of one scan. */
 export const MAX_SCAN_ROWS = 4096;
-/** The query's numbers lie between plus and minus this, so that no sum overflows. */
+/** The query's numbers are between plus and minus this, so that no sum overflows. */
 export const QUERY_RANGE = 2047;
 
 const PAGE_BYTES = 65_536;
-/** The beginning is the kernel's own: the query, then the products. Chunks follow. */
+/** The memory begins with the query and the products of the kernel. Chunks follow. */
 const QUERY_AT = 0;
 const OUT_AT = QUERY_AT + MAX_DIMENSIONS * 2;
 const CHUNKS_AT = OUT_AT + MAX_SCAN_ROWS * 4;
-/** Memory grows by at least this share of itself, so that it grows seldom. */
+/** Memory grows by at least this share of itself, so that it grows rarely. */
 const GROWTH = 1 / 8;
 
 type DotRows = (rows: number, count: number, stride: number, query: number, out: number) => void;
 
 /**
- * The memory in which all vectors of a thread lie, with the WebAssembly kernel that scans them. An
- * index takes chunks and gives them back when it is closed; the memory is used again but never
- * returned to the system, since WebAssembly memory cannot shrink.
+ * The memory of all vectors of a thread, with the WebAssembly kernel that scans them. An index takes
+ * chunks and returns them when it closes. The memory is reused but never returned to the system, since
+ * WebAssembly memory cannot shrink.
  */
 export class VectorArena {
   readonly #memory: WebAssembly.Memory;
@@ -41,7 +40,7 @@ export class VectorArena {
     for (let chunk = this.#chunkCount() - 1; chunk >= 0; chunk--) this.#free.push(chunk);
   }
 
-  /** Takes a chunk, filled with zeros, and returns its number. Throws a RangeError when memory is exhausted. */
+  /** Allocates a chunk of zeros and returns its number. @throws {RangeError} when memory is exhausted */
   take(): number {
     if (this.#free.length === 0) {
       const before = this.#chunkCount();
@@ -52,7 +51,7 @@ export class VectorArena {
     return this.#free.pop() as number;
   }
 
-  /** Gives chunks back. Whoever does must not use them again. */
+  /** Frees chunks. The caller must not use them again. */
   give(chunks: readonly number[]): void {
     for (const chunk of chunks) {
       this.#bytes.fill(0, addressOf(chunk), addressOf(chunk + 1));
@@ -60,27 +59,27 @@ export class VectorArena {
     }
   }
 
-  /** The bytes of a row, valid until the next `take`. */
+  /** Returns the bytes of a row, valid until the next `take`. */
   row(chunk: number, row: number, stride: number): Int8Array {
     const at = addressOf(chunk) + row * stride;
     return this.#bytes.subarray(at, at + stride);
   }
 
-  /** Sets the query of the scans that follow: whole numbers within `QUERY_RANGE`, padded to the stride. */
+  /** Sets the query of the following scans: integers within `QUERY_RANGE`, padded to the stride. */
   setQuery(query: Int16Array): void {
     new Int16Array(this.#memory.buffer, QUERY_AT, query.length).set(query);
   }
 
   /**
-   * The dot products of the query with `count` rows from one of a chunk on, `MAX_SCAN_ROWS` at most;
-   * valid until the next call. They may run on into the chunk of the next number, if rows fill chunks.
+   * Returns the dot products of the query with `count` rows of a chunk, at most `MAX_SCAN_ROWS`, valid
+   * until the next call. When rows fill chunks, the rows may continue in the next chunk.
    */
   scan(chunk: number, firstRow: number, count: number, stride: number): Int32Array {
     this.#dotRows(addressOf(chunk) + firstRow * stride, count, stride, QUERY_AT, OUT_AT);
     return this.#products;
   }
 
-  /** How many chunks the memory has room for. */
+  /** Returns how many chunks the memory has room for. */
   #chunkCount(): number {
     return Math.max(0, Math.floor((this.#bytes.length - CHUNKS_AT) / CHUNK_BYTES));
   }

@@ -2,11 +2,11 @@ import type { Range } from "../index/entry-slots.ts";
 import { growF32, growU32 } from "../index/growable.ts";
 import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE, type VectorArena } from "./vector-arena.ts";
 
-/** Rows are padded to a multiple of what the kernel reads at once. */
+/** Rows are padded to a multiple of what the kernel reads at once, bytes. */
 const STEP = 16;
 const I8_RANGE = 127;
 
-/** The vectors of an agent's entries, int8 with one scale each, several to an entry. */
+/** The vectors of an agent's entries: int8 with one scale each, several per entry. */
 export class VectorRows {
   readonly dimensions: number;
   readonly #arena: VectorArena;
@@ -19,7 +19,7 @@ export class VectorRows {
   #count = 0;
   #queryScale = 0;
 
-  /** Throws a RangeError for dimensions outside 1 to `MAX_DIMENSIONS`. */
+  /** @throws {RangeError} for dimensions outside 1 to `MAX_DIMENSIONS` */
   constructor(arena: VectorArena, dimensions: number) {
     if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MAX_DIMENSIONS) {
       throw new RangeError(`vectors must have 1 to ${MAX_DIMENSIONS} dimensions`);
@@ -40,8 +40,8 @@ export class VectorRows {
   }
 
   /**
-   * Appends the direction of a vector for an entry; its length does not count, except that `damping`
-   * (0 to 1) lowers every similarity to it.
+   * Appends the direction of a vector for an entry, whatever its length. `damping` (0 to 1) scales every
+   * similarity to it.
    */
   add(vector: Float32Array, slot: number, damping = 1): void {
     const row = this.#append(slot);
@@ -52,7 +52,7 @@ export class VectorRows {
     this.#scale[row] = norm === 0 ? 0 : damping / (step * norm);
   }
 
-  /** Appends rows of another table of the same dimensions under a new slot, as they are; returns where. */
+  /** Appends rows of another table with the same dimensions under a new slot. Returns their range. */
   copyFrom(other: VectorRows, { first, count }: Range, slot: number): Range {
     const start = this.#count;
     for (let from = first; from < first + count; from++) {
@@ -63,7 +63,7 @@ export class VectorRows {
     return { first: start, count };
   }
 
-  /** Prepares `scan`. Returns false for a zero vector, which resembles nothing. */
+  /** Prepares `scan`. Returns false for a zero vector, which is similar to nothing. */
   setQuery(vector: Float32Array): boolean {
     const { largest, norm } = measure(vector);
     if (norm === 0) return false;
@@ -73,7 +73,7 @@ export class VectorRows {
     return true;
   }
 
-  /** Raises each entry's place in `best` to the cosine of its nearest row, of all or some rows. */
+  /** Raises the values in `best`, by slot, to the cosine of the nearest row, of all or some rows. */
   scan(best: Float32Array, { first, count }: Range = { first: 0, count: this.#count }): void {
     this.#arena.setQuery(this.#query);
     const scale = this.#scale;
@@ -93,7 +93,7 @@ export class VectorRows {
     }
   }
 
-  /** How many chunks from this one on can be scanned as one: neighbours in memory, within what a scan takes. */
+  /** Returns how many chunks from this one can be scanned as one: adjacent in memory, within one scan. */
   #adjacentChunks(first: number): number {
     if (this.#perChunk * this.#stride !== CHUNK_BYTES) return 1;
     const most = Math.min(this.#chunks.length - first, Math.floor(MAX_SCAN_ROWS / this.#perChunk));
@@ -102,14 +102,14 @@ export class VectorRows {
     return count;
   }
 
-  /** Gives the memory back. The rows must not be used afterwards. */
+  /** Frees the memory. The rows must not be used afterwards. */
   close(): void {
     this.#arena.give(this.#chunks);
     this.#chunks = [];
     this.#count = 0;
   }
 
-  /** Makes room for one more row and returns its number. */
+  /** Adds a row and returns its number. */
   #append(slot: number): number {
     const row = this.#count;
     if (row === this.#chunks.length * this.#perChunk) this.#chunks.push(this.#arena.take());

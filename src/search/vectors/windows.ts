@@ -1,16 +1,16 @@
 import { NONE } from "../words/vocabulary.ts";
 import type { WordVectors } from "../words/word-vectors.ts";
 
-/** Windows begin this many tokens apart and are twice as long: a thought, more or less. */
+/** Windows begin this many tokens apart and are twice as long: about one thought. */
 export const WINDOW_STEP = 8;
 /** A text up to this long is one window. */
 const SINGLE_WINDOW_TOKENS = 24;
-/** A text has at most this many windows; in a longer one they are longer. 2,048 windows of 16 tokens are about 100 KB of text. */
+/** The most windows of a text. 2,048 windows of 16 tokens are about 100 KB; longer texts get longer windows. */
 export const MAX_WINDOWS = 2048;
 
 /**
- * Calls `emit` with the vector of each window of a text, given as rows of the model (`NONE` for words
- * that it lacks). The vector is reused between calls. Windows without a known word are left out.
+ * Calls `emit` with the vector of each window of a text, given as rows of the model (`NONE` for unknown
+ * words). The vector is reused between calls. Windows without a known word are skipped.
  */
 export function embedWindows(
   rows: Int32Array,
@@ -39,7 +39,7 @@ export function embedWindows(
   }
 }
 
-/** Adds the vectors of tokens `from` to `to`; returns whether any is known. */
+/** Adds the vectors of tokens `from` to `to`. Reports whether any is known. */
 export function addRows(
   sum: Float32Array,
   rows: Int32Array,

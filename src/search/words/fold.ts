@@ -1,4 +1,4 @@
-/** Letters that Unicode does not decompose but that people type with plain ones. */
+/** Letters that Unicode does not decompose but that people type as plain ones. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
@@ -11,27 +11,26 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ı: "i",
 };
 
-/** Longest text that is matched against `ASCII` whole; beyond it the general path costs no more. */
 const ASCII = /^[\0-\x7f]*$/;
 const COMBINING = /[\u0300-\u036f]/g;
 const UNDECOMPOSED = /[ßæœøđðłþı]/g;
 
-/** Whether the text has nothing that folding could change, apart from its case. */
+/** Reports whether folding changes nothing but the case. */
 export function isAscii(text: string): boolean {
   return ASCII.test(text);
 }
 
 /**
- * Brings a text into the form in which search compares it, its case left alone: NFKC (so full-width
- * letters and ligatures match plain ones), accents removed. Only U+0300 to U+036F count as accents:
- * the vowel signs of Indic scripts and the Japanese voicing marks change the word itself.
+ * Returns the form of a text that search compares, with its case kept: NFKC (so full-width letters and
+ * ligatures match plain ones), without accents. Only U+0300 to U+036F are accents: the vowel signs of
+ * Indic scripts and the Japanese voicing marks change the word.
  */
 export function foldAccents(text: string): string {
   if (isAscii(text)) return text;
   return text.normalize("NFKD").replace(COMBINING, "").normalize("NFC");
 }
 
-/** Lower case, with the letters that have no decomposition (`ß`, `ø`, `ł` …) written plainly. */
+/** Returns a text in lower case, with letters that have no decomposition (`ß`, `ø`, `ł` …) as plain ones. */
 export function foldCase(text: string): string {
   const lower = text.toLowerCase();
   return isAscii(lower)

@@ -1,15 +1,15 @@
 import type { Vocabulary } from "./vocabulary.ts";
 import type { WordTable } from "./word-table.ts";
 
-/** Cosine of two words' vectors from which on they count as related. */
+/** The cosine above which two words count as related. */
 export const MIN_RELATEDNESS = 0.4;
-/** Words of queries whose relations are kept. */
+/** The most words of queries whose relations are cached. */
 const MAX_KEPT = 1024;
-/** A kept word's share of the map and the lists, and what one relation of it takes, roughly. */
+/** Approximate memory of a cached word, and of one of its relations. */
 const KEPT_BYTES = 200;
 const RELATION_BYTES = 16;
 
-/** The words of an agent that are related to one of a query: forms, and cosines beside them. */
+/** The words of an agent that are related to a word of a query: forms and their cosines. */
 export interface Relations {
   readonly forms: readonly number[];
   readonly cosines: readonly number[];
@@ -18,19 +18,19 @@ export interface Relations {
 interface Kept {
   forms: number[];
   cosines: number[];
-  /** How many of the forms that the model knows were looked at. */
+  /** How many of the forms that the model knows were compared. */
   seen: number;
 }
 
 /**
- * Finds the words of an agent that are related to those of a query. To compare two words takes no time,
- * to compare each with the whole vocabulary is half of a search: so what was found for a word is kept,
- * and when it is asked for again only the words that have come since are compared.
+ * Finds the words of an agent that are related to those of a query. Comparing a word with the whole
+ * vocabulary is half the cost of a search, so the result is cached, and the next time only newer words
+ * are compared.
  */
 export class RelatedWords {
   readonly #vocabulary: Vocabulary;
   readonly #words: WordTable;
-  /** row → what was found; the one asked for least recently first. */
+  /** row → the words found; the least recently used first. */
   readonly #kept = new Map<number, Kept>();
   #relations = 0;
 
@@ -43,7 +43,7 @@ export class RelatedWords {
     return this.#kept.size * KEPT_BYTES + this.#relations * RELATION_BYTES;
   }
 
-  /** The relations of some rows of the model, in their order, in use by an entry or not. */
+  /** Returns the relations of some rows of the model in their order, including forms no longer in use. */
   find(rows: readonly number[]): Relations[] {
     const found = rows.map((row) => this.#take(row));
     const { length } = this.#vocabulary.known.forms;
@@ -58,7 +58,7 @@ export class RelatedWords {
     return found;
   }
 
-  /** What is kept of a row, maybe nothing yet, now the one asked for most recently. */
+  /** Returns the cached relations of a row, maybe none yet, and makes it the most recently used. */
   #take(row: number): Kept {
     const kept = this.#kept.get(row) ?? { forms: [], cosines: [], seen: 0 };
     this.#kept.delete(row);
@@ -66,7 +66,7 @@ export class RelatedWords {
     return kept;
   }
 
-  /** Compares rows with the known forms from number `seen` on. */
+  /** Compares rows with the known forms from number `seen`. */
   #compare(names: readonly number[], seen: number): void {
     const { forms, rows } = this.#vocabulary.known;
     const lists = names.map((row) => this.#kept.get(row) as Kept);

@@ -1,16 +1,16 @@
-/** The hash table has at least this many places for each spelling. */
+/** The hash table has at least this many places per spelling. */
 const TABLE_FACTOR = 2;
 const SMALLEST_TABLE = 256;
 const EMPTY = -1;
 
-/** Lower case of an ASCII code unit. */
+/** Returns an ASCII code unit in lower case. */
 export function lowerAscii(unit: number): number {
   return unit >= 65 && unit <= 90 ? unit + 32 : unit;
 }
 
 /**
- * Numbers spellings from 0 in the order in which they come. Unlike a `Map` it finds the number of a
- * stretch of a longer text without making a string of it, which is most of the cost of indexing.
+ * Numbers spellings from 0 in their order of arrival. Unlike a `Map` it finds the number of a part of a
+ * text without making a string of it, which would be most of the cost of indexing.
  */
 export class SpellingTable {
   readonly #spellings: string[] = [];
@@ -27,12 +27,12 @@ export class SpellingTable {
     return this.#hashes.byteLength + this.#places.byteLength;
   }
 
-  /** The spelling with this number. */
+  /** Returns the spelling with this number. */
   spelling(number: number): string {
     return this.#spellings[number] as string;
   }
 
-  /** The number of a spelling with this hash, or -1. */
+  /** Returns the number of a spelling with this hash, or -1. */
   find(spelling: string, hash: number): number {
     const mask = this.#places.length - 1;
     for (let place = hash & mask; ; place = (place + 1) & mask) {
@@ -42,7 +42,7 @@ export class SpellingTable {
     }
   }
 
-  /** The same for a stretch of an ASCII text taken in lower case. */
+  /** The same for a part of an ASCII text, compared in lower case. */
   findLower(text: string, from: number, to: number, hash: number): number {
     const mask = this.#places.length - 1;
     for (let place = hash & mask; ; place = (place + 1) & mask) {
@@ -54,7 +54,7 @@ export class SpellingTable {
     }
   }
 
-  /** Numbers a spelling that is not in the table yet. */
+  /** Adds a spelling that is not in the table, and returns its number. */
   add(spelling: string, hash: number): number {
     const number = this.#spellings.length;
     if (number === this.#hashes.length) this.#grow();

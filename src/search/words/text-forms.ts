@@ -1,11 +1,11 @@
-import type { FormList } from "../index/form-list.ts";
+import type { FormList } from "../index/growable.ts";
 import { HASH_START, hashUnit } from "./fnv.ts";
 import { isAscii } from "./fold.ts";
 import { lowerAscii } from "./spelling-table.ts";
 import { appendChunk, MAX_TOKEN_LENGTH, tokenize } from "./tokenize.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** What an ASCII character is to the tokenizer. The digit is the lowest of those that make words. */
+/** The kinds of ASCII characters. Those from `DIGIT` make words. */
 const OTHER = 0;
 const CONNECTOR = 1;
 const COMMA = 2;
@@ -25,9 +25,9 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
 });
 
 /**
- * Appends the forms of a text: those of the tokens of `tokenize`, in the same order. Plain words and
- * identifiers of an ASCII text, by far the most common, are looked up where they stand; whatever is
- * harder goes through `tokenize`'s own functions.
+ * Appends the forms of the tokens of `tokenize` for a text, in the same order. Plain words and identifiers
+ * of an ASCII text, by far the most common, are looked up in place; everything else uses the functions
+ * of `tokenize`.
  */
 export function appendForms(text: string, vocabulary: Vocabulary, into: FormList): void {
   if (!isAscii(text)) {
@@ -50,14 +50,14 @@ function kindAt(text: string, at: number): number {
   return KINDS[text.charCodeAt(at)] as number;
 }
 
-/** Where the run of letters and digits that begins here ends. */
+/** Returns the end of the run of letters and digits that begins here. */
 function runEnd(text: string, from: number): number {
   let at = from;
   while (at < text.length && kindAt(text, at) >= DIGIT) at++;
   return at;
 }
 
-/** Where the chunk that begins here ends: `ASCII_CHUNK` of `tokenize`. */
+/** Returns the end of the chunk that begins here: `ASCII_CHUNK` of `tokenize`. */
 function chunkEnd(text: string, from: number): number {
   let end = runEnd(text, from);
   while (true) {
@@ -67,7 +67,7 @@ function chunkEnd(text: string, from: number): number {
   }
 }
 
-/** Where the punctuation that can stand inside a chunk ends; a comma only counts before a digit. */
+/** Returns the end of the punctuation that a chunk can contain. A comma counts only before a digit. */
 function connectorsEnd(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const kind = kindAt(text, at);
@@ -77,7 +77,7 @@ function connectorsEnd(text: string, from: number): number {
   return text.length;
 }
 
-/** What a chunk is made of. */
+/** The shapes of chunks. */
 const HARD = 0;
 const WORD = 1;
 const HYPHENATED = 2;
@@ -111,9 +111,9 @@ function appendChunkForms(text: string, from: number, to: number, vocabulary: Vo
 }
 
 /**
- * Tells what a chunk is. `HARD` is what `appendChunk` must take apart: a change of case or from letters
- * to digits inside a piece, an apostrophe, a comma. Hyphenated words are those joined by single hyphens
- * or ampersands.
+ * Returns the shape of a chunk. `appendChunk` must split a `HARD` one: it has a change of case or from
+ * letters to digits inside a piece, an apostrophe or a comma. Hyphenated words are joined by single
+ * hyphens or ampersands.
  */
 function shapeOf(text: string, from: number, to: number): number {
   let shape = WORD;
@@ -133,14 +133,14 @@ function shapeOf(text: string, from: number, to: number): number {
   }
 }
 
-/** `DIGIT` or `LOWER` for a plain number or word (`PLAIN` of `tokenize`), `OTHER` for anything else. */
+/** Returns `DIGIT` or `LOWER` for a plain number or word (`PLAIN` of `tokenize`), else `OTHER`. */
 function plainKind(text: string, from: number, to: number): number {
   const first = kindAt(text, from);
   let kind = first;
   for (let at = from + 1; at < to; at++) {
     const next = kindAt(text, at);
     if (next === kind) continue;
-    // Only a single capital may be followed by something else: small letters.
+    // Only small letters may follow, and only after a single capital.
     if (kind !== UPPER || next !== LOWER || at !== from + 1) return OTHER;
     kind = LOWER;
   }

@@ -1,33 +1,32 @@
 import { foldAccents, foldCase, isAscii } from "./fold.ts";
-import { appendSegments, isUnspaced } from "./segment.ts";
 
-/** A token longer than this (in UTF-16 code units) is kept as its beginning and a hash of the whole. */
+/** A longer token (in UTF-16 code units) is replaced by its beginning and a hash of the whole. */
 export const MAX_TOKEN_LENGTH = 64;
 const KEPT_OF_LONG_TOKEN = 48;
 
 /**
- * A word, or several joined by the punctuation that identifiers, paths, addresses and numbers have
- * inside them. An ASCII text, by far the most common, takes the first pattern, which is the faster.
+ * A word, or several joined by the punctuation of identifiers, paths, addresses and numbers. ASCII texts,
+ * by far the most common, use the first pattern, which is faster.
  */
 const ASCII_CHUNK = /[A-Za-z0-9]+(?:(?:[._\-/:@#+\\'&]|,(?=\d))+[A-Za-z0-9]+)*/g;
 const CHUNK = /[\p{L}\p{M}\p{N}]+(?:(?:[._\-/:@#+\\'’&]|,(?=\p{N}))+[\p{L}\p{M}\p{N}]+)*/gu;
 
-/** One case, one kind of character: the ordinary word or number, which needs no taking apart. */
+/** An ordinary word or number, of one case and one kind of character, which needs no splitting. */
 const PLAIN = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
 const PLAIN_UNICODE = /^(?:\p{L}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{N}+)$/u;
 
 const CONNECTORS = /[._\-/:@#+\\'’&,]+/;
 /** Runs of letters or digits inside a chunk without connectors, split at a change of case as in `parseIsoDuration`. */
 const PARTS = /\p{Lu}+(?=\p{Lu}\p{Ll}{2})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{N}+/gu;
-/** What English puts behind an apostrophe; it says nothing about the subject. */
+/** English endings after an apostrophe, which say nothing about the subject. */
 const CLITIC = /^(.+?)(?:n['’]t|['’](?:s|t|d|m|ll|re|ve))$/i;
-/** Words joined by hyphens or apostrophes alone are ordinary language, not an identifier. */
+/** Words joined only by hyphens or apostrophes are ordinary language, not an identifier. */
 const HYPHENATED = /^[\p{L}\p{M}]+(?:[-'’&][\p{L}\p{M}]+)*$/u;
 
 /**
  * Splits a text into the tokens that search compares: words in lower case without accents, numbers,
  * and identifiers both whole and in parts (`ERR-1093` gives `err`, `1093`, `err-1093`; `parseIso`
- * gives `parse`, `iso`, `parseiso`). Scripts without spaces are cut by dictionary. The order is the
+ * gives `parse`, `iso`, `parseiso`). Scripts without spaces are split by dictionary. Tokens keep the
  * order of the text, since windows of it are embedded. `appendForms` does the same for an index.
  */
 export function tokenize(text: string): string[] {
@@ -44,7 +43,7 @@ export function tokenize(text: string): string[] {
   return tokens;
 }
 
-/** Takes a chunk apart that is not a plain word; its accents are folded, its case is not. */
+/** Splits a chunk that is not a plain word. Its accents are folded, its case is not. */
 export function appendChunk(chunk: string, into: string[]): void {
   const base = CLITIC.exec(chunk)?.[1] ?? chunk;
   if (isUnspaced(base)) {
@@ -59,7 +58,7 @@ export function appendChunk(chunk: string, into: string[]): void {
   else if (/['’]/.test(base)) into.push(shorten(foldCase(base.replace(/['’]/g, ""))));
 }
 
-/** A chunk without connectors: whole, and by its runs of letters and digits when it has several. */
+/** Appends a chunk without connectors: whole, and its runs of letters and digits when it has several. */
 function appendPiece(piece: string, into: string[]): void {
   const parts = piece.match(PARTS) ?? [];
   if (parts.length > 1) {
@@ -68,7 +67,7 @@ function appendPiece(piece: string, into: string[]): void {
   if (piece !== "") into.push(shorten(foldCase(piece)));
 }
 
-/** Separates the runs of scripts without spaces from what stands between them (`iPhoneを買う`). */
+/** Separates the runs of scripts without spaces from the text between them (`iPhoneを買う`). */
 function appendMixedScripts(chunk: string, into: string[]): void {
   const runs = chunk.match(
     /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc\p{M}]+|[^\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc\p{M}]+/gu,
@@ -79,8 +78,40 @@ function appendMixedScripts(chunk: string, into: string[]): void {
   }
 }
 
-/** Keeps endless tokens (encoded blobs) comparable at a fixed cost: equal texts stay equal. */
+/** Shortens very long tokens (encoded blobs) so that equal texts stay equal. */
 function shorten(token: string): string {
   if (token.length <= MAX_TOKEN_LENGTH) return token;
   return `${token.slice(0, KEPT_OF_LONG_TOKEN)}~${Bun.hash.wyhash(token).toString(36)}`;
+}
+
+/** Scripts without spaces between words. */
+const UNSPACED_RUN =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]+/u;
+
+/** A Han word this long or longer is also indexed by its character pairs. */
+const PAIRED_FROM = 3;
+const HAN = /^\p{sc=Han}+$/u;
+
+/** Boundaries by dictionary (ICU); the locale does not matter for these scripts. */
+const segmenter = new Intl.Segmenter("und", { granularity: "word" });
+
+/** Reports whether a word holds letters of a script without spaces. */
+function isUnspaced(word: string): boolean {
+  return UNSPACED_RUN.test(word);
+}
+
+/**
+ * Appends the words of a run of Chinese, Japanese, Thai, Lao, Khmer or Burmese text. Chinese boundaries
+ * depend on the whole sentence, so longer words are also indexed by their character pairs: a query that
+ * is split differently still matches.
+ */
+function appendSegments(run: string, into: string[]): void {
+  for (const { segment, isWordLike } of segmenter.segment(run)) {
+    if (isWordLike !== true) continue;
+    into.push(segment);
+    if (segment.length >= PAIRED_FROM && HAN.test(segment)) {
+      const characters = [...segment];
+      for (let i = 0; i + 1 < characters.length; i++) into.push(`${characters[i]}${characters[i + 1]}`);
+    }
+  }
 }

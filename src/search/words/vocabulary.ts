@@ -7,18 +7,18 @@ import { STOP_WORDS } from "./stop-words.ts";
 /** Stands for "no such number": a word that the model lacks, a form that was never seen. */
 export const NONE = -1;
 
-/** What a JavaScript string and its place in a `Map` cost beside its characters, roughly. */
+/** Approximate memory of a JavaScript string in a `Map`, without its characters. */
 const STRING_OVERHEAD_BYTES = 72;
 
 const STEMMABLE = /^[a-z]{3,}$/;
 
-/** Finds the row of a word in a table of word vectors, or `NONE`. */
+/** Returns the row of a word in a table of word vectors, or `NONE`. */
 export type RowFinder = (word: string) => number;
 
 /**
- * The words of one agent. A **form** is a token as it was written; forms with one stem share a
- * **term**, which is what BM25 counts. Nothing here is shared between agents, so neither the numbers
- * nor the frequencies of one agent can be seen through another.
+ * The words of one agent. A **form** is a token as written; forms with the same stem share a **term**,
+ * which BM25 counts. Agents share nothing here, so neither the numbers nor the frequencies of one agent
+ * show in another.
  */
 export class Vocabulary {
   readonly #forms = new SpellingTable();
@@ -35,12 +35,12 @@ export class Vocabulary {
   #known = 0;
   /** form → 1 for a stop word. */
   #stops = new Uint8Array(0);
-  /** form → passages that hold it. */
+  /** form → how many passages hold it. */
   #uses = new Uint32Array(0);
-  /** form → the next form of the same term, or `NONE`; with `#firstForm` a list for each term. */
+  /** form → the next form of the same term, or `NONE`; with `#firstForm` a list per term. */
   #nextForm = new Int32Array(0);
   #firstForm = new Int32Array(0);
-  /** term → passages that hold it: its document frequency. */
+  /** term → how many passages hold it: its document frequency. */
   #frequency = new Uint32Array(0);
 
   constructor(findRow: RowFinder) {
@@ -71,7 +71,7 @@ export class Vocabulary {
     return arrays.reduce((sum, array) => sum + array.byteLength, strings + this.#forms.byteLength);
   }
 
-  /** The number of a form, given to it when it is met for the first time. */
+  /** Returns the number of a form, which is added when it is new. */
   intern(token: string): number {
     const hash = hashOf(token);
     const form = this.#forms.find(token, hash);
@@ -79,22 +79,22 @@ export class Vocabulary {
   }
 
   /**
-   * The same for a stretch of an ASCII text taken in lower case; `hash` is that of `SpellingTable`. The
-   * spelling of a new form is a copy, so that no word keeps the text that it was first met in.
+   * The same for a part of an ASCII text in lower case, with its hash for `SpellingTable`. The spelling of a
+   * new form is a copy, so that no word keeps its text in memory.
    */
   internLower(text: string, from: number, to: number, hash: number): number {
     const form = this.#forms.findLower(text, from, to, hash);
     return form === NONE ? this.#add(copyLower(text, from, to), hash) : form;
   }
 
-  /** The rows of the model of some forms. */
+  /** Returns the rows of the model for some forms. */
   rowsOf(forms: Uint32Array): Int32Array {
     const rows = new Int32Array(forms.length);
     for (let i = 0; i < rows.length; i++) rows[i] = this.#rowOf[forms[i] as number] as number;
     return rows;
   }
 
-  /** The number of the term with this stem, or `NONE`. */
+  /** Returns the number of the term with this stem, or `NONE`. */
   findTerm(stem: string): number {
     return this.#terms.get(stem) ?? NONE;
   }
@@ -115,7 +115,7 @@ export class Vocabulary {
     return this.#forms.spelling(form);
   }
 
-  /** The forms that the model has vectors for, used or not, and the rows of those. */
+  /** The forms that the model knows, used or not, and their rows. */
   get known(): { forms: Uint32Array; rows: Int32Array } {
     return {
       forms: this.#knownForms.subarray(0, this.#known),
@@ -123,12 +123,12 @@ export class Vocabulary {
     };
   }
 
-  /** Whether any entry that is still there holds the form. */
+  /** Reports whether a live entry holds the form. */
   isUsed(form: number): boolean {
     return (this.#uses[form] as number) > 0;
   }
 
-  /** Passages that hold the term. */
+  /** Returns how many passages hold the term. */
   frequency(term: number): number {
     return this.#frequency[term] as number;
   }
@@ -139,12 +139,12 @@ export class Vocabulary {
       visit(form);
   }
 
-  /** Counts a passage in (`by` 1) or out (`by` -1) for a form. */
+  /** Adds a passage to (`by` 1) or removes one from (`by` -1) the count of a form. */
   countForm(form: number, by: 1 | -1): void {
     this.#uses[form] = (this.#uses[form] as number) + by;
   }
 
-  /** Counts a passage in (`by` 1) or out (`by` -1) for a term. */
+  /** The same for a term. */
   countTerm(term: number, by: 1 | -1): void {
     this.#frequency[term] = (this.#frequency[term] as number) + by;
   }
@@ -189,7 +189,7 @@ export class Vocabulary {
   }
 }
 
-/** Porter's stem of an English-looking word; any other token is its own stem. */
+/** Returns Porter's stem of a word of Latin letters. Any other token is its own stem. */
 export function stemOf(token: string): string {
   return STEMMABLE.test(token) ? stemmer(token) : token;
 }

@@ -2,9 +2,9 @@ import { QUERY_RANGE } from "../vectors/vector-arena.ts";
 import { readLayout, WordVectors } from "./word-vectors.ts";
 
 const PAGE_BYTES = 65_536;
-/** Rows compared in one call of the kernel. */
+/** Rows per call of the kernel. */
 const BATCH = 1024;
-/** Words of a query compared at once. */
+/** The most words of a query that are compared at once. */
 export const MAX_COMPARED = 64;
 
 type DotNamed = (
@@ -17,7 +17,7 @@ type DotNamed = (
   out: number,
 ) => void;
 
-/** The word vectors of a thread, in memory of the WebAssembly kernel, so that words can be compared by it. */
+/** The word vectors of a thread, in the memory of the WebAssembly kernel that compares words. */
 export class WordTable {
   readonly vectors: WordVectors;
   readonly #dotNamed: DotNamed;
@@ -28,7 +28,7 @@ export class WordTable {
   /** row → 1 / length. */
   readonly #inverseNorm: Float32Array;
 
-  /** Copies a word vector file. Throws when it is none, or its rows are not a multiple of 16 bytes. */
+  /** Copies a word vector file. @throws when it is none, or its rows are not a multiple of 16 bytes */
   constructor(kernel: WebAssembly.Module, file: Uint8Array) {
     const { memory, dot_named } = new WebAssembly.Instance(kernel).exports;
     this.#dotNamed = dot_named as DotNamed;
@@ -52,8 +52,8 @@ export class WordTable {
   }
 
   /**
-   * Compares some words with others, all given as rows, and calls `visit` with the places in the two
-   * lists of each pair whose cosine is above `threshold`.
+   * Compares words with others, all given as rows. Calls `visit` with the indexes in both lists of each
+   * pair whose cosine is above `threshold`.
    */
   compare(
     rows: readonly number[],
@@ -89,7 +89,7 @@ export class WordTable {
     }
   }
 
-  /** Writes a row as a query; returns what turns its products with rows of unit length into cosines. */
+  /** Writes a row as a query. Returns the factor that makes cosines of its products with unit rows. */
   #setQuery(row: number, place: number): number {
     const { rows, dimensions } = this.vectors;
     const factor = Math.floor(QUERY_RANGE / 127);

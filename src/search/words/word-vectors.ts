@@ -18,7 +18,7 @@ const MAGIC = "GVWORDS1";
 const HEADER_BYTES = 20;
 const LINE_FEED = 10;
 
-/** The hash table has at least this many places for each word. */
+/** The hash table has at least this many places per word. */
 const TABLE_FACTOR = 2;
 const EMPTY = -1;
 
@@ -28,7 +28,7 @@ interface Layout {
   wordBytes: number;
 }
 
-/** Reads the head of a word vector file. Throws when it is not one, or not whole. */
+/** Reads the header of a word vector file. @throws when it is none, or incomplete */
 export function readLayout(bytes: Uint8Array): Layout {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic =
@@ -38,7 +38,7 @@ export function readLayout(bytes: Uint8Array): Layout {
   const dimensions = view.getUint32(12, true);
   const wordBytes = view.getUint32(16, true);
   if (wordBytes % 4 !== 0 || bytes.byteLength !== HEADER_BYTES + wordBytes + size * (4 + dimensions)) {
-    throw new Error("the word vector file is cut short or damaged; build it anew");
+    throw new Error("the word vector file is cut short or damaged; rebuild it");
   }
   return { size, dimensions, wordBytes };
 }
@@ -52,12 +52,12 @@ export class WordVectors {
   readonly rows: Int8Array;
   /** The words as the file lists them. */
   readonly wordBytes: Uint8Array;
-  /** row → where its word begins; one more entry for the end of the last. */
+  /** row → where its word begins; one more element for the end of the last. */
   readonly #start: Uint32Array;
   /** Open addressing by `hash`; rows or `EMPTY`. */
   readonly #table: Int32Array;
 
-  /** Reads a word vector file held in memory, at a multiple of 4; it stays in use. Throws as `readLayout`. */
+  /** Reads a word vector file in memory, at a multiple of 4. It stays in use. @throws as `readLayout` */
   constructor(bytes: Uint8Array) {
     const { size, dimensions, wordBytes } = readLayout(bytes);
     this.size = size;
@@ -72,7 +72,7 @@ export class WordVectors {
     for (let row = 0; row < this.size; row++) this.#insert(row);
   }
 
-  /** The row of a word as the tokenizer spells it, which is also its rank by frequency; -1 for none. */
+  /** Returns the row of a word as the tokenizer spells it, which is its rank by frequency; -1 for none. */
   find(word: string): number {
     const mask = this.#table.length - 1;
     for (let place = hashOf(word) & mask; ; place = (place + 1) & mask) {
@@ -105,7 +105,7 @@ export class WordVectors {
   }
 }
 
-/** Writes the format. The words are ASCII without line feeds; `rows` holds D numbers for each. */
+/** Returns a word vector file. The words are ASCII without line feeds; `rows` holds D numbers each. */
 export function encodeWordVectors(
   words: readonly string[],
   weights: Float32Array,
@@ -138,8 +138,7 @@ function wordStarts(words: Uint8Array, count: number): Uint32Array {
   let next = 0;
   for (let row = 1; row <= count; row++) {
     next = words.indexOf(LINE_FEED, next) + 1;
-    if (next === 0)
-      throw new Error("the word vector file names fewer words than it has vectors; build it anew");
+    if (next === 0) throw new Error("the word vector file has fewer words than vectors; rebuild it");
     start[row] = next;
   }
   return start;
