@@ -82,9 +82,9 @@ export async function makeSampleLog(
       jobOf({ name: "audit.export", input: { scope, format, window: {} }, principal }),
     ]);
     const answer = settled?.answer;
-    if (answer?.kind !== "stream" || answer.plan.kind !== "export") throw new Error("no export was made");
+    if (answer?.kind !== "stream" || answer.body.kind !== "export") throw new Error("no export was made");
     const file = openSync(sample[format], "w");
-    for await (const piece of streamExport(connection, answer.plan, id)) writeSync(file, piece);
+    for await (const piece of streamExport(connection, answer.body, id)) writeSync(file, piece);
     closeSync(file);
   }
   await writer.seal();

@@ -54,8 +54,8 @@ const pool = new WorkspacePool({
 const principal = { actor: "cli", workspaceId, scope: "full", agents: null } as const;
 
 async function ask<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<void> {
-  const reply = await pool.perform({ name, input, principal });
-  if (reply.kind !== "json") throw new Error(`${name} answered ${reply.kind}`);
+  const { answer } = await pool.perform({ name, input, principal });
+  if (answer.kind !== "json") throw new Error(`${name} answered ${answer.kind}`);
 }
 
 let written = 0;

@@ -2,7 +2,7 @@
 import type { Anchors } from "../anchors/anchors.ts";
 import type { AnchorEvents } from "../anchors/queue.ts";
 import { AnchorFailed } from "../anchors/sinks.ts";
-import { isReport, type OperationReply, type WorkspaceClient } from "../workspace/contract.ts";
+import { isReport, type Reply, unrecorded, type WorkspaceClient } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
 
 /** Returns a consistency proof from a workspace. @throws {AnchorFailed} when the workspace cannot make one now */
@@ -12,13 +12,13 @@ export async function proveConsistency(
   from: number,
   to: number,
 ): Promise<Uint8Array[]> {
-  const reply = await workspaces.perform({
+  const { answer } = await workspaces.perform({
     name: "audit.consistency",
     input: { from, to },
     principal: { actor: "system", workspaceId, scope: "full", agents: null },
   });
-  if (reply.kind !== "json") throw new AnchorFailed("the workspace could not make the consistency proof");
-  const { proof } = JSON.parse(reply.body) as { proof: string[] };
+  if (answer.kind !== "json") throw new AnchorFailed("the workspace could not make the consistency proof");
+  const { proof } = JSON.parse(answer.body) as { proof: string[] };
   return proof.map((hash) => Buffer.from(hash, "hex"));
 }
 
@@ -32,7 +32,7 @@ export function withAnchors(workspaces: WorkspaceClient, anchors: Anchors): Work
   };
 }
 
-async function reportAnchors(anchors: Anchors, workspaceId: string): Promise<OperationReply> {
+async function reportAnchors(anchors: Anchors, workspaceId: string): Promise<Reply<never>> {
   const states = await anchors.of(workspaceId);
   const shown = states.map(({ kind, place, receipt, waiting }) => ({
     kind,
@@ -43,7 +43,7 @@ async function reportAnchors(anchors: Anchors, workspaceId: string): Promise<Ope
     pending_since: moment(waiting?.sinceMs),
     failures: waiting?.failures ?? 0,
   }));
-  return { kind: "json", status: 200, body: JSON.stringify({ anchors: shown }) };
+  return unrecorded({ kind: "json", status: 200, body: JSON.stringify({ anchors: shown }) });
 }
 
 const moment = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

@@ -13,13 +13,12 @@ import type { StoredSeal } from "../state/seals.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
 import type {
+  Answer,
   OperationInputs,
   OperationName,
   Principal,
-  Recorded,
   WorkspaceEvent,
 } from "../workspace/contract.ts";
-import type { Answer } from "../workspace/operation.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 
@@ -101,12 +100,6 @@ export type FromWriter =
   | { kind: "failure"; failure: FailureReport }
   | { kind: "recovery"; recovery: RecoveryReport }
   | { kind: "closed" };
-
-export interface ReplyMessage extends Recorded {
-  id: number;
-  answer: Answer;
-  auditId: string | null;
-}
 
 /** To a reader thread. */
 export type ToReader =

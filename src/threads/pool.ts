@@ -3,29 +3,28 @@
  * a query on a reader thread before it or a stream from one behind it where the operation is so made.
  */
 
-import { exportHeaders } from "../features/audit/export.ts";
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { whatGrows } from "../operations.ts";
 import {
+  type Answer,
+  type Bytes,
   isInquiry,
   isInspection,
   type OperationName,
   type OperationProblem,
-  type OperationReply,
   type OperationRequest,
-  type ProblemReply,
-  type StreamReply,
+  type Reply,
+  unrecorded,
   type WorkspaceClient,
   type WorkspaceEvent,
   type WorkspaceJournal,
 } from "../workspace/contract.ts";
 import { isOfDisk, type StorageTrouble } from "../workspace/storage-failure.ts";
-import type { StreamPlan } from "../workspace/streams.ts";
 import { type DownWorkspace, DownWorkspaces } from "./down-workspaces.ts";
 import { ThreadGauges } from "./gauges.ts";
-import type { ReplyMessage, ThreadOptions } from "./messages.ts";
+import type { ThreadOptions } from "./messages.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
@@ -44,7 +43,6 @@ export interface PoolOptions
 }
 
 /** What overload or a stop tells the client. */
-const RETRY_AFTER_SECONDS = 1;
 const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
@@ -106,14 +104,14 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     await Promise.all(this.#writers.map((writer) => writer.ready));
   }
 
-  async perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply> {
+  async perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     if (this.#sparing && whatGrows(request.name) !== "nothing") return rejection("full");
     if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
     const result = await this.#reader(workspaceId).query(request);
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);
-    return toReply(result.answer as Exclude<ReplyMessage["answer"], { kind: "stream" }>, null);
+    return this.#opened(workspaceId, unrecorded(result.answer));
   }
 
   record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> {
@@ -205,37 +203,26 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     return this.close();
   }
 
-  #record(request: OperationRequest, found: JsonValue | undefined): Promise<OperationReply> {
+  #record(request: OperationRequest, found: JsonValue | undefined): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     return new Promise((resolve) => {
       const writer = this.#writers[this.#shard(workspaceId)] as WriterThread;
       const refused = writer.submit(request, found, (reply) => {
-        resolve(typeof reply === "string" ? rejection(reply) : this.#finish(workspaceId, reply));
+        resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, reply));
       });
       if (refused !== null) resolve(rejection(refused));
     });
   }
 
-  #finish(workspaceId: string, { answer, auditId, result, blockedBy }: ReplyMessage): OperationReply {
-    const reply =
-      answer.kind === "stream"
-        ? this.#openStream(workspaceId, answer.plan, auditId ?? "")
-        : toReply(answer, auditId);
-    if (result !== undefined) reply.result = result;
-    if (blockedBy !== undefined) reply.blockedBy = blockedBy;
-    return reply;
-  }
-
-  #openStream(workspaceId: string, plan: StreamPlan, auditId: string): OperationReply {
+  /** A reply with its stream opened, if it has one. */
+  #opened(workspaceId: string, reply: Reply): Reply<Bytes> {
+    const { answer } = reply;
+    if (answer.kind !== "stream") return reply as Reply<never>;
     const reader = this.#reader(workspaceId);
-    const live = plan.kind === "tail";
-    if (this.#ending && live) return { ...rejection("stopped"), auditId };
-    if (reader.isExhausted(workspaceId, live)) return { ...rejection("overloaded"), auditId };
-    const body = reader.stream(workspaceId, plan);
-    const common = { kind: "stream", status: 200, auditId, body } as const;
-    if (plan.kind === "tail") return { ...common, contentType: "text/event-stream", live: true };
-    if (plan.kind === "checkpoint") return { ...common, contentType: "application/json" };
-    return { ...common, ...exportHeaders(plan, workspaceId) } satisfies StreamReply;
+    const live = answer.live === true;
+    if (this.#ending && live) return { ...reply, answer: refusal("stopped") };
+    if (reader.isExhausted(workspaceId, live)) return { ...reply, answer: refusal("overloaded") };
+    return { ...reply, answer: { ...answer, body: reader.stream(workspaceId, answer.body) } };
   }
 
   /** Always the same thread for a workspace. */
@@ -272,19 +259,9 @@ function threadOptions(options: PoolOptions, gauges: SharedArrayBuffer): ThreadO
   };
 }
 
-function rejection(reason: Rejection | "full"): ProblemReply {
+function refusal(reason: Rejection | "full"): Answer<never> {
   const [code, detail] = REJECTIONS[reason];
-  const reply: ProblemReply = { kind: "problem", code, detail };
-  if (code === "unavailable") reply.retryAfterSeconds = RETRY_AFTER_SECONDS;
-  return reply;
+  return { kind: "problem", code, detail };
 }
 
-function toReply(
-  answer: Exclude<ReplyMessage["answer"], { kind: "stream" }>,
-  auditId: string | null,
-): OperationReply {
-  const reply: Exclude<OperationReply, StreamReply> = { ...answer };
-  if (auditId !== null) reply.auditId = auditId;
-  if (reply.kind === "problem" && reply.code === "unavailable") reply.retryAfterSeconds = RETRY_AFTER_SECONDS;
-  return reply;
-}
+const rejection = (reason: Rejection | "full"): Reply<never> => unrecorded(refusal(reason));

@@ -1,7 +1,6 @@
 /** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
 import type { JsonValue } from "../json.ts";
-import type { OperationRequest } from "../workspace/contract.ts";
-import type { Answer } from "../workspace/operation.ts";
+import type { Answer, Bytes, OperationRequest } from "../workspace/contract.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { SupervisedWorker } from "./supervised.ts";
@@ -102,7 +101,7 @@ export class ReaderThread {
   }
 
   /** The bytes of a plan, read as the consumer asks for them. */
-  stream(workspaceId: string, plan: StreamPlan): ReadableStream<Uint8Array> {
+  stream(workspaceId: string, plan: StreamPlan): Bytes {
     const id = this.#nextId++;
     let wake: () => void = () => {};
     return new ReadableStream<Uint8Array>({

@@ -14,6 +14,7 @@ import type { JsonValue } from "../json.ts";
 import { isSuspendable, type RecordedName, whatGrows } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import {
+  type Answer,
   type InspectionName,
   isInquiry,
   leavesNoTrace,
@@ -21,7 +22,7 @@ import {
   type OperationName,
   type OperationRequest,
 } from "../workspace/contract.ts";
-import type { Answer, Inquiry, Operation, OperationsOf } from "../workspace/operation.ts";
+import type { Inquiry, Operation, OperationsOf } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
 
 /** What runs each recorded operation. */

@@ -1,67 +1,61 @@
 /**
- * How a group of replies travels as one text. Most are a JSON body with status, audit id and what was
- * decided: those are a line each, written and read without another layer of JSON. Everything else is JSON on its line.
+ * How a group of replies travels between threads: as one text. A JSON body stands in it as it will be sent, behind
+ * one line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON.
  */
-import type { AuditResult } from "../workspace/contract.ts";
-import type { ReplyMessage } from "./messages.ts";
+import type { AuditResult, Reply } from "../workspace/contract.ts";
 
 /** What such a text begins with; every other message begins with `{`. */
 export const REPLIES = "R";
 
-/** Separates the parts of a short line; no id, status or JSON text holds it. */
+/** Separates the parts of a line with a body; no id, status, entity tag or JSON text holds it. */
 const TAB = "\t";
 const LINE_END = "\n";
 
-export function writeReplies(replies: readonly ReplyMessage[]): string {
+/** `ids`: those of the operations that the replies are to. */
+export function writeReplies(ids: readonly number[], replies: readonly Reply[]): string {
   let text = REPLIES;
-  for (const reply of replies) text += writeReply(reply);
+  for (const [i, reply] of replies.entries()) text += `${ids[i]}${TAB}${writeReply(reply)}${LINE_END}`;
   return text;
 }
 
-function writeReply(reply: ReplyMessage): string {
-  const { id, answer, auditId, result, blockedBy } = reply;
-  if (
-    answer.kind === "json" &&
-    answer.etag === undefined &&
-    auditId !== null &&
-    result !== undefined &&
-    isOneLine(answer.body)
-  ) {
-    const decided = blockedBy === undefined ? result : `${result} ${blockedBy}`;
-    return `${id}${TAB}${auditId}${TAB}${answer.status}${TAB}${decided}${TAB}${answer.body}${LINE_END}`;
-  }
-  return `${JSON.stringify(reply)}${LINE_END}`;
-}
-
-const isOneLine = (text: string): boolean => !text.includes(LINE_END);
-
 /** The inverse of {@link writeReplies}. */
-export function readReplies(text: string): ReplyMessage[] {
-  const replies: ReplyMessage[] = [];
+export function readReplies(text: string): { id: number; reply: Reply }[] {
+  const replies: { id: number; reply: Reply }[] = [];
   for (let at = REPLIES.length; at < text.length; ) {
     const end = text.indexOf(LINE_END, at);
-    replies.push(
-      text[at] === "{" ? (JSON.parse(text.slice(at, end)) as ReplyMessage) : readShort(text, at, end),
-    );
+    const afterId = text.indexOf(TAB, at);
+    replies.push({ id: Number(text.slice(at, afterId)), reply: readReply(text, afterId + 1, end) });
     at = end + 1;
   }
   return replies;
 }
 
-function readShort(text: string, at: number, end: number): ReplyMessage {
-  const afterId = text.indexOf(TAB, at);
-  const afterAuditId = text.indexOf(TAB, afterId + 1);
-  const afterStatus = text.indexOf(TAB, afterAuditId + 1);
-  const afterDecided = text.indexOf(TAB, afterStatus + 1);
-  const [result, blockedBy] = text.slice(afterStatus + 1, afterDecided).split(" ") as [AuditResult, string?];
-  return {
-    ...(blockedBy === undefined ? { result } : { result, blockedBy }),
-    id: Number(text.slice(at, afterId)),
-    auditId: text.slice(afterId + 1, afterAuditId),
-    answer: {
-      kind: "json",
-      status: Number(text.slice(afterAuditId + 1, afterStatus)),
-      body: text.slice(afterDecided + 1, end),
-    },
+function writeReply(reply: Reply): string {
+  const { answer, auditId, result, blockedBy = "" } = reply;
+  if (answer.kind !== "json" || auditId === null || result === undefined) return JSON.stringify(reply);
+  const { status, etag = "", body } = answer;
+  if (body.includes(LINE_END)) return JSON.stringify(reply);
+  return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${body}`;
+}
+
+function readReply(text: string, at: number, end: number): Reply {
+  if (text[at] === "{") return JSON.parse(text.slice(at, end)) as Reply;
+  let next = at;
+  const part = () => {
+    const from = next;
+    const to = text.indexOf(TAB, from);
+    next = to + 1;
+    return text.slice(from, to);
   };
+  const auditId = part();
+  const result = part() as AuditResult;
+  const blockedBy = part();
+  const status = Number(part());
+  const etag = part();
+  const body = text.slice(next, end);
+  const answer: Reply["answer"] = { kind: "json", status, body };
+  if (etag !== "") answer.etag = etag;
+  const reply: Reply = { answer, auditId, result };
+  if (blockedBy !== "") reply.blockedBy = blockedBy;
+  return reply;
 }

@@ -12,10 +12,10 @@ import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-o
 import type { Connection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { repeat, type Timer } from "../timer.ts";
+import { problem, type Reply } from "../workspace/contract.ts";
 import type { openWorkspaceFile } from "../workspace/file.ts";
 import { type Job, WorkspaceWriter } from "../workspace/perform.ts";
 import { recordingJob } from "../workspace/recording.ts";
-import type { Settled } from "../workspace/settled.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
@@ -27,7 +27,6 @@ import {
   type EventMessage,
   type FromWriter,
   type OperationMessage,
-  type ReplyMessage,
   reportFailure,
   type ThreadOptions,
   type ToWriter,
@@ -243,44 +242,37 @@ export class WorkspaceThread {
   }
 
   async #runOperations(workspaceId: string, group: readonly Message[]): Promise<void> {
-    const settled = await this.#runGroup(workspaceId, group);
-    const replies = settled.map(({ answer, auditId, result, blockedBy }, i): ReplyMessage => {
-      const id = (group[i] as Message).id;
-      if (result === undefined) return { id, answer, auditId };
-      return blockedBy === undefined
-        ? { id, answer, auditId, result }
-        : { id, answer, auditId, result, blockedBy };
-    });
-    this.#around.post(writeReplies(replies));
+    const replies = await this.#runGroup(workspaceId, group);
+    const ids = group.map(({ id }) => id);
+    this.#around.post(writeReplies(ids, replies));
   }
 
-  async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Settled[]> {
+  async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Reply[]> {
     try {
       return await this.#guarded.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
     } catch (error) {
       this.#guarded.fail(workspaceId, `opening ${workspaceId}`, error);
-      const detail = whyUnusable(error);
-      return group.map(() => ({ answer: { kind: "problem", code: "unavailable", detail }, auditId: null }));
+      return group.map(() => problem("unavailable", whyUnusable(error)));
     }
   }
 
-  async #runJobs(workspaceId: string, { writer }: Open, group: readonly Message[]): Promise<Settled[]> {
+  async #runJobs(workspaceId: string, { writer }: Open, group: readonly Message[]): Promise<Reply[]> {
     const jobs = group.map((message) => this.#jobsOf(message));
     const beganMs = performance.now();
     const all = await writer.perform(jobs.flat());
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
     // What stands before an operation has no answer of its own.
     let last = -1;
-    const settled = jobs.map((own) => {
+    const replies = jobs.map((own) => {
       last += own.length;
-      return all[last] as Settled;
+      return all[last] as Reply;
     });
     if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
     this.#gaugeSeals();
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
     this.#fullText.performed(workspaceId, group);
     this.#embedding?.note(workspaceId);
-    return settled;
+    return replies;
   }
 
   /** The operation itself, behind what has to happen before it. */

@@ -4,16 +4,9 @@
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
-import type { OperationRequest, Principal, WorkspaceEvent } from "../workspace/contract.ts";
+import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
-import type {
-  FailureReport,
-  FromWriter,
-  RecoveryReport,
-  ReplyMessage,
-  ThreadOptions,
-  ToWriter,
-} from "./messages.ts";
+import type { FailureReport, FromWriter, RecoveryReport, ThreadOptions, ToWriter } from "./messages.ts";
 import { REPLIES, readReplies } from "./reply-text.ts";
 import { type Spawning, SupervisedWorker } from "./supervised.ts";
 
@@ -26,12 +19,12 @@ const MAX_HANDED_OVER = 1_024;
 /** Why an operation was not taken or not finished. */
 export type Rejection = "overloaded" | "stopped" | "crashed";
 
-type Settle = (reply: ReplyMessage | Rejection) => void;
+type Complete = (reply: Reply | Rejection) => void;
 
 interface Waiting {
   id: number;
   text: string;
-  settle: Settle;
+  complete: Complete;
 }
 
 export interface ThreadEvents {
@@ -68,7 +61,7 @@ export class WriterThread {
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
   /** Sent and not yet answered, by id. */
-  readonly #sent = new Map<number, Settle>();
+  readonly #sent = new Map<number, Complete>();
   #flushScheduled = false;
   #state: "running" | "closing" | "closed" = "running";
   #closed: () => void = () => {};
@@ -80,7 +73,7 @@ export class WriterThread {
       options,
       onMessage: (text: string) =>
         text.startsWith(REPLIES)
-          ? this.#settle(readReplies(text))
+          ? this.#complete(readReplies(text))
           : this.#receive(JSON.parse(text) as FromWriter),
       onCrash: () => this.#crash(),
       onFailure: (failure) => events.onFailure(failure),
@@ -104,29 +97,29 @@ export class WriterThread {
   }
 
   /**
-   * Hands over an operation: `settle` will be called exactly once, after this has returned. Answers
-   * why it was not taken; `settle` is not called then.
+   * Hands over an operation: `complete` will be called exactly once, after this has returned. Answers
+   * why it was not taken; `complete` is not called then.
    */
-  submit(request: OperationRequest, found: JsonValue | undefined, settle: Settle): Rejection | null {
+  submit(request: OperationRequest, found: JsonValue | undefined, complete: Complete): Rejection | null {
     const { name, input, principal } = request;
     const rest = found === undefined ? "" : `,"found":${JSON.stringify(found)}`;
     const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
-    return this.#take(text, settle);
+    return this.#take(text, complete);
   }
 
   /** Hands over an event of a workspace itself, in the way of {@link submit}. */
-  record(workspaceId: string, event: WorkspaceEvent, settle: Settle): Rejection | null {
-    return this.#take(JSON.stringify({ workspaceId, event }).slice(1, -1), settle);
+  record(workspaceId: string, event: WorkspaceEvent, complete: Complete): Rejection | null {
+    return this.#take(JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
   }
 
   /** `members`: those of an operation or an event (messages.ts) as JSON, without the id. */
-  #take(members: string, settle: Settle): Rejection | null {
+  #take(members: string, complete: Complete): Rejection | null {
     if (this.#state !== "running") return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
     const text = `{"id":${id},${members}}`;
     this.#waitingCharacters += text.length;
-    this.#waiting.push({ id, text, settle });
+    this.#waiting.push({ id, text, complete });
     this.#scheduleFlush();
     return null;
   }
@@ -182,7 +175,7 @@ export class WriterThread {
     const handed = this.#waiting.splice(0, most);
     for (const one of handed) {
       this.#waitingCharacters -= one.text.length;
-      this.#sent.set(one.id, one.settle);
+      this.#sent.set(one.id, one.complete);
     }
     const operations = handed.map((one) => one.text).join(",");
     this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
@@ -215,11 +208,11 @@ export class WriterThread {
     }
   }
 
-  #settle(replies: readonly ReplyMessage[]): void {
+  #complete(replies: ReturnType<typeof readReplies>): void {
     this.#events.onGroup?.(replies.length);
-    for (const reply of replies) {
-      this.#sent.get(reply.id)?.(reply);
-      this.#sent.delete(reply.id);
+    for (const { id, reply } of replies) {
+      this.#sent.get(id)?.(reply);
+      this.#sent.delete(id);
     }
     if (this.#waiting.length > 0) this.#scheduleFlush();
   }
@@ -227,10 +220,10 @@ export class WriterThread {
   /** The thread died: what was on its way has an unknown end; what waited was never begun. */
   #crash(): void {
     this.#events.onCrash?.();
-    for (const settle of this.#sent.values()) settle("crashed");
+    for (const complete of this.#sent.values()) complete("crashed");
     this.#sent.clear();
     if (this.#state === "running") return;
-    for (const one of this.#waiting.splice(0)) one.settle("stopped");
+    for (const one of this.#waiting.splice(0)) one.complete("stopped");
     this.#state = "closed";
     this.#closed();
   }

@@ -6,6 +6,7 @@ import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { Scope } from "../operation-facts.ts";
 import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
+import type { StreamPlan } from "./streams.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
@@ -73,68 +74,56 @@ export type OperationProblem =
   | "unavailable"
   | "internal";
 
-/** How an operation was recorded: for the log and the metrics. Absent when nothing was recorded. */
-export interface Recorded {
+/** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */
+export type Answer<Body = StreamPlan> =
+  /** An operation that ended well: a JSON text ready to send, and its strong entity tag without quotes, if any. */
+  | { kind: "json"; status: number; body: string; etag?: string }
+  /** A text to be saved or passed on as it is: a seal, a receipt. */
+  | { kind: "text"; contentType: string; body: string; filename?: string }
+  /** An operation that was refused or failed. `extra`: further members of the problem document. */
+  | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
+  | StreamAnswer<Body>;
+
+/** A body that is streamed: an export, a checkpoint with its state, the trail as it grows. */
+interface StreamAnswer<Body> {
+  kind: "stream";
+  contentType: string;
+  /** File name for `Content-Disposition: attachment`, when the body is a download. */
+  filename?: string;
+  /** What a client sends to continue an export that broke off, before the number of events that it has. */
+  cursor?: string;
+  /** The stream does not end by itself: whoever passes it on checks that the client may still read it. */
+  live?: true;
+  body: Body;
+}
+
+/** What became of an operation, from the workspace's writer to the HTTP response. */
+export interface Reply<Body = StreamPlan> {
+  answer: Answer<Body>;
+  /** The id of its event; null when nothing was recorded. */
+  auditId: string | null;
+  /** What the event says of it; absent when nothing was recorded. */
   result?: AuditResult;
   /** `policy:…`, when a policy refused it. */
   blockedBy?: string;
 }
 
-/** An operation that ended well: a JSON body ready to send. */
-export interface JsonReply extends Recorded {
-  kind: "json";
-  status: number;
-  /** The serialised body. */
-  body: string;
-  /** Absent only for an inspection. */
-  auditId?: string;
-  /** The strong entity tag without quotes (a config version), when there is one. */
-  etag?: string;
-}
+/** The bytes of a streamed body. */
+export type Bytes = ReadableStream<Uint8Array>;
 
-/** A text to be saved or passed on as it is: a seal, a receipt. */
-export interface TextReply extends Recorded {
-  kind: "text";
-  contentType: string;
-  body: string;
-  filename?: string;
-  auditId?: string;
-}
+/** The reply to an operation of which nothing was recorded. */
+export const unrecorded = <Body = never>(answer: Answer<Body>): Reply<Body> => ({ answer, auditId: null });
 
-/** An operation that came to nothing. `auditId` is absent only when nothing was recorded. */
-export interface ProblemReply extends Recorded {
-  kind: "problem";
-  code: OperationProblem;
-  detail: string;
-  auditId?: string;
-  /** Extra members of the problem document (`blocked_by`, `findings` of a blocked restore). */
-  extra?: JsonObject;
-  retryAfterSeconds?: number;
-}
-
-/** An operation whose body is streamed: an export, a checkpoint with its state. */
-export interface StreamReply extends Recorded {
-  kind: "stream";
-  status: number;
-  contentType: string;
-  /** File name for `Content-Disposition: attachment`, when the body is a download. */
-  filename?: string;
-  /** How an export that breaks off can be continued. */
-  cursor?: string;
-  auditId: string;
-  body: ReadableStream<Uint8Array>;
-  /** It does not end by itself: whoever sends it on sees to it that it is still allowed. */
-  live?: true;
-}
-
-export type OperationReply = JsonReply | TextReply | ProblemReply | StreamReply;
+/** A problem of which nothing was recorded. */
+export const problem = (code: OperationProblem, detail: string): Reply<never> =>
+  unrecorded({ kind: "problem", code, detail });
 
 /**
- * The workspace side as the routes see it. A reply means that the operation and its audit event are
- * on disk. Overload answers with a `problem` of code `unavailable`; nothing was written then.
+ * The workspace side as the routes see it. A reply with an `auditId` means that the operation and its audit event
+ * are on disk. Overload replies with a `problem` of code `unavailable`; nothing was written then.
  */
 export interface WorkspaceClient {
-  perform<N extends OperationName>(request: OperationRequest<N>): Promise<OperationReply>;
+  perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>>;
 }
 
 /** The workspace side as accounts, keys and members see it. */

@@ -2,9 +2,8 @@
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Principal } from "./contract.ts";
+import type { Principal, Reply } from "./contract.ts";
 import type { Context, Outcome } from "./operation.ts";
-import type { Settled } from "./settled.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job
@@ -26,7 +25,7 @@ export interface Job<Prepared = unknown> {
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */
 export class JobFailed extends Error {
-  constructor(readonly settled: Settled) {
+  constructor(readonly reply: Reply) {
     super("a job failed");
   }
 }

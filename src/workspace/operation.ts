@@ -13,8 +13,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
-import type { StreamPlan } from "./streams.ts";
+import type { Answer, OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
 
 /** The circumstances of one operation. */
 export interface Context {
@@ -37,13 +36,6 @@ export interface Context {
    */
   seal(): Promise<StoredSeal | null>;
 }
-
-/** What the caller is told. */
-export type Answer =
-  | { kind: "json"; status: number; body: string; etag?: string }
-  | { kind: "text"; contentType: string; body: string; filename?: string }
-  | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
-  | { kind: "stream"; plan: StreamPlan };
 
 /** What happened, as the audit trail will hold it, and the answer. */
 export interface Outcome {

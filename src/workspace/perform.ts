@@ -14,16 +14,19 @@ import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
-import type { Principal } from "./contract.ts";
+import { type Principal, problem, type Reply, unrecorded } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
 import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
-import { INTERNAL, NOTHING_HAPPENED, problem, type Settled } from "./settled.ts";
 import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
 import { Timestamps } from "./timestamps.ts";
 
 export type { Job } from "./job.ts";
-export type { Settled } from "./settled.ts";
+
+const INTERNAL = "An unexpected failure; nothing was changed. The log of the server has it by request id.";
+
+/** The job found nothing to do, and nothing was recorded. */
+const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
 
 export interface WriterOptions {
   clock?: Clock;
@@ -35,7 +38,7 @@ export interface WriterOptions {
 }
 
 /** What a job's `prepare` returned, or the job's result when it threw. */
-type Preparation = { prepared: unknown } | { failure: Settled };
+type Preparation = { prepared: unknown } | { failure: Reply };
 
 export class WorkspaceWriter {
   readonly #connection: Connection;
@@ -76,31 +79,31 @@ export class WorkspaceWriter {
    * others: if it had written, they all run again (see `Job`). When the commit fails, the result of all of
    * them is `unavailable` and nothing was written.
    */
-  async perform(jobs: readonly Job[]): Promise<Settled[]> {
+  async perform(jobs: readonly Job[]): Promise<Reply[]> {
     try {
       return await this.#performTogether(jobs);
     } catch (error) {
       if (!(error instanceof JobFailed)) return this.#allUnavailable(jobs, error);
-      if (jobs.length === 1) return [error.settled];
+      if (jobs.length === 1) return [error.reply];
     }
     // A job failed after it had written. That is an unexpected failure and rare, so instead of a
     // savepoint around every job, the group is rolled back and each of its jobs runs again on its own.
-    const settled: Settled[] = [];
-    for (const job of jobs) settled.push(...(await this.perform([job])));
-    return settled;
+    const replies: Reply[] = [];
+    for (const job of jobs) replies.push(...(await this.perform([job])));
+    return replies;
   }
 
-  #performTogether(jobs: readonly Job[]): Promise<Settled[]> {
+  #performTogether(jobs: readonly Job[]): Promise<Reply[]> {
     return this.#transact(async () => {
       const preparations = jobs.map((job) => this.#prepare(job));
-      const settled: Settled[] = [];
+      const replies: Reply[] = [];
       for (const [i, job] of jobs.entries()) {
         const preparation = preparations[i] as Preparation;
-        settled.push(
+        replies.push(
           "failure" in preparation ? preparation.failure : await this.#performOne(job, preparation.prepared),
         );
       }
-      return settled;
+      return replies;
     });
   }
 
@@ -108,7 +111,7 @@ export class WorkspaceWriter {
     try {
       return { prepared: job.prepare?.(this.#agents) };
     } catch (error) {
-      return { failure: this.#settleFailure(job, error) };
+      return { failure: this.#failed(job, error) };
     }
   }
 
@@ -227,21 +230,21 @@ export class WorkspaceWriter {
     this.#head = { seq, hash };
   }
 
-  async #performOne(job: Job, prepared?: unknown): Promise<Settled> {
+  async #performOne(job: Job, prepared?: unknown): Promise<Reply> {
     const context = this.#newContext(job.principal);
     const writes = this.#connection.writes;
     try {
       const outcome = await job.run(this.#connection, context, prepared);
-      return outcome === null ? NOTHING_HAPPENED : await this.#record(job, context, outcome);
+      return outcome === null ? NOTHING_DONE : await this.#record(job, context, outcome);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
-      const settled = this.#settleFailure(job, error);
-      if (this.#connection.writes === writes) return settled;
-      throw new JobFailed(settled);
+      const reply = this.#failed(job, error);
+      if (this.#connection.writes === writes) return reply;
+      throw new JobFailed(reply);
     }
   }
 
-  #settleFailure(job: Job, error: unknown): Settled {
+  #failed(job: Job, error: unknown): Reply {
     if (error instanceof Refusal) return problem(error.code, error.detail);
     this.#onFailure(job.operation, error);
     return problem("internal", INTERNAL);
@@ -263,7 +266,7 @@ export class WorkspaceWriter {
     };
   }
 
-  async #record(job: Job, context: Context, outcome: Outcome): Promise<Settled> {
+  async #record(job: Job, context: Context, outcome: Outcome): Promise<Reply> {
     const { effect } = outcome;
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
@@ -314,7 +317,7 @@ export class WorkspaceWriter {
     if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
   }
 
-  #allUnavailable(jobs: readonly Job[], error: unknown): Settled[] {
+  #allUnavailable(jobs: readonly Job[], error: unknown): Reply[] {
     this.#onFailure("commit", error);
     return jobs.map(() => problem("unavailable", whyUnavailable(error)));
   }

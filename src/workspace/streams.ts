@@ -1,5 +1,5 @@
 /** What a reader thread streams once the operation that asked for it is recorded. Plain data. */
-import type { AuditScope, ExportFormat, TimeWindow } from "./contract.ts";
+import type { AuditScope, ExportFormat, TimeWindow } from "../operation-facts.ts";
 
 export type StreamPlan =
   | {
@@ -14,8 +14,6 @@ export type StreamPlan =
       exportedAt: string;
       /** Events that the client has already; 0 for an export from its beginning. */
       received: number;
-      /** What the client sends to continue, before the number of events that it has. */
-      cursor: string;
     }
   | {
       /** New events as they come. */

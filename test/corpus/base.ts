@@ -9,9 +9,9 @@ import { WorkspaceSealer } from "../../src/seals/sealer.ts";
 import { newestSeal } from "../../src/state/seals.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
-import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
+import type { OperationInputs, OperationName, Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
 export const OTHER_ID = "ws_01h455vb4pex5vsknk084sn02r";
@@ -67,21 +67,21 @@ class Life {
     };
   }
 
-  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
+  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
     const [settled] = await this.writer.perform([jobOf({ name, input, principal: this.#principal })]);
-    return settled as Settled;
+    return settled as Reply;
   }
 
-  write(agentId: string, key: string, value: string): Promise<Settled> {
+  write(agentId: string, key: string, value: string): Promise<Reply> {
     return this.perform("data.write", { agentId, key, value, metadata: { n: 1 } });
   }
 
   async export(format: "json" | "ndjson"): Promise<string> {
     const scope = { scope: "workspace" } as const;
     const { answer } = await this.perform("audit.export", { scope, format, window: {} });
-    if (answer.kind !== "stream" || answer.plan.kind !== "export") throw new Error("no export");
+    if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("no export");
     let text = "";
-    for await (const piece of streamExport(this.connection, answer.plan, this.writer.workspaceId))
+    for await (const piece of streamExport(this.connection, answer.body, this.writer.workspaceId))
       text += piece;
     return text;
   }

@@ -9,7 +9,7 @@ import { systemClock } from "../../src/ids.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import type { OperationInputs, OperationName, OperationReply } from "../../src/workspace/contract.ts";
+import type { Bytes, OperationInputs, OperationName, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
@@ -75,11 +75,7 @@ const pool = new WorkspacePool({
 });
 await pool.ready();
 
-function ask<N extends OperationName>(
-  id: string,
-  name: N,
-  input: OperationInputs[N],
-): Promise<OperationReply> {
+function ask<N extends OperationName>(id: string, name: N, input: OperationInputs[N]): Promise<Reply<Bytes>> {
   return pool.perform({ name, input, principal: anybody(id) });
 }
 
@@ -113,14 +109,14 @@ async function useAll(id: string, agentId: string): Promise<number> {
     await ask(id, "checkpoint.list", { agentId, page }),
   ];
   let failed = 0;
-  for (const reply of replies) {
-    if (reply.kind === "problem" && (reply.code === "unavailable" || reply.code === "internal")) failed++;
-    if (reply.kind === "stream") await new Response(reply.body).text().catch(() => failed++);
+  for (const { answer } of replies) {
+    if (answer.kind === "problem" && (answer.code === "unavailable" || answer.code === "internal")) failed++;
+    if (answer.kind === "stream") await new Response(answer.body).text().catch(() => failed++);
   }
-  const list = replies.at(-1) as OperationReply;
-  const [newest] = list.kind === "json" ? (JSON.parse(list.body).data as { id: string }[]) : [];
+  const list = replies.at(-1)?.answer;
+  const [newest] = list?.kind === "json" ? (JSON.parse(list.body).data as { id: string }[]) : [];
   if (newest === undefined) return failed;
-  const state = await ask(id, "checkpoint.read", { checkpointId: newest.id });
+  const { answer: state } = await ask(id, "checkpoint.read", { checkpointId: newest.id });
   if (state.kind === "stream") await new Response(state.body).text().catch(() => failed++);
   await ask(id, "checkpoint.restore", { checkpointId: newest.id, restoreConfig: true, restoreData: true });
   return failed;
@@ -162,7 +158,7 @@ for (const seed of seeds.map(Number)) {
   replace(damaged);
   const failed = await useAll(original, "agent");
   const other = await ask(healthy, "data.write", { agentId: "a", key: "k", value: `${seed}`, metadata: {} });
-  if (other.kind !== "json") throw new Error(`another workspace suffers: ${JSON.stringify(other)}`);
+  if (other.answer.kind !== "json") throw new Error(`another workspace suffers: ${JSON.stringify(other)}`);
   const copy = join(root, "verified.db");
   writeFileSync(copy, damaged);
   const { verdict } = await verifyDatabaseFile({ path: copy, immutable: true }, { path: copy });

@@ -91,9 +91,7 @@ describe.concurrent("slow clients are cut", () => {
     await using streaming = await serveTls({}, { idleTimeoutMs: IDLE_MS });
     streaming.workspace.next = {
       kind: "stream",
-      status: 200,
       contentType: "application/x-ndjson",
-      auditId: "aud_01h455vb4pex5vsknk084sn02q",
       body: new ReadableStream<Uint8Array>(
         {
           pull(controller) {

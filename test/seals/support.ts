@@ -7,9 +7,9 @@ import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";
 import type { StoredSeal } from "../../src/state/seals.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import type { Principal } from "../../src/workspace/contract.ts";
+import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import type { TemporaryDirectory } from "../temporary.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
@@ -79,7 +79,7 @@ export async function openSealed(directory: TemporaryDirectory): Promise<SealedW
 }
 
 /** Writes entries, all in one transaction. */
-export function writeSome({ writer }: SealedWorkspace, count: number, agentId = "alpha"): Promise<Settled[]> {
+export function writeSome({ writer }: SealedWorkspace, count: number, agentId = "alpha"): Promise<Reply[]> {
   return writer.perform(
     Array.from({ length: count }, (_, index) => ({
       operation: "data.write",

@@ -14,9 +14,10 @@ import { readAgent } from "../../src/state/agents.ts";
 import { retentionCutoff } from "../../src/state/configs.ts";
 import { listEntries } from "../../src/state/entries.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
-import type { FailureReport, ReplyMessage, ThreadOptions } from "../../src/threads/messages.ts";
+import type { FailureReport, ThreadOptions } from "../../src/threads/messages.ts";
 import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import type { Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { recordingJob } from "../../src/workspace/recording.ts";
@@ -33,7 +34,7 @@ const HOUR_MS = 3_600_000;
 const MAX_TRACE = Number(process.env.TRACE ?? 60);
 
 /** What a client was told, by the actor of its operation. */
-type Told = ReplyMessage | Rejection;
+type Told = Reply | Rejection;
 
 class SimulatedWorkspace {
   readonly model = new ModelWorkspace();
@@ -257,7 +258,7 @@ class Simulation {
       const [settled] = await writer.perform([recordingJob(workspace.id, event)]);
       if (settled === undefined || settled.auditId === null)
         throw new Error("the other process could not write");
-      this.#tell(workspace, actor, { id: 0, ...settled });
+      this.#tell(workspace, actor, settled);
     } finally {
       connection.close();
     }

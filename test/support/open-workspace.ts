@@ -5,9 +5,9 @@ import { verifierKey } from "../../src/log/note.ts";
 import { applyEffect } from "../../src/state/apply.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
-import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
+import type { OperationInputs, OperationName, Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { type Job, type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { type Job, WorkspaceWriter } from "../../src/workspace/perform.ts";
 
 /** Stands for a key that nobody has: what it would seal stays unsealed. */
 const NO_KEY = new Uint8Array(32);
@@ -76,9 +76,9 @@ export class OpenWorkspace implements Disposable {
     return { ...job, run };
   }
 
-  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
+  async perform<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
     const [settled] = await this.writer.perform([this.job(name, input)]);
-    return settled as Settled;
+    return settled as Reply;
   }
 
   [Symbol.dispose](): void {
@@ -88,7 +88,7 @@ export class OpenWorkspace implements Disposable {
 
 /** The body of an operation that ended well. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
-export function bodyOf({ answer }: Settled): any {
+export function bodyOf({ answer }: Reply): any {
   if (answer.kind !== "json") throw new Error(`answered ${JSON.stringify(answer)}`);
   return JSON.parse(answer.body);
 }

@@ -33,9 +33,9 @@ test(
       });
       await pool.ready();
       const ask = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
-        const reply = await pool.perform({ name, input, principal: anybody(workspaceId) });
-        if (reply.kind !== "json") throw new Error(`${name}: ${JSON.stringify(reply)}`);
-        return JSON.parse(reply.body);
+        const { answer } = await pool.perform({ name, input, principal: anybody(workspaceId) });
+        if (answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(answer)}`);
+        return JSON.parse(answer.body);
       };
       const write = (key: string, value: string) =>
         ask("data.write", { agentId: "a", key, value, metadata: {} });

@@ -8,10 +8,10 @@ import { writeData } from "../../src/features/data/write.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import type { OperationInputs, OperationName, Principal } from "../../src/workspace/contract.ts";
+import type { OperationInputs, OperationName, Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import type { Operation } from "../../src/workspace/operation.ts";
-import { type Settled, WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
@@ -66,12 +66,12 @@ export class Driver {
   /** Performs one operation and answers its body. */
   async perform<N extends Known>(name: N, input: OperationInputs[N]): Promise<JsonObject> {
     const [settled] = await this.performAll([[name, input]]);
-    const { answer } = settled as Settled;
+    const { answer } = settled as Reply;
     return answer.kind === "json" ? (JSON.parse(answer.body) as JsonObject) : { problem: answer.kind };
   }
 
   /** Performs many operations in one transaction. */
-  performAll(operations: readonly (readonly [Known, unknown])[]): Promise<Settled[]> {
+  performAll(operations: readonly (readonly [Known, unknown])[]): Promise<Reply[]> {
     const jobs = operations.map(([name, input]) => ({
       operation: name,
       principal: PRINCIPAL,

@@ -1,4 +1,5 @@
 /** The effect that an operation states is the one that its event records, and nothing else changes rows. */
+
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { recordedEffect } from "../../src/log/effects.ts";
@@ -7,8 +8,9 @@ import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } fro
 import { type Effect, NO_EFFECT } from "../../src/state/apply.ts";
 import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import type { Reply } from "../../src/workspace/contract.ts";
 import { answered } from "../../src/workspace/operation.ts";
-import type { Job, Settled } from "../../src/workspace/perform.ts";
+import type { Job } from "../../src/workspace/perform.ts";
 import { expiryBefore } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -26,14 +28,14 @@ class Watched {
     this.workspace = OpenWorkspace.make(directory, () => this.nowMs);
   }
 
-  async ask<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Settled> {
+  async ask<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
     const workspace = await this.workspace;
     const before = expiryBefore(name, input, workspace.writer.workspaceId);
     if (before !== null) await this.run(before);
     return this.run(workspace.job(name, input));
   }
 
-  async run(job: Job): Promise<Settled> {
+  async run(job: Job): Promise<Reply> {
     const { writer, connection, failures } = await this.workspace;
     let stated: Effect = NO_EFFECT;
     const run: Job["run"] = async (...given) => {
@@ -43,7 +45,7 @@ class Watched {
     };
     const [settled] = await writer.perform([{ ...job, run }]);
     expect(failures).toEqual([]);
-    if (settled?.auditId == null) return settled as Settled;
+    if (settled?.auditId == null) return settled as Reply;
     const [body, details] = connection.get<[string, string]>(
       "SELECT body, details FROM events WHERE id = ?",
       [settled.auditId],
@@ -52,7 +54,7 @@ class Watched {
     expect(recorded.kind).toBe(stated.kind);
     expect(stated).toMatchObject(recorded);
     this.kinds.add(recorded.kind);
-    return settled as Settled;
+    return settled as Reply;
   }
 }
 

@@ -1,8 +1,10 @@
 /** What goes wrong inside: one operation after it wrote, or the transaction of all of them. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import type { Reply } from "../../src/workspace/contract.ts";
 import { Refusal } from "../../src/workspace/operation.ts";
-import type { Job, Settled } from "../../src/workspace/perform.ts";
+import type { Job } from "../../src/workspace/perform.ts";
 import { checkTail } from "../../src/workspace/tail.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
@@ -25,7 +27,7 @@ const writing = (key: string, value = "v") =>
 
 const failing = (error: Error): Job => workspace.failing(writing("broken", SECRET), error);
 
-const codes = (settled: Settled[]) =>
+const codes = (settled: Reply[]) =>
   settled.map(({ answer }) => (answer.kind === "problem" ? answer.code : answer.kind));
 const count = (table: string) => workspace.connection.get<[number]>(`SELECT count(*) FROM ${table}`)?.[0];
 const read = async (key: string) => (await workspace.perform("data.read", { agentId: "a", key })).answer;

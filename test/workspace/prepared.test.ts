@@ -1,8 +1,10 @@
 /** Jobs are prepared together, before their turn: the result is the same as without, also when a group runs again. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { Job, Settled } from "../../src/workspace/perform.ts";
+import type { Reply } from "../../src/workspace/contract.ts";
+import type { Job } from "../../src/workspace/perform.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -24,7 +26,7 @@ const writing = (agentId: string, key: string) =>
   workspace.job("data.write", { agentId, key, value: PERSONAL, metadata: {} });
 const policies = (agentId: string, asked: JsonObject) =>
   workspace.job("config.update", { agentId, config: { policies: asked } });
-const allowed = (settled: Settled[]) =>
+const allowed = (settled: Reply[]) =>
   settled.map((one) => (one.answer.kind === "json" ? bodyOf(one).allowed : one.answer.kind));
 
 test("policies count from the operation on that brought them into force, also within a group", async () => {

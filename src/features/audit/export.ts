@@ -23,11 +23,11 @@ const EXTENSIONS = {
   ocsf: "ocsf.ndjson",
 } as const;
 
-/** How the answer is labelled. */
+/** How the response is labelled. */
 export function exportHeaders(
   plan: ExportPlan,
   workspaceId: string,
-): { contentType: string; filename: string; cursor: string } {
+): { contentType: string; filename: string } {
   const subject = "agentId" in plan.scope ? plan.scope.agentId : workspaceId;
   const name = subject.replaceAll(/[^A-Za-z0-9._-]/g, "_");
   return {
@@ -37,7 +37,6 @@ export function exportHeaders(
         ? "application/octet-stream"
         : EXPORT_CONTENT_TYPES[plan.format],
     filename: `audit-${name}-${plan.exportedAt.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
-    cursor: plan.cursor,
   };
 }
 

@@ -11,8 +11,8 @@ import { publicKeyPem } from "../../seals/keyring.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
 import { treeReader, treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { OperationInputs } from "../../workspace/contract.ts";
-import { type Answer, Refusal } from "../../workspace/operation.ts";
+import type { Answer, OperationInputs } from "../../workspace/contract.ts";
+import { Refusal } from "../../workspace/operation.ts";
 
 const NO_SEAL = "There is no seal yet. The first one is made soon after the first event; try again later.";
 

@@ -43,7 +43,12 @@ export const streamAudit: Operation<"audit.stream"> = async (reader, context, { 
   }
   return {
     ...answered(agent, { ...asked, ...resumed }, ""),
-    answer: { kind: "stream", plan: { kind: "tail", agentId, after: position } },
+    answer: {
+      kind: "stream",
+      contentType: "text/event-stream",
+      live: true,
+      body: { kind: "tail", agentId, after: position },
+    },
   };
 };
 

@@ -19,6 +19,7 @@ import {
   type QueryContext,
 } from "../../workspace/operation.ts";
 import { countActivityOver } from "./activity.ts";
+import { exportHeaders } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
 import { type VerificationAnswer, verifyTrail } from "./verification.ts";
@@ -127,6 +128,16 @@ const exportAudit: Operation<"audit.export"> = async (reader, context, input) =>
   };
   // A cursor is no secret: it cannot reach beyond what was there when this was asked.
   const beforeSeq = Math.min(end.beforeSeq, context.seq);
+  const plan = {
+    kind: "export" as const,
+    scope,
+    format,
+    window,
+    beforeSeq,
+    seal: seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
+    exportedAt,
+    received,
+  };
   return {
     agent,
     result: "ok",
@@ -139,18 +150,9 @@ const exportAudit: Operation<"audit.export"> = async (reader, context, input) =>
     effect: NO_EFFECT,
     answer: {
       kind: "stream",
-      plan: {
-        kind: "export",
-        scope,
-        format,
-        window,
-        beforeSeq,
-        seal:
-          seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
-        exportedAt,
-        received,
-        cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
-      },
+      ...exportHeaders(plan, context.workspaceId),
+      cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
+      body: plan,
     },
   };
 };

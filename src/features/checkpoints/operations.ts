@@ -114,7 +114,8 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
     effect: NO_EFFECT,
     answer: {
       kind: "stream",
-      plan: {
+      contentType: "application/json",
+      body: {
         kind: "checkpoint",
         checkpointId: checkpoint.id,
         head: showCheckpoint(agentId, checkpoint).slice(0, -1),

@@ -1,12 +1,13 @@
 /** From a routed request to its answer: scope, body, validation, operation. */
 import type { JsonObject } from "../../json.ts";
 import {
+  type Bytes,
   isInquiry,
   type OperationInputs,
   type OperationName,
-  type OperationReply,
   type OperationRequest,
   type Principal,
+  type Reply,
   type WorkspaceClient,
 } from "../../workspace/contract.ts";
 import { hasControlCharacter } from "../fields.ts";
@@ -74,16 +75,15 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const reply = isInquiry(name)
     ? await inquire(deps, request, { name, input, principal })
     : await deps.workspaces.perform({ name, input, principal });
-  if (reply.kind === "stream" && reply.live === true) {
-    const { isStillAllowed } = routed;
-    const body = watched(reply.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
-    return respond({ ...reply, body }, request, exchange);
-  }
-  return respond(reply, request, exchange);
+  const { answer } = reply;
+  if (answer.kind !== "stream" || answer.live !== true) return respond(reply, request, exchange);
+  const { isStillAllowed } = routed;
+  const watchedBody = watched(answer.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
+  return respond({ ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
 }
 
 /** What is looked for may take longer than a connection may be idle. */
-async function inquire(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<OperationReply> {
+async function inquire(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<Reply<Bytes>> {
   deps.setPatience?.(request, true);
   try {
     return await deps.workspaces.perform(asked);
@@ -154,37 +154,32 @@ function agentOf(input: OperationInputs[OperationName]): string | null {
   return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;
 }
 
-function respond(reply: OperationReply, request: Request, exchange: Exchange): Response {
-  exchange.auditId = reply.auditId ?? null;
+function respond(reply: Reply<Bytes>, request: Request, exchange: Exchange): Response {
+  const { answer } = reply;
+  exchange.auditId = reply.auditId;
   exchange.decision = reply.result ?? null;
   exchange.blockedBy = reply.blockedBy ?? null;
-  if (reply.kind === "json") {
+  if (answer.kind === "json") {
     const headers = exchange.headers(JSON_TYPE);
-    if (reply.etag !== undefined) {
-      headers.etag = `"${reply.etag}"`;
+    if (answer.etag !== undefined) {
+      headers.etag = `"${answer.etag}"`;
       const noneMatch = request.method === "GET" ? request.headers.get("if-none-match") : null;
-      if (noneMatch !== null && matchesNone(noneMatch, reply.etag)) {
+      if (noneMatch !== null && matchesNone(noneMatch, answer.etag)) {
         return new Response(null, { status: 304, headers });
       }
     }
-    return new Response(reply.body, { status: reply.status, headers });
+    return new Response(answer.body, { status: answer.status, headers });
   }
-  if (reply.kind === "stream" || reply.kind === "text") {
-    const headers = exchange.headers(reply.contentType);
-    if (reply.filename !== undefined) {
-      headers["content-disposition"] = `attachment; filename="${reply.filename}"`;
-    }
-    if (reply.kind === "stream" && reply.cursor !== undefined) headers["x-export-cursor"] = reply.cursor;
-    return new Response(reply.body, { status: reply.kind === "text" ? 200 : reply.status, headers });
+  if (answer.kind === "problem") {
+    exchange.problem = answer.code;
+    const options = answer.extra === undefined ? {} : { extra: answer.extra };
+    const problem = new Problem(answer.code, answer.detail, options);
+    return problemResponse(problem, exchange.requestId, exchange.headers(JSON_TYPE));
   }
-  const retry = reply.retryAfterSeconds;
-  exchange.problem = reply.code;
-  return problemResponse(
-    new Problem(reply.code, reply.detail, {
-      ...(reply.extra === undefined ? {} : { extra: reply.extra }),
-      ...(retry === undefined ? {} : { headers: { "retry-after": String(Math.ceil(retry)) } }),
-    }),
-    exchange.requestId,
-    exchange.headers(JSON_TYPE),
-  );
+  const headers = exchange.headers(answer.contentType);
+  if (answer.filename !== undefined) {
+    headers["content-disposition"] = `attachment; filename="${answer.filename}"`;
+  }
+  if (answer.kind === "stream" && answer.cursor !== undefined) headers["x-export-cursor"] = answer.cursor;
+  return new Response(answer.body, { status: 200, headers });
 }

@@ -1,8 +1,10 @@
 /** A workspace in memory: answers every operation in the form of the API, and keeps what it was asked. */
 import type {
-  OperationReply,
+  Answer,
+  Bytes,
   OperationRequest,
   Principal,
+  Reply,
   WorkspaceClient,
 } from "../../../src/workspace/contract.ts";
 
@@ -13,14 +15,17 @@ export const AUDIT_ID = "aud_01h455vb4pex5vsknk084sn02q";
 export class MemoryWorkspace implements WorkspaceClient {
   readonly asked: OperationRequest[] = [];
   /** What the next operation answers; afterwards the usual again. */
-  next: OperationReply | Error | null = null;
+  next: Answer<Bytes> | Error | null = null;
+  /** The audit id of the replies. */
+  auditId: string | null = AUDIT_ID;
 
-  async perform(request: OperationRequest): Promise<OperationReply> {
+  async perform(request: OperationRequest): Promise<Reply<Bytes>> {
     this.asked.push(structuredClone(request));
     const { next } = this;
     this.next = null;
     if (next instanceof Error) throw next;
-    return next ?? { kind: "json", status: 200, body: '{"ok":true}', auditId: AUDIT_ID };
+    const { auditId } = this;
+    return { answer: next ?? { kind: "json", status: 200, body: '{"ok":true}' }, auditId };
   }
 
   /** The input of the newest operation. */
