@@ -8,13 +8,14 @@
 import { lintSource } from "@secretlint/core";
 import { creator as recommended } from "@secretlint/secretlint-rule-preset-recommend";
 import { decide } from "../src/policy/decide.ts";
+import { policiesOf } from "../src/policy/policies.ts";
 
 const VALUES = 400;
 const VALUE_BYTES = 200;
 const ROUNDS = 15;
 const SECRETLINT_ROUNDS = 2;
 const MIB = 1 << 20;
-const BOTH = { blockPii: true, blockSecrets: true };
+const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 
 /** What many teams begin with. */
 const NAIVE: readonly RegExp[] = [

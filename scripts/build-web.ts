@@ -15,8 +15,10 @@ const OUTPUTS = ["dashboard.js", "dashboard.css"] as const;
 /** One digest of everything that the bundle is made of, cheap enough to compute at every start. */
 function inputsDigest(): string {
   const hash = createHash("sha256");
-  // Its own files, and the words that it shares with the daemon.
-  const sources = [...new Bun.Glob("{*.ts,web/**/*.{ts,tsx,css,json}}").scanSync(join(ROOT, "src"))]
+  // Its own files, and the words and lists that it shares with the daemon.
+  const sources = [
+    ...new Bun.Glob("{*.ts,policy/*.ts,web/**/*.{ts,tsx,css,json}}").scanSync(join(ROOT, "src")),
+  ]
     .filter((path) => !path.startsWith("web/assets/"))
     .sort();
   for (const path of [...sources.map((source) => `src/${source}`), "scripts/build-web.ts", "bun.lock"]) {

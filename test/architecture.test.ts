@@ -91,10 +91,10 @@ test("nobody imports what it may not know", () => {
   expect(forbidden).toEqual([]);
 });
 
-/** The list of operations, which the dashboard shares with the daemon. */
-const SHARED_LIST = ["operations.ts", "operation-facts.ts"];
+/** The lists of operations and of policies, which the dashboard shares with the daemon. */
+const SHARED_LIST = ["operations.ts", "operation-facts.ts", "policy/policies.ts", "policy/retention.ts"];
 
-test("the dashboard takes types and the list of operations from the daemon, and none of its runtime", () => {
+test("the dashboard takes types and two lists from the daemon, and none of its runtime", () => {
   const web = SOURCES.filter(({ room, path }) => room === "web" || SHARED_LIST.includes(path));
   const taken = web.flatMap(({ path, text }) =>
     importsOf(path, text.replace(/^(import|export) type\b[^;]*;/gm, ""))

@@ -1,5 +1,6 @@
 /** Requests and decisions. */
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
+import { contentPolicies } from "../policy/policies.ts";
 import type { Families } from "./family.ts";
 
 export function requestFamilies(families: Families, meter: RequestMeter): void {
@@ -65,8 +66,7 @@ interface DecisionLabels {
 
 const DECISIONS: readonly DecisionLabels[] = [
   { decision: "allowed", policy: "none" },
-  { decision: "blocked", policy: "block_pii" },
-  { decision: "blocked", policy: "block_secrets" },
+  ...contentPolicies().map(([policy]) => ({ decision: "blocked", policy })),
   { decision: "denied", policy: "suspension" },
   { decision: "denied", policy: "quota" },
 ];

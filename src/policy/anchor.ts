@@ -1,12 +1,11 @@
 /** An anchor: a word that the automaton finds, and what to do there. */
-import type { Hit, ScreeningPolicy } from "./finding.ts";
+import type { Hit } from "./hit.ts";
 
 /** Looks at the text around an anchor that spans `[start, end)`. Bounded. */
 export type Check = (text: string, start: number, end: number) => Hit | null;
 
 export interface Anchor {
   word: string;
-  policy: ScreeningPolicy;
   check: Check;
   /** The anchor is meant letter for letter: a prefix of a token. */
   exact?: boolean;
@@ -20,7 +19,7 @@ const SHORT_WORD = 4;
 const LETTER = /\p{L}/u;
 
 /** Whether the word is written without spaces around it. */
-export function isUnspaced(word: string): boolean {
+function isUnspaced(word: string): boolean {
   return UNSPACED.test(word);
 }
 
@@ -35,6 +34,23 @@ export function asWord(word: string, check: Check): Check {
   }
   return (text, start, end) =>
     beginsWithin(text, start) || continues(text, end) ? null : check(text, start, end);
+}
+
+/**
+ * Runs `check` only where `word`, the name of a secret, is not the beginning of a longer word. A short word, and
+ * with `whole` any word, must not be the end of a longer one either.
+ */
+export function asName(word: string, whole: boolean, check: Check): Check {
+  const wholePart = whole || word.length <= SHORT_WORD;
+  if (isUnspaced(word)) return check;
+  return (text, start, end) =>
+    continues(text, end) || (wholePart && beginsWithin(text, start)) ? null : check(text, start, end);
+}
+
+/** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */
+export function spellings(word: string): string[] {
+  const others = [word.replace(/'/g, " "), word.replace(/'/g, ""), word.replace(/[ '.-]/g, "")];
+  return [...new Set([word, ...others])];
 }
 
 /** A digit, or a capital that begins no part of a name, behind a short word: not the word. */
@@ -58,7 +74,7 @@ export function continues(text: string, at: number): boolean {
 }
 
 /** A letter before the word that belongs to the same part of a name. */
-export function beginsWithin(text: string, start: number): boolean {
+function beginsWithin(text: string, start: number): boolean {
   if (start === 0) return false;
   const before = text.charCodeAt(start - 1);
   if (before < 0x80 && !isUpper(before) && !(before >= 97 && before <= 122)) return false;

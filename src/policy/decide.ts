@@ -1,86 +1,105 @@
 /**
- * The policy decision on one write: pure, the same answer for the same input. Findings say where and
- * what kind, never the text.
+ * The decision of all policies about some content: pure, the same for the same input. Writes, restores and
+ * `governd scan` ask here and nowhere else.
  */
-import type { JsonObject } from "../json.ts";
+import type { JsonValue } from "../json.ts";
+import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
 import { type Field, fieldsOf } from "./fields.ts";
-import { type Finding, type Hit, PII_TIERS } from "./finding.ts";
-import { describe } from "./message.ts";
+import type { Hit } from "./hit.ts";
+import {
+  contentPolicies,
+  POLICIES,
+  type PolicyName,
+  type PolicySettings,
+  policiesOf,
+  screeningPolicies,
+} from "./policies.ts";
+import type { Content, Finding, Policy } from "./policy.ts";
+import { buildDictionary, type Dictionary } from "./scan.ts";
 import { screen } from "./screen.ts";
 
-export type { Finding } from "./finding.ts";
+export type { Content, Finding } from "./policy.ts";
 
-/** Which policies are on. */
-export interface Policies {
-  blockPii: boolean;
-  blockSecrets: boolean;
+export interface Refused {
+  allowed: false;
+  /** `policy:` and the name of the last policy of the list that objects. */
+  blockedBy: string;
+  /** Says to a person what was found and where, never the text. */
+  message: string;
+  /** What every policy objects to. */
+  findings: Finding[];
 }
 
-/** What is about to be stored. */
-export interface Write {
-  key: string;
-  value: string;
-  metadata: JsonObject;
-}
-
-export type Decision =
-  | { allowed: true }
-  | {
-      allowed: false;
-      blockedBy: "policy:block_pii" | "policy:block_secrets";
-      message: string;
-      findings: Finding[];
-    };
+export type Decision = { allowed: true } | Refused;
 
 /**
- * Screens key, value and every string of the metadata (names and numbers too). When both policies
- * match, `blockedBy` names `policy:block_secrets` and the findings name both.
+ * Decides about key, value and metadata of an entry. `field` of a finding is a path in which a metadata name that
+ * itself matched is `*`: a name can be the personal data.
  */
-export function decide(policies: Policies, write: Write): Decision {
-  if (!policies.blockPii && !policies.blockSecrets) return { allowed: true };
-  const wanted = { pii: policies.blockPii, secrets: policies.blockSecrets };
+export function decide(policies: PolicySettings, content: Content): Decision {
+  const findings: Finding[] = [];
+  let screening = 0;
+  let bit = 1;
+  // Over the names, without a list made for it: every write comes by here.
+  for (const name in POLICIES) {
+    const policy: Policy<JsonValue> = POLICIES[name as PolicyName];
+    const setting = policies[name as PolicyName];
+    if (policy.decide === "detectors") {
+      if (setting !== policy.off) screening |= bit;
+      bit <<= 1;
+    } else if (policy.decide !== null && setting !== policy.off) {
+      for (const finding of policy.decide(setting, content)) findings.push({ policy: name, ...finding });
+    }
+  }
+  if (screening !== 0) screenFields(content, dictionaryOf(screening), findings);
+  return findings.length === 0 ? ALLOWED : refuse(findings);
+}
 
+const ALLOWED: Decision = { allowed: true };
+
+/** By the set of policies that are screened for, one bit each; built at the first content. */
+const dictionaries: (PolicyDictionary | undefined)[] = [];
+
+interface PolicyDictionary extends Dictionary {
+  /** The policy whose finding it is when a text costs too much. */
+  strictest: PolicyName;
+}
+
+function dictionaryOf(screening: number): PolicyDictionary {
+  const known = dictionaries[screening];
+  if (known !== undefined) return known;
+  // The last of the list first, as `blockedBy` has it.
+  const policies = screeningPolicies()
+    .filter((_, i) => (screening & (1 << i)) !== 0)
+    .reverse();
+  const built = { ...buildDictionary(policies), strictest: policies[0] as PolicyName };
+  dictionaries[screening] = built;
+  return built;
+}
+
+function screenFields(content: Content, dictionary: PolicyDictionary, findings: Finding[]): void {
   const matched: { field: Field; hits: readonly Hit[] }[] = [];
-  for (const field of fieldsOf(write.key, write.value, write.metadata)) {
-    const hits = screen(field.text, field.context, wanted);
+  for (const field of fieldsOf(content)) {
+    const hits = screen(field.text, field.context, dictionary);
     if (hits.length > 0) matched.push({ field, hits });
   }
-  if (matched.length === 0) return { allowed: true };
-
+  if (matched.length === 0) return;
   const names = new Set(matched.filter(({ field }) => field.isName).map(({ field }) => pathKey(field.path)));
-  const findings = matched.flatMap(({ field, hits }) =>
-    hits.map((hit) => finding(hit, shownPath(field.path, names))),
-  );
-  const secret = findings.some((one) => one.policy === "block_secrets");
-  return {
-    allowed: false,
-    blockedBy: secret ? "policy:block_secrets" : "policy:block_pii",
-    message: describe(findings),
-    findings,
-  };
-}
-
-/** Touches what every text does, and what only other alphabets and long tokens do. */
-const SAMPLE: Write = {
-  key: "note/1",
-  value: "Привет. The customer in Köln asked on Monday about invoice 2024-1093, see build 7f3c9ad1e2b4.",
-  metadata: {},
-};
-
-/** Builds the tables of these policies, for which the first write would otherwise wait, 20 to 60 ms. */
-export function prepare(policies: Policies): void {
-  decide(policies, SAMPLE);
-}
-
-function finding(hit: Hit, field: string): Finding {
-  const { policy, detector, start, end } = hit;
-  if (detector in PII_TIERS) {
-    return { policy, detector, tier: PII_TIERS[detector as keyof typeof PII_TIERS], field, start, end };
+  for (const { field, hits } of matched) {
+    const path = shownPath(field.path, names);
+    for (const hit of hits) findings.push(findingOf(hit, path, dictionary.strictest));
   }
-  return { policy, detector, field, start, end };
 }
 
-/** The path as shown, with `*` for each name that matched: a name can be the personal data itself. */
+function findingOf({ detector, start, end }: Hit, field: string, strictest: PolicyName): Finding {
+  if (detector === BUDGET) return { policy: strictest, detector, field, start, end };
+  const { policy, tier } = DETECTORS[detector];
+  return tier === null
+    ? { policy, detector, field, start, end }
+    : { policy, detector, tier, field, start, end };
+}
+
+/** The path as shown, with `*` for each name that matched. */
 function shownPath(path: readonly string[], matchedNames: ReadonlySet<string>): string {
   if (matchedNames.size === 0) return path.join(".");
   return path.map((part, i) => (matchedNames.has(pathKey(path.slice(0, i + 1))) ? "*" : part)).join(".");
@@ -88,4 +107,46 @@ function shownPath(path: readonly string[], matchedNames: ReadonlySet<string>): 
 
 function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
+}
+
+function refuse(findings: Finding[]): Refused {
+  const objecting = contentPolicies().filter(([name]) => findings.some(({ policy }) => policy === name));
+  const [blockedBy] = objecting.at(-1) as [PolicyName, unknown];
+  return { allowed: false, blockedBy: `policy:${blockedBy}`, message: describe(findings), findings };
+}
+
+/** How many findings the message names before it says how many more there are. */
+const NAMED_FINDINGS = 5;
+
+function describe(findings: readonly Finding[]): string {
+  const policies = new Map(contentPolicies());
+  const forbidden = [...new Set(findings.map(({ policy }) => policies.get(policy as PolicyName)?.forbids))];
+  const places = findings.map(({ detector, field }) => `${detectorWords(detector)} in ${place(field)}`);
+  const kinds = [...new Set(places)];
+  const named = kinds.slice(0, NAMED_FINDINGS).join(", ");
+  const more = kinds.length > NAMED_FINDINGS ? ` and ${kinds.length - NAMED_FINDINGS} more` : "";
+  return `Blocked, nothing was stored: the agent's policy does not allow ${forbidden.join(" and ")}. Found ${named}${more}. Remove it and write again.`;
+}
+
+const place = (field: string): string => (field === "key" || field === "value" ? `the ${field}` : field);
+
+/** Touches what every text does, and what only other alphabets and long tokens do. */
+const SAMPLE: Content = {
+  key: "note/1",
+  value: "Привет. The customer in Köln asked on Monday about invoice 2024-1093, see build 7f3c9ad1e2b4.",
+  metadata: {},
+};
+
+/**
+ * Builds the tables that the first content would otherwise wait for, 20 to 60 ms each: for all screening policies
+ * together, which most agents have, then for each of them. Calls `pause` before each one.
+ */
+export async function buildScreeningTables(pause: () => Promise<unknown>): Promise<void> {
+  const names = screeningPolicies();
+  const on = (name: PolicyName): [string, JsonValue] => [name, POLICIES[name].example];
+  const choices: PolicyName[][] = [names, ...names.map((name): PolicyName[] => [name])];
+  for (const chosen of choices) {
+    await pause();
+    decide(policiesOf({ policies: Object.fromEntries(chosen.map(on)) }), SAMPLE);
+  }
 }

@@ -1,5 +1,6 @@
-/** Every text of a write that is screened, with the words around it that tell what it is. */
-import type { JsonObject, JsonValue } from "../json.ts";
+/** Every text that is screened, with the words around it that tell what it is. */
+import type { JsonValue } from "../json.ts";
+import type { Content } from "./policy.ts";
 
 /** One text to screen. */
 export interface Field {
@@ -12,8 +13,8 @@ export interface Field {
   isName: boolean;
 }
 
-/** The fields of a write, in the order in which findings are reported: key, value, metadata. */
-export function fieldsOf(key: string, value: string, metadata: JsonObject): Field[] {
+/** The fields of some content, in the order in which findings are reported: key, value, metadata. */
+export function fieldsOf({ key, value, metadata }: Content): Field[] {
   const fields: Field[] = [
     { path: KEY_PATH, text: key, context: "", isName: false },
     { path: VALUE_PATH, text: value, context: key, isName: false },

@@ -3,13 +3,14 @@
  * detectors run only there, and each looks at a bounded piece of the text, so the whole is linear.
  */
 import type { Anchor } from "./anchor.ts";
+import { anchorsOf } from "./anchors.ts";
+import { BUDGET, DETECTORS } from "./detectors.ts";
 import { isExhausted, spend } from "./effort.ts";
-import type { Hit } from "./finding.ts";
-import { piiAnchors } from "./pii/anchors.ts";
+import type { Hit } from "./hit.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
-import { secretAnchors } from "./secrets/anchors.ts";
+import type { PolicyName } from "./policies.ts";
 import { ACCEPTS, Automaton } from "./text/automaton.ts";
 
 /** Findings in one text after which the rest is not looked at: the write is blocked already. */
@@ -26,30 +27,20 @@ const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
   return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) ? LETTER : 0;
 });
 
-/** Which policies' findings are asked for. */
-export interface Wanted {
-  readonly pii: boolean;
-  readonly secrets: boolean;
-}
-
-interface Dictionary {
+/** What the detectors of some policies need for a scan. */
+export interface Dictionary {
   automaton: Automaton;
   anchors: readonly Anchor[];
   /** First and last code unit of the anchors that are meant letter for letter; 0 for the others. */
   first: Uint16Array;
   last: Uint16Array;
+  /** Some of the detectors read tokens by their form alone. */
+  readsTokens: boolean;
 }
 
-/** By policies wanted; built at the first text. */
-const dictionaries: (Dictionary | undefined)[] = [];
-
-function dictionaryFor({ pii, secrets }: Wanted): Dictionary {
-  const index = (pii ? 1 : 0) | (secrets ? 2 : 0);
-  dictionaries[index] ??= build([...(secrets ? secretAnchors() : []), ...(pii ? piiAnchors() : [])]);
-  return dictionaries[index] as Dictionary;
-}
-
-function build(anchors: readonly Anchor[]): Dictionary {
+/** Builds the dictionary of these policies; this takes 20 to 60 ms. */
+export function buildDictionary(policies: readonly PolicyName[]): Dictionary {
+  const anchors = policies.flatMap(anchorsOf);
   const unit = (at: number) =>
     Uint16Array.from(anchors, ({ word, exact }) =>
       exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0,
@@ -59,6 +50,7 @@ function build(anchors: readonly Anchor[]): Dictionary {
     anchors,
     first: unit(0),
     last: unit(-1),
+    readsTokens: Object.values(DETECTORS).some((one) => one.readsTokens && policies.includes(one.policy)),
   };
 }
 
@@ -66,13 +58,12 @@ function build(anchors: readonly Anchor[]): Dictionary {
 const LONG_TOKEN = 12;
 
 /**
- * Findings in `text`, in its own offsets, of the policies that are wanted. Where a long token begins goes
- * into `longTokens`, when that is given.
+ * Returns what the detectors of a dictionary find in `text`, in its own offsets. Adds the beginning of each long
+ * token to `longTokens`, when that is given.
  */
-export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[] {
-  const { automaton, anchors, first, last } = dictionaryFor(wanted);
+export function scan(text: string, dictionary: Dictionary, longTokens?: number[]): Hit[] {
+  const { automaton, anchors, first, last, readsTokens } = dictionary;
   const { classOf, next, classes, output, lengths } = automaton;
-  const personal = wanted.pii;
   const hits: Hit[] = [];
   let state = 0;
   let tokenStart = -1;
@@ -89,7 +80,7 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
       tokenKinds |= kind;
     } else if (tokenStart >= 0) {
       if (longTokens && at - tokenStart >= LONG_TOKEN) longTokens.push(tokenStart);
-      if (personal && tokenStart >= checkedTo) {
+      if (readsTokens && tokenStart >= checkedTo) {
         const plainWord = tokenKinds === LETTER && at - tokenStart > LONGEST_SHORT_WORD;
         spend(tokenKinds === LETTER ? 1 : TOKEN_UNITS);
         const hit = plainWord ? null : tokenHit(text, tokenStart, at, tokenKinds);
@@ -116,7 +107,8 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
         continue;
       spend(ANCHOR_UNITS);
       if (isExhausted()) {
-        hits.push(overBudget(text, wanted));
+        // More anchors than any honest text has: blocked, since it cannot be looked through.
+        hits.push({ detector: BUDGET, start: 0, end: text.length });
         return hits;
       }
       const hit = (anchors[id] as Anchor).check(text, start, end);
@@ -127,12 +119,6 @@ export function scan(text: string, wanted: Wanted, longTokens?: number[]): Hit[]
     }
   }
   return hits;
-}
-
-/** More anchors than any honest text has: blocked, since it cannot be looked through. */
-function overBudget(text: string, wanted: Wanted): Hit {
-  const policy = wanted.secrets ? "block_secrets" : "block_pii";
-  return { policy, detector: "budget", start: 0, end: text.length };
 }
 
 /** A run of letters alone can be something only when it is not longer: a part of an address, two letters. */

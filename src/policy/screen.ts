@@ -1,7 +1,7 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
 import { beginEffort } from "./effort.ts";
-import type { Hit } from "./finding.ts";
-import { MOST_HITS, scan, type Wanted } from "./scan.ts";
+import type { Hit } from "./hit.ts";
+import { type Dictionary, MOST_HITS, scan } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
 import { decodeRun } from "./text/encoded.ts";
 import { latinText } from "./text/latin.ts";
@@ -15,16 +15,16 @@ const LONGEST_CONTEXT = 96;
 const OTHERWISE_READ = /[^\x20-\x24\x27-\x5b\x5d-\x7e\t\r\n]/;
 const NO_HITS: readonly Hit[] = [];
 
-/** What the detectors find in `text`; `context` is words from outside it (a key, metadata names). */
-export function screen(text: string, context: string, wanted: Wanted): readonly Hit[] {
+/** What the detectors of a dictionary find in `text`; `context` is words from outside it (a key, metadata names). */
+export function screen(text: string, context: string, dictionary: Dictionary): readonly Hit[] {
   const whole = context === "" ? text : labelOf(context) + text;
   if (!OTHERWISE_READ.test(whole)) {
     // Most texts: nothing is found, and the ways back to its offsets are never needed.
     beginEffort(whole.length);
     const longTokens: number[] = [];
-    if (scan(whole, wanted, longTokens).length === 0 && !encodesText(whole, longTokens)) return NO_HITS;
+    if (scan(whole, dictionary, longTokens).length === 0 && !encodesText(whole, longTokens)) return NO_HITS;
   }
-  return screenViews(text, context, wanted);
+  return screenViews(text, context, dictionary);
 }
 
 function encodesText(text: string, longTokens: readonly number[]): boolean {
@@ -39,17 +39,17 @@ function encodesText(text: string, longTokens: readonly number[]): boolean {
 }
 
 /** Every reading of the text. */
-function screenViews(text: string, context: string, wanted: Wanted): Hit[] {
+function screenViews(text: string, context: string, dictionary: Dictionary): Hit[] {
   const named = withContext(text, context);
   beginEffort(named.text.length);
   const plain = plainView(named.text);
   const longTokens: number[] = [];
-  const hits = readAs(plain, wanted, named, longTokens);
+  const hits = readAs(plain, dictionary, named, longTokens);
   const decoded = decodedView(plain.text);
-  if (decoded) hits.push(...readAs(compose(decoded, plain), wanted, named));
+  if (decoded) hits.push(...readAs(compose(decoded, plain), dictionary, named));
   const latin = NOT_ASCII.test(plain.text) ? latinText(plain.text) : null;
-  if (latin !== null) hits.push(...readAs({ ...plain, text: latin }, wanted, named));
-  if (longTokens.length > 0) hits.push(...readEncoded(plain, longTokens, wanted, named));
+  if (latin !== null) hits.push(...readAs({ ...plain, text: latin }, dictionary, named));
+  if (longTokens.length > 0) hits.push(...readEncoded(plain, longTokens, dictionary, named));
   return hits.length < 2 ? hits : distinct(hits);
 }
 
@@ -62,8 +62,8 @@ function withContext(text: string, context: string): View {
 
 const labelOf = (context: string): string => `${context.slice(-LONGEST_CONTEXT)}: `;
 
-function readAs(view: View, wanted: Wanted, named: View, longTokens?: number[]): Hit[] {
-  const hits = scan(view.text, wanted, longTokens);
+function readAs(view: View, dictionary: Dictionary, named: View, longTokens?: number[]): Hit[] {
+  const hits = scan(view.text, dictionary, longTokens);
   return hits.length === 0 ? hits : inOriginal(hits, view, named);
 }
 
@@ -79,7 +79,7 @@ function inOriginal(hits: readonly Hit[], view: View, named: View): Hit[] {
 }
 
 /** What encoded runs say; a finding in one is the whole run. */
-function readEncoded(view: View, longTokens: readonly number[], wanted: Wanted, named: View): Hit[] {
+function readEncoded(view: View, longTokens: readonly number[], dictionary: Dictionary, named: View): Hit[] {
   const hits: Hit[] = [];
   let readTo = 0;
   for (const at of longTokens) {
@@ -87,8 +87,8 @@ function readEncoded(view: View, longTokens: readonly number[], wanted: Wanted, 
     const { end, decoded: run } = decodeRun(view.text, at);
     readTo = end;
     if (run === null) continue;
-    for (const { policy, detector } of scan(run.text, wanted)) {
-      hits.push({ policy, detector, start: run.start, end: run.end });
+    for (const { detector } of scan(run.text, dictionary)) {
+      hits.push({ detector, start: run.start, end: run.end });
     }
     if (hits.length >= MOST_HITS) break;
   }

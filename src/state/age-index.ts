@@ -5,6 +5,7 @@
  */
 import drop from "../../sql/workspace/003-entries-by-age.sql" with { type: "text" };
 import create from "../../sql/workspace/derived/entries-by-age.sql" with { type: "text" };
+import { RETENTION } from "../policy/retention.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Transaction } from "../store/transaction.ts";
 
@@ -20,6 +21,6 @@ export async function ensureAgeIndex(tx: Transaction): Promise<void> {
 
 /** Schema version 3: files have had it until then, and most do not need it. */
 export function keepAgeIndexIfNeeded(connection: Connection): void {
-  const sql = "SELECT 1 FROM configs WHERE instr(config, '\"retention_days\"') > 0 LIMIT 1";
+  const sql = `SELECT 1 FROM configs WHERE instr(config, '"${RETENTION}"') > 0 LIMIT 1`;
   connection.exec(connection.get<[number]>(sql) === undefined ? drop : AGE_INDEX_SCHEMA);
 }

@@ -5,8 +5,9 @@
  * A state object never changes: an operation that succeeds replaces it, one that fails leaves it.
  */
 import { ZERO_HASH } from "../log/hash.ts";
+import { NO_POLICIES, type PolicySettings } from "../policy/policies.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
-import { type EnforcedPolicies, loadConfigInForce, NO_POLICIES } from "./configs.ts";
+import { loadConfigInForce } from "./configs.ts";
 import { findSuspension } from "./suspension.ts";
 
 export interface AgentState {
@@ -21,7 +22,7 @@ export interface AgentState {
   readonly liveEntries: number;
   /** The config in force; null when there is none. */
   readonly configVersion: number | null;
-  readonly policies: EnforcedPolicies;
+  readonly policies: PolicySettings;
   /** The highest position that a checkpoint of this agent sees; -1 without checkpoints. */
   readonly newestCheckpoint: number;
   /** Its data and checkpoint operations are refused. */

@@ -2,40 +2,10 @@
 import type { JsonObject } from "../json.ts";
 import type { EffectFacts } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
+import { type PolicySettings, policiesOf } from "../policy/policies.ts";
+import { RETENTION } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { ensureAgeIndex } from "./age-index.ts";
-
-/** The enforced part of a configuration. */
-export interface EnforcedPolicies {
-  readonly blockPii: boolean;
-  readonly blockSecrets: boolean;
-  /** Days that an entry lives after its last write; null keeps it for ever. */
-  readonly retentionDays: number | null;
-}
-
-export const NO_POLICIES: EnforcedPolicies = { blockPii: false, blockSecrets: false, retentionDays: null };
-
-const DAY_MS = 86_400_000;
-
-/** The policies that a configuration asks for; what it does not name is off. */
-export function policiesOf(config: JsonObject): EnforcedPolicies {
-  const policies = (config.policies ?? {}) as JsonObject;
-  return {
-    blockPii: policies.block_pii === true,
-    blockSecrets: policies.block_secrets === true,
-    retentionDays: typeof policies.retention_days === "number" ? policies.retention_days : null,
-  };
-}
-
-/** Entries last written before this moment (ms) are gone; -1 when nothing expires. */
-export function retentionCutoff(policies: EnforcedPolicies, nowMs: number): number {
-  return policies.retentionDays === null ? -1 : Math.max(-1, nowMs - policies.retentionDays * DAY_MS);
-}
-
-/** When an entry that was last written at `updatedAt` ends its life, ms; null when nothing ends it. */
-export function retentionEnd(policies: EnforcedPolicies, updatedAt: number): number | null {
-  return policies.retentionDays === null ? null : updatedAt + policies.retentionDays * DAY_MS;
-}
 
 /** How a version is shown, and back: `v1`, `v2` …; null for anything else. */
 export const showVersion = (version: number | null): string | null =>
@@ -100,7 +70,7 @@ export async function listConfigs(
 export async function loadConfigInForce(
   reader: Reader,
   agent: number,
-): Promise<{ version: number; policies: EnforcedPolicies } | null> {
+): Promise<{ version: number; policies: PolicySettings } | null> {
   const row = await reader.get<[number, string]>(
     "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1",
     [agent],
@@ -132,12 +102,12 @@ export async function insertConfig(
   agent: number,
   { version, config, rolledBackFrom }: NewConfig,
   createdSeq: number,
-): Promise<{ configVersion: number; policies: EnforcedPolicies }> {
+): Promise<{ configVersion: number; policies: PolicySettings }> {
   await tx.run(
     "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)",
     [agent, version, config, createdSeq, rolledBackFrom],
   );
   const policies = policiesOf(JSON.parse(config) as JsonObject);
-  if (policies.retentionDays !== null) await ensureAgeIndex(tx);
+  if (policies[RETENTION] !== null) await ensureAgeIndex(tx);
   return { configVersion: version, policies };
 }

@@ -3,9 +3,10 @@
  * `live_from <= S` and (`live_to` is null or `live_to > S`). What an operation ends is kept only if
  * a checkpoint sees it; otherwise it is overwritten or deleted on the spot.
  */
+
+import { retentionCutoff } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
-import { retentionCutoff } from "./configs.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;

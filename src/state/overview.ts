@@ -1,7 +1,9 @@
 /** Agents as an operator looks over them, and how many events there were when. */
+
+import { NO_POLICIES, policiesOf } from "../policy/policies.ts";
+import { retentionCutoff } from "../policy/retention.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
-import { NO_POLICIES, policiesOf, retentionCutoff } from "./configs.ts";
 import { countExpired, endOfPrefix } from "./entries.ts";
 import { findSuspension, type Suspension } from "./suspension.ts";
 

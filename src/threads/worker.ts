@@ -1,10 +1,11 @@
 /** The entry point of a workspace thread (workspace-thread.ts). */
+import { setImmediate } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../ids.ts";
+import { buildScreeningTables } from "../policy/decide.ts";
 import { systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { type FromWriter, reportFailure, type ThreadOptions } from "./messages.ts";
-import { prepareScreening } from "./preparation.ts";
 import { collectWhenQuiet } from "./quiet-memory.ts";
 import { WorkspaceThread } from "./workspace-thread.ts";
 
@@ -23,4 +24,7 @@ parentPort?.on("message", (text: string) => thread.receive(text));
 collectWhenQuiet();
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
-prepareScreening().catch((error) => post({ kind: "failure", failure: reportFailure("screening", error) }));
+// What waits on the thread has its turn between one table and the next.
+buildScreeningTables(() => setImmediate()).catch((error) =>
+  post({ kind: "failure", failure: reportFailure("screening", error) }),
+);

@@ -1,7 +1,8 @@
 /** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
+
+import { RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentState } from "../state/agents.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
-import { retentionCutoff } from "../state/configs.ts";
 import { countExpiredVersions } from "../state/entries.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { OperationInputs, OperationName, Principal } from "./contract.ts";
@@ -18,7 +19,7 @@ export async function agentsWithRetention(reader: Reader): Promise<string[]> {
   const rows = await reader.all<[string]>(
     `SELECT a.agent_id FROM agents a JOIN configs c ON c.agent = a.first_seq
      WHERE c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
-       AND c.config ->> '$.policies.retention_days' IS NOT NULL`,
+       AND c.config ->> '$.policies.${RETENTION}' IS NOT NULL`,
   );
   return rows.map(([agentId]) => agentId);
 }

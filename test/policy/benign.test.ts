@@ -2,6 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of other languages are what is tested
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 
 const BENIGN: readonly string[] = [
   "550e8400-e29b-41d4-a716-446655440000",
@@ -63,7 +64,11 @@ const BENIGN: readonly string[] = [
 for (const text of BENIGN) {
   test(text.slice(0, 70), () => {
     expect(
-      decide({ blockPii: true, blockSecrets: true }, { key: "notes/1", value: text, metadata: {} }),
+      decide(policiesOf({ policies: { block_pii: true, block_secrets: true } }), {
+        key: "notes/1",
+        value: text,
+        metadata: {},
+      }),
     ).toEqual({ allowed: true });
   });
 }

@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { decide } from "../../src/policy/decide.ts";
+import { NO_POLICIES, policiesOf } from "../../src/policy/policies.ts";
 
-const BOTH = { blockPii: true, blockSecrets: true };
-const NONE = { blockPii: false, blockSecrets: false };
+const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
+const NONE = NO_POLICIES;
 const write = (value: string, key = "note/1", metadata: JsonObject = {}) => ({ key, value, metadata });
 /** Put together here so that no scanner takes this file for a leak. */
 const GITHUB_TOKEN = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
@@ -31,9 +32,9 @@ test("secrets come first when both match, and the findings name both", () => {
 });
 
 test("a policy that is off finds nothing", () => {
-  const pii = decide({ blockPii: true, blockSecrets: false }, write(GITHUB_TOKEN));
+  const pii = decide(policiesOf({ policies: { block_pii: true } }), write(GITHUB_TOKEN));
   expect(pii).toEqual({ allowed: true });
-  const secrets = decide({ blockPii: false, blockSecrets: true }, write("anna.berg@posteo.de"));
+  const secrets = decide(policiesOf({ policies: { block_secrets: true } }), write("anna.berg@posteo.de"));
   expect(secrets).toEqual({ allowed: true });
 });
 

@@ -1,8 +1,9 @@
 /** What is blocked stays blocked when it is disguised, and the finding still covers it in the original. */
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 
-const BOTH = { blockPii: true, blockSecrets: true };
+const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const KEY = "q8Zt2LmW0vXr5Hs7Bd1Ky4Np";
 
 const SECRETS: readonly (readonly [text: string, detector: string])[] = [

@@ -1,9 +1,10 @@
 /** No text of 1 MiB takes long, whatever is in it; what cannot be looked through is blocked. */
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 import { randomText } from "./random.ts";
 
-const BOTH = { blockPii: true, blockSecrets: true };
+const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const SIZE = 1 << 20;
 /** What any text may cost, in large honest ones: several times what it takes, since the test is about growth. */
 const MOST = 25;

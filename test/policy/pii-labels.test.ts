@@ -1,9 +1,14 @@
 /** Every label finds a value written for it, in the ways that people and programs write labels. */
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 
 const found = (text: string) => {
-  const decision = decide({ blockPii: true, blockSecrets: false }, { key: "k", value: text, metadata: {} });
+  const decision = decide(policiesOf({ policies: { block_pii: true } }), {
+    key: "k",
+    value: text,
+    metadata: {},
+  });
   return decision.allowed ? [] : decision.findings.map((one) => one.detector);
 };
 

@@ -3,8 +3,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/json.ts";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 
-const BOTH = { blockPii: true, blockSecrets: true };
+const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const findingsOf = (value: string, key = "k", metadata: JsonObject = {}) => {
   const decision = decide(BOTH, { key, value, metadata });
   return decision.allowed ? [] : decision.findings;

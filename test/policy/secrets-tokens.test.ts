@@ -1,11 +1,12 @@
 /** Every row of the token table finds a token made for it, alone and in a line of settings. */
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 import { TOKEN_ROWS } from "../../src/policy/secrets/token-table.ts";
 import { sampleBody } from "./samples.ts";
 
 const blocked = (text: string) =>
-  !decide({ blockPii: false, blockSecrets: true }, { key: "k", value: text, metadata: {} }).allowed;
+  !decide(policiesOf({ policies: { block_secrets: true } }), { key: "k", value: text, metadata: {} }).allowed;
 
 for (const [index, [provider, prefix, body]] of TOKEN_ROWS.entries()) {
   test(`${provider} ${prefix}`, () => {

@@ -3,9 +3,10 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 
 function detectors(value: string, key = "k", metadata: JsonObject = {}): string[] {
-  const decision = decide({ blockPii: false, blockSecrets: true }, { key, value, metadata });
+  const decision = decide(policiesOf({ policies: { block_secrets: true } }), { key, value, metadata });
   return decision.allowed ? [] : decision.findings.map((one) => one.detector);
 }
 const KEY = "q8Zt2LmW0vXr5Hs7Bd1Ky4Np";

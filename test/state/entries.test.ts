@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
+import { retentionCutoff } from "../../src/policy/retention.ts";
 import { AGE_INDEX } from "../../src/state/age-index.ts";
 import { type AgentState, readAgent } from "../../src/state/agents.ts";
-import { retentionCutoff } from "../../src/state/configs.ts";
 import { listEntries } from "../../src/state/entries.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";

@@ -85,7 +85,9 @@ describe("the form of a configuration", () => {
   });
 
   test("leaves it to the daemon to refuse a number of days that is none", () => {
-    expect(toConfig({ ...draftOf({}), retentionDays: "1.5" }).policies).toMatchObject({
+    const draft = draftOf({});
+    const policies = { ...draft.policies, retention_days: "1.5" };
+    expect(toConfig({ ...draft, policies }).policies).toMatchObject({
       retention_days: "1.5",
     });
   });

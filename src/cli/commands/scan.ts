@@ -2,8 +2,9 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { EXIT, Failure, systemReason } from "../../failure.ts";
-import { decide, type Finding, type Policies } from "../../policy/decide.ts";
-import { words } from "../../policy/message.ts";
+import { decide, type Finding } from "../../policy/decide.ts";
+import { detectorWords } from "../../policy/detectors.ts";
+import { POLICIES, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
 import type { Session } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -32,11 +33,10 @@ file is one value.`;
 
 const EXIT_HELP = "\nExit codes: 0 nothing would be blocked, 1 something would, 2 usage or environment.";
 
-const POLICIES: Readonly<Record<string, Policies>> = {
-  all: { blockPii: true, blockSecrets: true },
-  block_pii: { blockPii: true, blockSecrets: false },
-  block_secrets: { blockPii: false, blockSecrets: true },
-};
+/** What `--policy` may name. */
+const NAMES: readonly string[] = [...screeningPolicies(), "all"];
+const CHOICES = `${NAMES.slice(0, -1).join(", ")} or ${NAMES.at(-1)}`;
+
 /** How often the input is screened when it is timed. */
 const BENCH_ROUNDS = 5;
 
@@ -46,7 +46,7 @@ export function addScan(program: Command, session: Session): void {
     .summary("try the screening policies on a file")
     .description(DESCRIPTION)
     .argument("[file]", "the file to read; - means standard input", "-")
-    .option("--policy <name>", "block_pii, block_secrets or all", "all")
+    .option("--policy <name>", CHOICES, "all")
     .option(
       "--key <key>",
       "the key that the values would be stored under; its words help to recognize them",
@@ -60,8 +60,7 @@ export function addScan(program: Command, session: Session): void {
 }
 
 async function scan(session: Session, file: string, options: ScanOptions): Promise<void> {
-  const policies = POLICIES[options.policy ?? "all"];
-  if (!policies) throw new Failure("usage", "--policy must be block_pii, block_secrets or all.");
+  const policies = policiesNamed(options.policy ?? "all");
   const text = await read(file);
   const pieces = options.whole ? [{ line: 1, text }] : linesOf(text);
   const key = options.key ?? "";
@@ -75,6 +74,14 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
     ...(timing ? { bench: timing } : {}),
   };
   await session.print(result, report(result));
+}
+
+function policiesNamed(name: string): PolicySettings {
+  if (!NAMES.includes(name)) throw new Failure("usage", `--policy must be ${CHOICES}.`);
+  const chosen = screeningPolicies().filter((policy) => name === "all" || policy === name);
+  return policiesOf({
+    policies: Object.fromEntries(chosen.map((policy) => [policy, POLICIES[policy].example])),
+  });
 }
 
 async function read(file: string): Promise<string> {
@@ -91,7 +98,7 @@ function linesOf(text: string): Piece[] {
   return lines.map((line, index) => ({ line: index + 1, text: line }));
 }
 
-function screened({ line, text }: Piece, key: string, policies: Policies): FoundPiece[] {
+function screened({ line, text }: Piece, key: string, policies: PolicySettings): FoundPiece[] {
   const decision = decide(policies, { key, value: text, metadata: {} });
   // The operator chose the key here, so it is not data to be screened.
   const findings = decision.allowed ? [] : decision.findings.filter((finding) => finding.field === "value");
@@ -105,7 +112,7 @@ interface Timing {
 }
 
 /** Measures each piece's fastest of several rounds, so that other programs disturb the result little. */
-function measure(pieces: readonly Piece[], key: string, policies: Policies): Timing {
+function measure(pieces: readonly Piece[], key: string, policies: PolicySettings): Timing {
   const fastest = pieces.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < BENCH_ROUNDS; round++) {
     for (const [index, { text }] of pieces.entries()) {
@@ -135,7 +142,7 @@ function report(result: {
     findings.map(({ policy, detector, start, end }) => [
       `${line}:${start + 1}-${end}`,
       policy,
-      words(detector),
+      detectorWords(detector),
     ]),
   );
   const found = rows.length > 0 ? [...table(["line:characters", "policy", "what"], rows), ""] : [];

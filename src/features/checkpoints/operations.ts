@@ -2,10 +2,11 @@
 import type { JsonObject } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import { retentionCutoff } from "../../policy/retention.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import { type Checkpoint, findCheckpoint, listCheckpoints } from "../../state/checkpoints.ts";
-import { retentionCutoff, showVersion } from "../../state/configs.ts";
+import { showVersion } from "../../state/configs.ts";
 import { countExpired } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import {

@@ -3,19 +3,13 @@
  * with the checkpoint's content, and a checkpoint of the state before makes it possible to undo.
  */
 import type { JsonObject } from "../../json.ts";
-import { type Decision, decide } from "../../policy/decide.ts";
+import { decide, type Refused } from "../../policy/decide.ts";
+import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
+import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import type { Checkpoint } from "../../state/checkpoints.ts";
-import {
-  configFacts,
-  type EnforcedPolicies,
-  findConfig,
-  type NewConfig,
-  policiesOf,
-  retentionCutoff,
-  showVersion,
-} from "../../state/configs.ts";
+import { configFacts, findConfig, type NewConfig, showVersion } from "../../state/configs.ts";
 import { planRestore, type RestorePlan, readVersion } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, type Context, type Operation, type Outcome } from "../../workspace/operation.ts";
@@ -31,12 +25,9 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const policies =
     newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
   // What is past its retention now, or will be afterwards, stays gone.
-  const cutoffMs = Math.max(
-    retentionCutoff(agent.policies, context.nowMs),
-    retentionCutoff(policies, context.nowMs),
-  );
+  const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
-  const refused = plan === null ? null : await screen(reader, plan, policies);
+  const refused = plan === null ? null : await findRefused(reader, plan, policies);
   if (refused !== null) return blocked(agent, checkpoint, refused);
   const present = await countPresent(reader, agent, context.nowMs);
   return restored(context, { agent, agentId, checkpoint, newConfig, plan }, present);
@@ -57,15 +48,14 @@ async function configToRestore(
   return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
 }
 
-type Refused = Extract<Decision, { allowed: false }>;
-
 /** The first entry that may not come back under these policies, if there is one. */
-async function screen(
+async function findRefused(
   reader: Reader,
   plan: RestorePlan,
-  policies: EnforcedPolicies,
+  policies: PolicySettings,
 ): Promise<Refused | null> {
-  if (!policies.blockPii && !policies.blockSecrets) return null;
+  // Most agents need not have every entry read.
+  if (!refusesContent(policies)) return null;
   for (const id of plan.comeBack) {
     const decision = decide(policies, await readVersion(reader, id));
     if (!decision.allowed) return decision;

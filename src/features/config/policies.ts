@@ -4,7 +4,7 @@ import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import type { JsonObject } from "../../json.ts";
-import { POLICIES } from "./schema.ts";
+import { POLICY_SCHEMAS } from "./schema.ts";
 
 /**
  * The problem with `policies`, when it is an object with one: a member that is no policy (400
@@ -14,9 +14,9 @@ export function explainConfig(config: JsonObject): Problem | null {
   const { policies } = config;
   if (policies === null || typeof policies !== "object" || Array.isArray(policies)) return null;
   for (const [name, value] of Object.entries(policies)) {
-    const schema = Object.hasOwn(POLICIES, name) ? POLICIES[name as keyof typeof POLICIES] : undefined;
+    const schema = Object.hasOwn(POLICY_SCHEMAS, name) ? POLICY_SCHEMAS[name] : undefined;
     if (schema === undefined) {
-      const known = Object.keys(POLICIES).join(", ");
+      const known = Object.keys(POLICY_SCHEMAS).join(", ");
       return new Problem(
         "unknown_policy",
         `There is no policy ${quoteName(name)}. The policies are: ${known}.`,

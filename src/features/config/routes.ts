@@ -6,6 +6,7 @@ import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import type { JsonObject } from "../../json.ts";
+import { allPolicies } from "../../policy/policies.ts";
 import type { IfMatch } from "../../workspace/contract.ts";
 import { explainConfig } from "./policies.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, RollbackBody, VersionsQuery } from "./schema.ts";
@@ -18,7 +19,7 @@ const IF_MATCH = {
 const CONFIG = {
   instructions: "Answer customers politely.",
   model: "any-model-1",
-  policies: { block_pii: true, block_secrets: true, retention_days: 90 },
+  policies: Object.fromEntries(allPolicies().map(([name, { example }]) => [name, example])),
 };
 
 const VERSION_EXAMPLE = {

@@ -1,32 +1,32 @@
 /** The shapes of configs, in the words of the API. */
-import { Type as t } from "@sinclair/typebox";
+import { type TSchema, Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { anyObject, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { allPolicies, type PolicyMembers } from "../../policy/policies.ts";
+import type { SettingForm } from "../../policy/policy.ts";
 
-/** Longest retention, in days: a hundred years. */
-export const MAX_RETENTION_DAYS = 36_500;
+/** Every policy's schema. A config's `policies` may have no other member. */
+export const POLICY_SCHEMAS: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  allPolicies().map(([name, { form, description }]) => [
+    name,
+    t.Unsafe({ ...formSchema(form), description }),
+  ]),
+);
 
-/** Every policy and its value's form. A config's `policies` may have no other member. */
-export const POLICIES = {
-  block_pii: t.Boolean({ description: "Block writes that hold personal data: true or false." }),
-  block_secrets: t.Boolean({ description: "Block writes that hold secrets: true or false." }),
-  retention_days: t.Integer({
-    minimum: 1,
-    maximum: MAX_RETENTION_DAYS,
-    description: `Days after its last write that an entry is gone: an integer from 1 to ${MAX_RETENTION_DAYS}.`,
-  }),
-};
+function formSchema(form: SettingForm): TSchema {
+  return form.type === "boolean" ? t.Boolean() : t.Integer({ minimum: form.minimum, maximum: form.maximum });
+}
 
-export const Policies = t.Object(
-  {
-    block_pii: t.Optional(POLICIES.block_pii),
-    block_secrets: t.Optional(POLICIES.block_secrets),
-    retention_days: t.Optional(POLICIES.retention_days),
-  },
-  {
-    ...closed,
-    description: "The enforced section: an object of block_pii, block_secrets and retention_days.",
-  },
+export const Policies = t.Unsafe<PolicyMembers>(
+  t.Object(
+    Object.fromEntries(Object.entries(POLICY_SCHEMAS).map(([name, schema]) => [name, t.Optional(schema)])),
+    {
+      ...closed,
+      description: `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
+        .join(", ")
+        .replace(/, (?=[^,]*$)/, " and ")}.`,
+    },
+  ),
 );
 
 export const ConfigBody = t.Object(

@@ -1,7 +1,7 @@
 /** Operations on an agent's data, but for writing (write.ts). They run on the workspace's thread. */
 
+import { retentionCutoff, retentionEnd } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
-import { retentionCutoff, retentionEnd } from "../../state/configs.ts";
 import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
 import {
   answered,

@@ -2,6 +2,7 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, Key, Metadata, NonEmptyPrefix, PAGE_PARAMETERS, Prefix, Value } from "../../http/fields.ts";
 import { AuditId, anyObject, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { DETECTORS } from "../../policy/detectors.ts";
 
 /** Most and default results of one search. */
 export const MAX_SEARCH_LIMIT = 100;
@@ -84,11 +85,13 @@ export const DeletedOrErased = component(
   ),
 );
 
+const EXAMPLE_DETECTOR = DETECTORS.email;
+
 export const Finding = component(
   "Finding",
   t.Object(
     {
-      policy: t.String({ description: "The policy that objects.", examples: ["block_pii"] }),
+      policy: t.String({ description: "The policy that objects.", examples: [EXAMPLE_DETECTOR.policy] }),
       detector: t.String({ description: "What was recognised.", examples: ["email"] }),
       field: t.String({
         description:
@@ -99,7 +102,7 @@ export const Finding = component(
         t.Integer({
           minimum: 1,
           maximum: 2,
-          description: "With block_pii: 1 names a person or an account, 2 a device, an address, a wallet.",
+          description: "Of personal data: 1 names a person or an account, 2 a device, an address, a wallet.",
         }),
       ),
       start: t.Integer({ minimum: 0, description: "First UTF-16 code unit of the match." }),
@@ -112,7 +115,7 @@ export const Finding = component(
   ),
 );
 
-export const BlockedBy = t.String({ pattern: "^policy:", examples: ["policy:block_pii"] });
+export const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
 
 const Stored = t.Object(
   { allowed: t.Literal(true), audit_id: AuditId, message: t.String() },

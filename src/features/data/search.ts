@@ -1,10 +1,10 @@
 /** Searching an agent's data by words and meaning, best first. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
+import { retentionCutoff } from "../../policy/retention.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
-import { retentionCutoff } from "../../state/configs.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";

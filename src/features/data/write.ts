@@ -3,8 +3,8 @@ import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
+import type { PolicySettings } from "../../policy/policies.ts";
 import { AgentDirectory } from "../../state/agents.ts";
-import type { EnforcedPolicies } from "../../state/configs.ts";
 import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, knownAgent, type Operation } from "../../workspace/operation.ts";
 
@@ -14,7 +14,7 @@ type Write = OperationInputs["data.write"];
 
 /** A write that was screened and serialized under some policies. */
 export interface ScreenedWrite {
-  policies: EnforcedPolicies;
+  policies: PolicySettings;
   decision: Decision;
   /** JSON texts, and the digest of both with the key; absent when the decision is not to store it. */
   content?: { value: string; metadata: string; digest: string };
@@ -30,7 +30,7 @@ export function prepareWrite(agents: AgentDirectory, input: Write): ScreenedWrit
   return agent === undefined ? undefined : screenWrite(input, agent.policies);
 }
 
-function screenWrite(input: Write, policies: EnforcedPolicies): ScreenedWrite {
+function screenWrite(input: Write, policies: PolicySettings): ScreenedWrite {
   const decision = decide(policies, input);
   if (!decision.allowed) return { policies, decision };
   const metadata = canonicalJson(input.metadata);

@@ -2,9 +2,21 @@
  * Postal addresses. None of their parts is telling alone, so an address is what has enough of them
  * close together: a house number by a street's name, a unit, a town with its code, a label.
  */
+import { type Anchor, asWord, type Check, continues, spellings } from "../anchor.ts";
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit } from "../text/ascii.ts";
+import {
+  ADDRESS_LABELS,
+  CLEAR_PREFIXES,
+  STREET_ENDINGS,
+  STREET_PREFIXES,
+  STREET_WORDS,
+  STRONG_UNITS,
+  UNCLEAR_LABELS,
+  UNIT_WORDS,
+  WEAK_STREET_WORDS,
+} from "./address-words.ts";
 
 const BEFORE = 72;
 const AFTER = 120;
@@ -55,7 +67,7 @@ function around(text: string, start: number, end: number): { before: string; aft
 }
 
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
-export function streetAddress(weak: boolean): (text: string, start: number, end: number) => Hit | null {
+function streetAddress(weak: boolean): Check {
   return (text, start, end) => {
     if (!isUpper(text, start) || !hasDigit(text, start - BEFORE, start)) return null;
     const { before, after } = around(text, start, end);
@@ -73,12 +85,12 @@ export function streetAddress(weak: boolean): (text: string, start: number, end:
     if (weak && !TOWN.test(after) && !UNIT_AFTER.test(after.slice(0, 48)) && !CITY_AFTER.test(after))
       return null;
     const from = start - (before.length - house.index - house[0].indexOf(house[1] as string));
-    return piiHit("postal_address", from, townEnd(text, end, after));
+    return hitOf("postal_address", from, townEnd(text, end, after));
   };
 }
 
 /** "rue de la Paix 5": the word begins a street's name. */
-export function prefixedStreet(clear: boolean): (text: string, start: number, end: number) => Hit | null {
+function prefixedStreet(clear: boolean): Check {
   return (text, start, end) => prefixed(clear, text, start, end);
 }
 
@@ -99,11 +111,11 @@ function prefixed(clear: boolean, text: string, start: number, end: number): Hit
     )
   )
     return null;
-  return piiHit("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
+  return hitOf("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
 }
 
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */
-export function joinedStreet(text: string, start: number, end: number): Hit | null {
+function joinedStreet(text: string, start: number, end: number): Hit | null {
   if (!isSpace(text.charCodeAt(end)) || !hasDigit(text, end, end + 3)) return null;
   let from = start;
   while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
@@ -121,13 +133,13 @@ export function joinedStreet(text: string, start: number, end: number): Hit | nu
     !/^(?:stra[sß]+e|strasse|gatan|vägen|straat|utca|gasse)$/iu.test(text.slice(start, end))
   )
     return null;
-  return piiHit("postal_address", from, townEnd(text, end + number[0].length, after));
+  return hitOf("postal_address", from, townEnd(text, end + number[0].length, after));
 }
 
 const UNIT_NUMBER = /^s?[.:]?\s{0,2}#?(\d{1,5})[A-Za-z]?(?![\p{L}\p{N}%])(?!\.\d)/u;
 
 /** "9721 Dalmatinova 43 Apt. 678": a unit with its number, and a house number before it. */
-export function unitAddress(strong: boolean): (text: string, start: number, end: number) => Hit | null {
+function unitAddress(strong: boolean): Check {
   return (text, start, end) => {
     if (!hasDigit(text, end, end + 6)) return null;
     const { before, after } = around(text, start, end);
@@ -140,7 +152,7 @@ export function unitAddress(strong: boolean): (text: string, start: number, end:
     const trailing = /\p{L}{2,}\s\d{1,5}[A-Za-z]?[\s,]{0,3}$/u.test(line);
     if (!house && !trailing && !(strong && town)) return null;
     if (!strong && !town) return null;
-    return piiHit(
+    return hitOf(
       "postal_address",
       house ? start - (before.length - house.index) : start,
       townEnd(text, end + unit[0].length, after),
@@ -151,10 +163,10 @@ export function unitAddress(strong: boolean): (text: string, start: number, end:
 const MILITARY = /^\s{1,3}A[AEP]\s{1,3}\d{5}/;
 
 /** "APO AE 20040" (USPS publication 28, section 225). */
-export function militaryAddress(text: string, start: number, end: number): Hit | null {
+function militaryAddress(text: string, start: number, end: number): Hit | null {
   const { after } = around(text, start, end);
   const match = MILITARY.exec(after);
-  return match ? piiHit("postal_address", start, end + match[0].length) : null;
+  return match ? hitOf("postal_address", start, end + match[0].length) : null;
 }
 
 /** The value begins within so many characters, with a number or a name. */
@@ -170,7 +182,7 @@ const NAME_FIRST =
 const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 
 /** What a label announces. A clear label needs less beside it than "address" alone. */
-export function labelledAddress(clear: boolean): (text: string, start: number, end: number) => Hit | null {
+function labelledAddress(clear: boolean): Check {
   return (text, start, end) => {
     if (!hasDigit(text, end, end + AFTER) || !/[\p{Lu}\d]/u.test(text.slice(end, end + VALUE_NEAR)))
       return null;
@@ -186,7 +198,7 @@ export function labelledAddress(clear: boolean): (text: string, start: number, e
       const rest = value.slice(0, 110);
       const parts = TOWN.test(rest) || UNIT_AFTER.test(rest);
       if (!parts && !((clear || at === named) && isStreetLike(match[0]))) continue;
-      return piiHit("postal_address", end + at, townEnd(text, end + at + match[0].length, after.slice(at)));
+      return hitOf("postal_address", end + at, townEnd(text, end + at + match[0].length, after.slice(at)));
     }
     return null;
   };
@@ -215,4 +227,24 @@ function townEnd(text: string, end: number, after: string): number {
 
 function isSpace(code: number): boolean {
   return code === 32 || code === 9 || code === 160;
+}
+
+/** Every word that may be part of an address, with its check. */
+export function addressAnchors(): Anchor[] {
+  const found: Anchor[] = [];
+  const add = (word: string, check: Check) => found.push({ word, check: asWord(word, check) });
+  for (const word of STREET_WORDS) add(word, streetAddress(WEAK_STREET_WORDS.has(word)));
+  for (const word of STREET_PREFIXES) add(word, prefixedStreet(CLEAR_PREFIXES.has(word)));
+  for (const word of STREET_ENDINGS)
+    found.push({
+      word,
+      check: (text, start, end) => (continues(text, end) ? null : joinedStreet(text, start, end)),
+    });
+  for (const word of UNIT_WORDS) add(word, unitAddress(STRONG_UNITS.has(word)));
+  for (const word of ADDRESS_LABELS) {
+    const check = labelledAddress(!UNCLEAR_LABELS.has(word));
+    for (const spelling of spellings(word)) add(spelling, check);
+  }
+  for (const word of ["apo", "fpo", "dpo"]) add(word, militaryAddress);
+  return found;
 }

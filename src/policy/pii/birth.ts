@@ -1,6 +1,6 @@
 /** Dates of birth: a date behind a word for birth. */
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit } from "../text/ascii.ts";
 import { skipGlue } from "./glue.ts";
 
@@ -103,5 +103,5 @@ export function dateOfBirth(text: string, _start: number, end: number): Hit | nu
   PLACE.lastIndex = end;
   const at = skipGlue(text, PLACE.test(text) ? PLACE.lastIndex : end, BIRTH_GLUE);
   DATE.lastIndex = at;
-  return DATE.test(text) ? piiHit("date_of_birth", at, DATE.lastIndex) : null;
+  return DATE.test(text) ? hitOf("date_of_birth", at, DATE.lastIndex) : null;
 }

@@ -1,7 +1,7 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
 import { luhn } from "../checksums.ts";
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
@@ -98,7 +98,7 @@ function card(text: string, start: number): Hit | null {
     return null;
   const context = text.slice(Math.max(0, start - 24), start);
   if (OTHER_NUMBER_BEFORE.test(context) && !CARD_WORD.test(context)) return null;
-  return piiHit("credit_card", start, end);
+  return hitOf("credit_card", start, end);
 }
 
 function lone(text: string, start: number, length: number, separator: number): Hit | null {
@@ -114,7 +114,7 @@ function lone(text: string, start: number, length: number, separator: number): H
     )
       continue;
     if (form.check && !form.check(text.slice(start, end))) continue;
-    return piiHit(form.detector, start, end);
+    return hitOf(form.detector, start, end);
   }
   return null;
 }

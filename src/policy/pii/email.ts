@@ -1,6 +1,6 @@
 /** Email addresses (RFC 5321 in practice, RFC 6531 for other scripts). */
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 60;
@@ -46,7 +46,7 @@ export function email(text: string, at: number): Hit | null {
   if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain)) return null;
   if (EXAMPLE_DOMAIN.test(domain) && PLACEHOLDER.test(local)) return null;
   // `name@1.2.3` is a package and its version; `func@plt` has no dot.
-  return piiHit("email", start, end);
+  return hitOf("email", start, end);
 }
 
 function characterBefore(text: string, at: number): string {

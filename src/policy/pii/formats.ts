@@ -23,11 +23,11 @@ import { validate as validNric } from "stdnum/lib/cjs/my/nric";
 import { validate as validFodselsnummer } from "stdnum/lib/cjs/no/fodselsnummer";
 import { validate as validPersonnummer } from "stdnum/lib/cjs/se/personnummer";
 import { validate as validThaiId } from "stdnum/lib/cjs/th/idnr";
-import type { PiiDetector } from "../finding.ts";
+import type { DetectorName } from "../detectors.ts";
 
 /** A form that suffices alone. Patterns are sticky and bounded. */
 export interface LoneForm {
-  detector: PiiDetector;
+  detector: DetectorName;
   countries: string;
   pattern: RegExp;
   check?: (value: string) => boolean;

@@ -1,7 +1,8 @@
 /** Looks for the value that a label announces. */
+import type { Check } from "../anchor.ts";
 import { luhn } from "../checksums.ts";
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit, isDigit, isLetter } from "../text/ascii.ts";
 import { isWordlike } from "../text/wordlike.ts";
 import { endOfWord, skipGlue } from "./glue.ts";
@@ -15,7 +16,7 @@ const OTHER_NUMBER =
   /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 
 /** The check for one label: looks behind it for a value of the label's form. */
-export function labelledValue(form: LabelledForm): (text: string, start: number, end: number) => Hit | null {
+export function labelledValue(form: LabelledForm): Check {
   return (text, start, end) => {
     const behind = hasDigit(text, end, end + REACH);
     if (!behind)
@@ -25,7 +26,7 @@ export function labelledValue(form: LabelledForm): (text: string, start: number,
     spend(LABEL_UNITS);
     const adjacent = skipGlue(text, end);
     const direct = fitting(form, text, adjacent);
-    if (direct) return piiHit(form.detector, direct.start, direct.end);
+    if (direct) return hitOf(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
     return (
       behindWords(form, text, end, adjacent) ??
@@ -67,7 +68,7 @@ function inFront(form: LabelledForm, text: string, start: number): Hit | null {
     const at = from + match.index + candidate.index;
     const written = fitting(form, text, at);
     if (written && written.digits >= 4 && written.end <= start)
-      return piiHit(form.detector, written.start, written.end);
+      return hitOf(form.detector, written.start, written.end);
   }
   return null;
 }
@@ -87,7 +88,7 @@ function behindWords(form: LabelledForm, text: string, end: number, from: number
     const value = isLowerWord(text, position, wordEnd) ? null : fitting(form, text, position);
     if (value && value.digits >= 4 && value.compact.length >= Math.max(6, form.min)) {
       if (OTHER_NUMBER.test(text.slice(end, position))) return null;
-      return piiHit(form.detector, value.start, value.end);
+      return hitOf(form.detector, value.start, value.end);
     }
     position = wordEnd;
   }

@@ -3,11 +3,11 @@
  * a value needs no check digit: a mistyped number is still somebody's. A label that is also an ordinary
  * word or abbreviation says so (`ambiguous`) and then the value must have the exact form.
  */
-import type { PiiDetector } from "../finding.ts";
+import type { DetectorName } from "../detectors.ts";
 
 /** How a labelled value is written. */
 export interface LabelledForm {
-  detector: PiiDetector;
+  detector: DetectorName;
   words: readonly string[];
   /** Length without separators. */
   min: number;

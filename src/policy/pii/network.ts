@@ -1,5 +1,5 @@
 /** Public IP addresses and MAC addresses. */
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
@@ -38,7 +38,7 @@ export function ipv4(text: string, at: number): Hit | null {
     return null;
   const before = text.slice(Math.max(0, at - 24), at);
   if (VERSION_BEFORE.test(before) && !ADDRESS_BEFORE.test(before) && !/:\/\/$/.test(before)) return null;
-  return piiHit("ip_address", at, end);
+  return hitOf("ip_address", at, end);
 }
 
 /** Not in the special-purpose registry (RFC 6890 and its successors). */
@@ -70,7 +70,7 @@ export function ipv6(text: string, at: number): Hit | null {
   const end = IPV6.lastIndex;
   const address = text.slice(at, end);
   if (isAlphanumeric(text.charCodeAt(end)) || !isGlobalV6(address)) return null;
-  return piiHit("ip_address", at, end);
+  return hitOf("ip_address", at, end);
 }
 
 function isGlobalV6(address: string): boolean {
@@ -103,5 +103,5 @@ export function macAddress(text: string, at: number): Hit | null {
   // Three groups of four are other things, too.
   const unclear = BROADCAST_MAC.test(address) || address.includes(".");
   if (unclear && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;
-  return piiHit("mac_address", at, end);
+  return hitOf("mac_address", at, end);
 }

@@ -1,7 +1,7 @@
 /** Telephone numbers. libphonenumber decides, and only about candidates. */
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit, isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { skipGlue } from "./glue.ts";
 import { countDigits } from "./number.ts";
@@ -177,7 +177,7 @@ function phoneShaped(text: string, at: number): Hit | null {
   const digits = countDigits(written.replace(/(?:ext|x|#).*/i, ""));
   if (digits < FEWEST_DIGITS || digits > MOST_DIGITS || DATE_OR_TIME.test(written)) return null;
   if (isOrdinaryNumber(text, at, end, written)) return null;
-  return piiHit("phone", at, end);
+  return hitOf("phone", at, end);
 }
 
 /** "call 10000 times", "mobile 1.25", a run of zeros. */
@@ -201,7 +201,7 @@ export function internationalPhone(text: string, at: number): Hit | null {
   if (!NUMBER.test(text)) return null;
   const end = NUMBER.lastIndex;
   if (isAlphanumeric(text.charCodeAt(end))) return null;
-  return parses(text.slice(at, end)) ? piiHit("phone", at, end) : null;
+  return parses(text.slice(at, end)) ? hitOf("phone", at, end) : null;
 }
 
 function parses(written: string, country?: CountryCode): boolean {
@@ -225,7 +225,7 @@ export function nationalPhone(text: string, at: number): Hit | null {
   NORTH_AMERICAN.lastIndex = at;
   if (NORTH_AMERICAN.test(text)) {
     const end = NORTH_AMERICAN.lastIndex;
-    if (parses(text.slice(at, end), "US") && !isDigit(text.charCodeAt(end))) return piiHit("phone", at, end);
+    if (parses(text.slice(at, end), "US") && !isDigit(text.charCodeAt(end))) return hitOf("phone", at, end);
   }
   NATIONAL.lastIndex = at;
   if (!NATIONAL.test(text)) return null;
@@ -233,7 +233,7 @@ export function nationalPhone(text: string, at: number): Hit | null {
   const written = text.slice(at, end);
   const digits = countDigits(written);
   if (digits < 9 || digits > 12 || DATE_OR_TIME.test(written)) return null;
-  return HOME_COUNTRIES.some((country) => parses(written, country)) ? piiHit("phone", at, end) : null;
+  return HOME_COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, end) : null;
 }
 
 /** Countries whose national form begins with a trunk zero. */

@@ -1,7 +1,7 @@
 /** Identifiers of letters and digits in one token, found at a digit that touches a letter. */
 import { countrySpecs, isValidIBAN } from "ibantools";
 import { spend } from "../effort.ts";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { isAlphanumeric, isDigit, isLetter } from "../text/ascii.ts";
 import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
 import { base58Address, ethereumAddress } from "./wallet.ts";
@@ -58,7 +58,7 @@ function lone(text: string, start: number, end: number, of?: readonly LoneForm[]
     if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_")
       continue;
     if (form.check && !form.check(text.slice(start, last))) continue;
-    return piiHit(form.detector, start, last);
+    return hitOf(form.detector, start, last);
   }
   return null;
 }
@@ -84,7 +84,7 @@ export function iban(text: string, at: number): Hit | null {
     else if (char !== " " && char !== "-") return null;
     if (compact.length < length) continue;
     if (isAlphanumeric(text.charCodeAt(i + 1))) return null;
-    return isValidIBAN(compact) ? piiHit("iban", at, i + 1) : null;
+    return isValidIBAN(compact) ? hitOf("iban", at, i + 1) : null;
   }
   return null;
 }

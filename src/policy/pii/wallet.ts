@@ -1,10 +1,12 @@
 /** Cryptocurrency addresses, by their own checksums where they have one. */
 import { createHash } from "node:crypto";
-import { type Hit, piiHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 
 const ETHEREUM = /0x[0-9a-fA-F]{40}(?![0-9A-Za-z])/y;
 const BASE58 = /[13LMDXA9t][1-9A-HJ-NP-Za-km-z]{25,35}(?![0-9A-Za-z])/y;
 const BECH32 = /(?:bc|tb|ltc)1[02-9ac-hj-np-z]{8,87}(?![0-9A-Za-z])/iy;
+/** How addresses of the networks in {@link BECH32} begin. */
+export const BECH32_PREFIXES: readonly string[] = ["bc1", "tb1", "ltc1"];
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const ADDRESS_BYTES = 25;
 const WALLET_WORD = /wallet|address|\bbtc\b|\beth\b|bitcoin|ethereum|crypto/i;
@@ -18,7 +20,7 @@ export function ethereumAddress(text: string, at: number): Hit | null {
   // The null address and its like are constants, unless somebody calls one a wallet.
   const constant = /^0x0{20,}|^0x([0-9a-f])\1{39}$/i.test(text.slice(at, end));
   if (constant && !WALLET_WORD.test(text.slice(Math.max(0, at - 40), at))) return null;
-  return piiHit("crypto_wallet", at, end);
+  return hitOf("crypto_wallet", at, end);
 }
 
 /** A Bitcoin, Litecoin or Dogecoin address (Base58Check) that begins at `at`. */
@@ -27,7 +29,7 @@ export function base58Address(text: string, at: number): Hit | null {
   BASE58.lastIndex = at;
   if (!BASE58.test(text)) return null;
   const end = BASE58.lastIndex;
-  return isBase58Check(text.slice(at, end)) ? piiHit("crypto_wallet", at, end) : null;
+  return isBase58Check(text.slice(at, end)) ? hitOf("crypto_wallet", at, end) : null;
 }
 
 /** A segwit address (BIP 173 and 350) that begins at `at`. */
@@ -36,7 +38,7 @@ export function bech32Address(text: string, at: number): Hit | null {
   BECH32.lastIndex = at;
   if (!BECH32.test(text)) return null;
   const end = BECH32.lastIndex;
-  return isBech32(text.slice(at, end).toLowerCase()) ? piiHit("crypto_wallet", at, end) : null;
+  return isBech32(text.slice(at, end).toLowerCase()) ? hitOf("crypto_wallet", at, end) : null;
 }
 
 function isBase58Check(value: string): boolean {

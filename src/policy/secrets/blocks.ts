@@ -1,6 +1,7 @@
 /** JSON Web Tokens and private keys in text form. */
+import type { Check } from "../anchor.ts";
 import { spend } from "../effort.ts";
-import { type Hit, secretHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { isDigit } from "../text/ascii.ts";
 
 /** What a check costs. */
@@ -12,16 +13,17 @@ const LOOSE_JWT =
 
 /** A JSON Web Token (RFC 7519, compact JWS or JWE) that begins at `at`. */
 export function jsonWebToken(text: string, at: number): Hit | null {
+  if (!text.startsWith("ey", at)) return null;
   spend(CHECK_UNITS);
   if (at > 0 && /[A-Za-z0-9_-]/.test(text[at - 1] as string)) return null;
   LOOSE_JWT.lastIndex = at;
   JWT.lastIndex = at;
   if (JWT.test(text) && hasHeader(text.slice(at, text.indexOf(".", at)))) {
-    return secretHit("jwt", at, JWT.lastIndex);
+    return hitOf("jwt", at, JWT.lastIndex);
   }
   if (!LOOSE_JWT.test(text)) return null;
   const body = text.slice(at, LOOSE_JWT.lastIndex);
-  return /\d/.test(body) && /[A-Z]/.test(body) ? secretHit("jwt", at, LOOSE_JWT.lastIndex) : null;
+  return /\d/.test(body) && /[A-Z]/.test(body) ? hitOf("jwt", at, LOOSE_JWT.lastIndex) : null;
 }
 
 /** The first part must be a JSON object with a member that headers have. */
@@ -35,16 +37,18 @@ const PEM_BEGIN = /-{3,5} ?BEGIN[ A-Z0-9_-]{0,40}PRIVATE[ _]KEY(?: BLOCK)? ?-{3,
 const PEM_BODY =
   /(?:\s|\\{1,4}[nrt]|["'+,;]|\\$){0,80}(?:[A-Za-z-]{3,20}: [^\n\\]{1,100}(?:\n|\\{1,4}n)\s{0,8}){0,4}[A-Za-z0-9+/=]{12}|(?:\s|["'+,]){0,16}(?:\n|\\{1,4}n)(?:\s|["'+,]){0,16}[A-Za-z0-9+/=]{4}|[ \t]*(?:\r?\n|$)/y;
 
-/** A private key in PEM (RFC 7468), OpenSSH or OpenPGP armour whose `-----BEGIN` starts at `at`. */
-export function privateKeyBlock(text: string, at: number): Hit | null {
+/** A private key in PEM (RFC 7468), OpenSSH or OpenPGP armour, around the `-BEGIN` that starts at `anchor`. */
+export function privateKeyBlock(text: string, anchor: number): Hit | null {
   spend(CHECK_UNITS);
+  let at = anchor;
+  while (at > 0 && anchor - at < 4 && text[at - 1] === "-") at--;
   PEM_BEGIN.lastIndex = at;
   if (!PEM_BEGIN.test(text)) return null;
   const bodyAt = PEM_BEGIN.lastIndex;
   PEM_BODY.lastIndex = bodyAt;
   if (!PEM_BODY.test(text)) return null;
   const close = text.indexOf("-----END", bodyAt);
-  return secretHit("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
+  return hitOf("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
 }
 
 const TELEGRAM_SECRET = /:A(?=[A-Za-z_-]{0,32}\d)[A-Za-z0-9_-]{33,35}(?![A-Za-z0-9_-])/y;
@@ -58,7 +62,7 @@ export function telegramToken(text: string, at: number): Hit | null {
   if (at - start < SHORTEST_BOT_ID || at - start > LONGEST_BOT_ID) return null;
   if (start > 0 && /[A-Za-z_]/.test(text[start - 1] as string)) return null;
   TELEGRAM_SECRET.lastIndex = at;
-  return TELEGRAM_SECRET.test(text) ? secretHit("provider_token", start, TELEGRAM_SECRET.lastIndex) : null;
+  return TELEGRAM_SECRET.test(text) ? hitOf("provider_token", start, TELEGRAM_SECRET.lastIndex) : null;
 }
 
 /** A format that is known by something in its middle or at its end. */
@@ -106,14 +110,14 @@ export const INFIXES: readonly Infix[] = [
 ];
 
 /** The token around an infix that spans `[start, end)`. */
-export function tokenAround(infix: Infix): (text: string, start: number, end: number) => Hit | null {
+export function tokenAround(infix: Infix): Check {
   return (text, start, end) => {
     infix.after.lastIndex = end;
     if (!infix.after.test(text)) return null;
     const last = infix.after.lastIndex;
     const before = infix.before.exec(text.slice(Math.max(0, start - infix.longestBefore), start));
     return before
-      ? secretHit("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last)
+      ? hitOf("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last)
       : null;
   };
 }

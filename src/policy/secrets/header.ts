@@ -1,6 +1,7 @@
 /** Credentials in HTTP headers and in the arguments of command-line clients. */
+import type { Check } from "../anchor.ts";
 import { spend } from "../effort.ts";
-import { type Hit, secretHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
 
 /** What a check costs. */
@@ -19,24 +20,22 @@ export function authorizationHeader(text: string, start: number, end: number): H
   if (!match) return null;
   const credential = match[2] as string;
   if (!isCredential(credential)) return null;
-  return secretHit("auth_header", start, AUTHORIZATION.lastIndex);
+  return hitOf("auth_header", start, AUTHORIZATION.lastIndex);
 }
 
 /** `Bearer …` or `Basic …` on its own, whose scheme ends at `end`. */
-export function schemeCredential(
-  text: string,
-  scheme: "basic" | "bearer",
-  start: number,
-  end: number,
-): Hit | null {
-  spend(CHECK_UNITS);
-  if (start > 0 && /[\w-]/.test(text[start - 1] as string)) return null;
-  SCHEME_VALUE.lastIndex = end;
-  const match = SCHEME_VALUE.exec(text);
-  if (!match) return null;
-  const credential = match[1] as string;
-  const fits = scheme === "basic" ? isBasic(credential) : credential.length >= 16 && isCredential(credential);
-  return fits ? secretHit("auth_header", start, SCHEME_VALUE.lastIndex) : null;
+export function schemeCredential(scheme: "basic" | "bearer"): Check {
+  return (text, start, end) => {
+    spend(CHECK_UNITS);
+    if (start > 0 && /[\w-]/.test(text[start - 1] as string)) return null;
+    SCHEME_VALUE.lastIndex = end;
+    const match = SCHEME_VALUE.exec(text);
+    if (!match) return null;
+    const credential = match[1] as string;
+    const fits =
+      scheme === "basic" ? isBasic(credential) : credential.length >= 16 && isCredential(credential);
+    return fits ? hitOf("auth_header", start, SCHEME_VALUE.lastIndex) : null;
+  };
 }
 
 function isCredential(value: string): boolean {
@@ -71,7 +70,7 @@ export function userOption(text: string, start: number, end: number): Hit | null
     half !== "" && !isPlaceholder(half) && (looksLikePassword(half) || looksRandom(half));
   // A token often travels as the user with an empty or constant password.
   if (!strong(password) && !(strong(user) && user.length >= 10 && password === "")) return null;
-  return secretHit("auth_header", start, USER_OPTION.lastIndex);
+  return hitOf("auth_header", start, USER_OPTION.lastIndex);
 }
 
 function isReference(half: string): boolean {
@@ -90,5 +89,5 @@ export function passwordOption(text: string, start: number, end: number): Hit | 
   if (!match || !USER_BEFORE.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;
   const password = match[1] ?? match[2] ?? match[3] ?? "";
   if (isReference(password) || isPlaceholder(password) || /^[\d:./-]+$|^-/.test(password)) return null;
-  return secretHit("auth_header", PASSWORD_OPTION.lastIndex - password.length, PASSWORD_OPTION.lastIndex);
+  return hitOf("auth_header", PASSWORD_OPTION.lastIndex - password.length, PASSWORD_OPTION.lastIndex);
 }

@@ -1,6 +1,7 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
+import type { Check } from "../anchor.ts";
 import { spend } from "../effort.ts";
-import { type Hit, secretHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import {
   distinct,
@@ -12,7 +13,9 @@ import {
   looksRandom,
   wordShare,
 } from "./plausible.ts";
-import type { SecretWord } from "./words.ts";
+
+/** What is announced decides how strong the value must look. */
+type SecretWord = "password" | "key";
 
 const LONGEST_NAME_REST = 40;
 const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
@@ -33,8 +36,13 @@ const SHORTEST_DIGIT_KEY = 14;
 /** A key that nothing but a space ties to its name must be this long. */
 const SHORTEST_KEY_BESIDE = 16;
 
+/** The check for a word that announces such a secret. */
+export function announcedSecret(word: SecretWord): Check {
+  return (text, start, end) => announced(text, word, start, end);
+}
+
 /** What the word that spans `[start, end)` announces. */
-export function announcedSecret(text: string, word: SecretWord, start: number, end: number): Hit | null {
+function announced(text: string, word: SecretWord, start: number, end: number): Hit | null {
   NAME_REST.lastIndex = end;
   NAME_REST.test(text);
   const nameEnd = Math.min(NAME_REST.lastIndex, end + LONGEST_NAME_REST);
@@ -51,10 +59,10 @@ export function announcedSecret(text: string, word: SecretWord, start: number, e
   if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
   spend(VALUE_UNITS + 5 * secret.length);
   if (word === "password" && isLogin(text, start, secret, value)) {
-    return secretHit("connection_string", value.start, value.end);
+    return hitOf("connection_string", value.start, value.end);
   }
   if (!isSecret(secret, word, value)) return null;
-  return secretHit("generic_credential", value.start, value.end);
+  return hitOf("generic_credential", value.start, value.end);
 }
 
 const LOGIN_REACH = 320;
@@ -141,5 +149,5 @@ function compared(text: string, word: SecretWord, start: number, end: number): H
     word === "password" ? looksLikePassword(literal) : looksRandom(literal) || looksLikePassword(literal);
   if (!secret || /^\*+$|^<.*>$/.test(literal)) return null;
   const at = from + match.index + 1;
-  return secretHit("generic_credential", at, at + literal.length);
+  return hitOf("generic_credential", at, at + literal.length);
 }

@@ -1,6 +1,6 @@
 /** Keys of services whose form tells nothing: a random string beside the service's name. */
 import { spend } from "../effort.ts";
-import { type Hit, secretHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
@@ -47,7 +47,7 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
       spend(KEY_UNITS + 2 * (runEnd - at));
       const found = keyIn(text.slice(at, runEnd), text.slice(end, at));
       if (found !== null) {
-        return secretHit("keyed_token", at + found.offset, at + found.offset + found.length);
+        return hitOf("keyed_token", at + found.offset, at + found.offset + found.length);
       }
     }
     at = runEnd;

@@ -1,5 +1,7 @@
 /** Compiles the bodies of the token table, and recognises a token at a prefix. */
+import type { Anchor } from "../anchor.ts";
 import { spend } from "../effort.ts";
+import { hitOf } from "../hit.ts";
 import { looksInvented } from "./plausible.ts";
 import { TOKEN_ROWS, type TokenRow } from "./token-table.ts";
 
@@ -24,15 +26,28 @@ const LONGEST_TOKEN = 512;
 const FORMAT_UNITS = 20;
 const ITEM = /'([^']*)'|([a-zA-Z])(?:\{(\d+)(,)?(\d+)?\})?|(=)\{(\d+),(\d+)\}|([^a-zA-Z'?])|(\?)/g;
 
-export interface TokenFormat {
+interface TokenFormat {
   provider: string;
   prefix: string;
   /** Sticky, matched right after the prefix. */
   body: RegExp;
 }
 
-/** The table with its bodies compiled. */
-export const TOKEN_FORMATS: readonly TokenFormat[] = TOKEN_ROWS.map(compile);
+/** An anchor for each prefix, with all formats that share it. */
+export function tokenAnchors(): Anchor[] {
+  const byPrefix = Map.groupBy(TOKEN_ROWS.map(compile), ({ prefix }) => prefix);
+  return Array.from(byPrefix, ([word, formats]) => ({
+    word,
+    exact: true,
+    check: (text, start, end) => {
+      for (const format of formats) {
+        const found = tokenEnd(format, text, start, end);
+        if (found >= 0) return hitOf("provider_token", start, found);
+      }
+      return null;
+    },
+  }));
+}
 
 function compile([provider, prefix, body]: TokenRow): TokenFormat {
   let source = "";
@@ -53,7 +68,7 @@ function escapeLiteral(text: string): string {
 }
 
 /** Where the token whose prefix is `text[start, bodyStart)` ends, or -1 when it is none. */
-export function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
+function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
   if (start > 0 && isWordCharacter(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;
   format.body.lastIndex = bodyStart;

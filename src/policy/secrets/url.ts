@@ -1,6 +1,7 @@
 /** Secrets in addresses: a user and password before the host, and webhooks that are secrets themselves. */
+import type { Anchor } from "../anchor.ts";
 import { spend } from "../effort.ts";
-import { type Hit, secretHit } from "../finding.ts";
+import { type Hit, hitOf } from "../hit.ts";
 import { distinct } from "./plausible.ts";
 
 /** What a check costs. */
@@ -27,7 +28,7 @@ export function connectionString(text: string, at: number): Hit | null {
   if (UPPER_NAME.test(password) || /\$\{|\{\{|^[$<{%]/.test(password) || /[$<{]/.test(user.charAt(0)))
     return null;
   if (password.length < 3 || distinct(password) < 2) return null;
-  return secretHit("connection_string", start, USERINFO.lastIndex);
+  return hitOf("connection_string", start, USERINFO.lastIndex);
 }
 
 /** Webhook addresses: the anchor, and what must follow it. */
@@ -57,10 +58,7 @@ const WEBHOOKS: readonly (readonly [anchor: string, rest: RegExp])[] = [
 ];
 
 /** The anchors of webhooks, each with its check. */
-export function webhookAnchors(): {
-  word: string;
-  check: (text: string, start: number, end: number) => Hit | null;
-}[] {
+export function webhookAnchors(): Anchor[] {
   return WEBHOOKS.map(([word, rest]) => ({
     word,
     check: (text, start, end) => {
@@ -69,7 +67,7 @@ export function webhookAnchors(): {
       const last = rest.lastIndex;
       // Filled in by hand for a manual, not issued.
       if (/x{6,}|(.)\1{7,}|your[-_]|example/i.test(text.slice(end, last))) return null;
-      return secretHit("webhook_url", start, last);
+      return hitOf("webhook_url", start, last);
     },
   }));
 }

@@ -1,8 +1,5 @@
 /** The words that announce a secret: in programs, settings and sentences, in several languages. */
 
-/** What is announced decides how strong the value must look. */
-export type SecretWord = "password" | "key";
-
 /** Names of passwords. Short ones are matched as whole parts of a name only. */
 export const PASSWORD_WORDS: readonly string[] = [
   "password",

@@ -1,6 +1,6 @@
 /** The config versions of one agent against the events that made them. */
 import { sha256Hex } from "../../log/hash.ts";
-import type { EnforcedPolicies } from "../../state/configs.ts";
+import type { PolicySettings } from "../../policy/policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "../columns.ts";
@@ -35,7 +35,7 @@ export interface ConfigFacts {
 
 /** Checks every version: its content, its event, and that numbers have no gaps. */
 export async function checkConfigs(reader: Reader, agent: AgentName, report: Report): Promise<ConfigFacts> {
-  const retention = new Map<string, EnforcedPolicies>();
+  const retention = new Map<string, PolicySettings>();
   let rows = 0;
   for (let last = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await reader.all<Row>(SELECT, [agent.firstSeq, last]);

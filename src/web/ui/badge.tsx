@@ -1,6 +1,7 @@
 /** Small words with a colour that only repeats them. */
+import type { JsonValue } from "../../json.ts";
+import { allPolicies } from "../../policy/policies.ts";
 import type { AuditOutcome, Policies } from "../api/types.ts";
-import { counted } from "./numbers.ts";
 
 export type Tone = "good" | "bad" | "warn" | "plain" | "accent";
 
@@ -23,15 +24,15 @@ export function ResultBadge({ result }: { result: AuditOutcome }) {
 
 /** The policies that are in force, as badges. */
 export function PolicyBadges({ policies }: { policies: Policies }) {
-  const { block_pii, block_secrets, retention_days } = policies;
-  if (!block_pii && !block_secrets && retention_days === undefined) {
-    return <span class="faint">none</span>;
-  }
+  const inForce = allPolicies().filter(([name, { off }]) => (policies[name] ?? off) !== off);
+  if (inForce.length === 0) return <span class="faint">none</span>;
   return (
     <span class="badges">
-      {block_pii && <Badge tone="accent">blocks personal data</Badge>}
-      {block_secrets && <Badge tone="accent">blocks secrets</Badge>}
-      {retention_days !== undefined && <Badge>{`keeps ${counted(retention_days, "day")}`}</Badge>}
+      {inForce.map(([name, { display }]) => (
+        <Badge key={name} tone="accent">
+          {display.badge(policies[name] as JsonValue)}
+        </Badge>
+      ))}
     </span>
   );
 }

@@ -1,5 +1,6 @@
 /** What went wrong, as the API describes it, and what policies found in a refused text. */
 import type { ComponentChildren } from "preact";
+import { contentPolicies } from "../../policy/policies.ts";
 import type { ApiProblem } from "../api/problem.ts";
 import type { Finding } from "../api/types.ts";
 
@@ -28,10 +29,9 @@ export function Problem({ problem, children }: Props) {
   );
 }
 
-const POLICY_WORDS: Record<string, string> = {
-  block_pii: "personal data",
-  block_secrets: "secret",
-};
+const FORBIDDEN: ReadonlyMap<string, string> = new Map(
+  contentPolicies().map(([name, { forbids }]) => [name, forbids]),
+);
 
 /** Returns a detector's name as words: `payment_card` is "payment card". */
 const detectorWords = (detector: string): string => detector.replaceAll("_", " ");
@@ -51,7 +51,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
       {findings.map((finding) => (
         <li key={`${finding.field}:${finding.start}:${finding.end}:${finding.detector}`}>
           <strong>{detectorWords(finding.detector)}</strong> {whereWords(finding)}
-          <span class="faint"> · {POLICY_WORDS[finding.policy] ?? finding.policy}</span>
+          <span class="faint"> · {FORBIDDEN.get(finding.policy) ?? finding.policy}</span>
         </li>
       ))}
     </ul>

@@ -2,7 +2,8 @@
 import type { JsonObject } from "../../../json.ts";
 import { recordedEffect } from "../../../log/effects.ts";
 import { namesWithEffect } from "../../../operations.ts";
-import { type EnforcedPolicies, policiesOf } from "../../../state/configs.ts";
+import { type PolicySettings, policiesOf } from "../../../policy/policies.ts";
+import { RETENTION } from "../../../policy/retention.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { goOn } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
@@ -55,20 +56,20 @@ async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<stri
 async function loadRetention(
   reader: Reader,
   wanted: Wanted,
-): Promise<Map<string | null, Map<string, EnforcedPolicies>>> {
-  const retention = new Map<string | null, Map<string, EnforcedPolicies>>();
+): Promise<Map<string | null, Map<string, PolicySettings>>> {
+  const retention = new Map<string | null, Map<string, PolicySettings>>();
   const columns = `c.rowid, ${textBytes("a.agent_id")}, ${integer("c.version")}, ${textBytes("c.config")}`;
   for await (const [, agent, version, bytes] of rowsOf<[number, Buffer | null, number | null, Buffer | null]>(
     reader,
     `SELECT ${columns} FROM configs c JOIN agents a ON a.first_seq = c.agent
-     WHERE c.rowid > ? AND instr(c.config, 'retention_days') > 0 ${only(wanted)}`,
+     WHERE c.rowid > ? AND instr(c.config, '${RETENTION}') > 0 ${only(wanted)}`,
     wanted,
     "c.rowid",
   )) {
     const policies = retentionOf(decodeText(bytes));
     if (policies === null || version === null) continue;
     const agentId = decodeText(agent);
-    const known = retention.get(agentId) ?? new Map<string, EnforcedPolicies>();
+    const known = retention.get(agentId) ?? new Map<string, PolicySettings>();
     retention.set(agentId, known.set(`v${version}`, policies));
   }
   return retention;
@@ -123,10 +124,10 @@ async function* rowsOf<R extends Row>(
 const only = (wanted: Wanted): string => ("agentId" in wanted ? "AND a.agent_id = ?" : "");
 
 /** The policies of a stored config; null without a retention, and when the text is no config. */
-export function retentionOf(config: string | null): EnforcedPolicies | null {
+export function retentionOf(config: string | null): PolicySettings | null {
   try {
     const policies = config === null ? null : policiesOf(JSON.parse(config) as JsonObject);
-    return policies?.retentionDays == null ? null : policies;
+    return policies?.[RETENTION] == null ? null : policies;
   } catch {
     return null; // text that is no config does not fit its digest, which is reported with the config
   }

@@ -4,7 +4,8 @@
  */
 import type { RecordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
-import { type EnforcedPolicies, retentionCutoff } from "../../../state/configs.ts";
+import type { PolicySettings } from "../../../policy/policies.ts";
+import { retentionCutoff } from "../../../policy/retention.ts";
 
 /** A change of many keys. Entries written before `cutoffMs` were past their retention then. */
 export type BulkChange = { seq: number; cutoffMs: number } & (
@@ -14,7 +15,7 @@ export type BulkChange = { seq: number; cutoffMs: number } & (
 );
 
 /** The policies by config version (`v1` …), of the versions that have a retention. */
-export type Retention = ReadonlyMap<string, EnforcedPolicies>;
+export type Retention = ReadonlyMap<string, PolicySettings>;
 
 /** What must be known of an agent before its log is read. */
 export interface StoredFacts {

@@ -1,11 +1,12 @@
 /** A configuration as the form edits it. Converting it back and forth loses nothing. */
+import type { JsonValue } from "../../../json.ts";
+import { allPolicies } from "../../../policy/policies.ts";
+import type { SettingForm } from "../../../policy/policy.ts";
 import type { JsonObject } from "../../api/types.ts";
 
 export interface Draft {
-  blockPii: boolean;
-  blockSecrets: boolean;
-  /** Digits, or empty for no limit. */
-  retentionDays: string;
+  /** By the policy's name: whether it is on, or its number as typed, empty for none. */
+  policies: Readonly<Record<string, boolean | string>>;
   model: string;
   instructions: string;
   /** Every other member, as JSON text. */
@@ -19,9 +20,9 @@ export function draftOf(config: JsonObject): Draft {
   const policies = (config.policies ?? {}) as JsonObject;
   const rest = Object.fromEntries(Object.entries(config).filter(([name]) => !OWN.has(name)));
   return {
-    blockPii: policies.block_pii === true,
-    blockSecrets: policies.block_secrets === true,
-    retentionDays: policies.retention_days === undefined ? "" : String(policies.retention_days),
+    policies: Object.fromEntries(
+      allPolicies().map(([name, { form }]) => [name, asTyped(form, policies[name])]),
+    ),
     model: typeof config.model === "string" ? config.model : "",
     instructions: typeof config.instructions === "string" ? config.instructions : "",
     rest: JSON.stringify(rest, null, 2),
@@ -34,19 +35,23 @@ export function draftOf(config: JsonObject): Draft {
  */
 export function toConfig(draft: Draft): JsonObject {
   const rest = parseRest(draft.rest);
-  const days = draft.retentionDays.trim();
   return {
     ...(draft.model === "" ? {} : { model: draft.model }),
     ...(draft.instructions === "" ? {} : { instructions: draft.instructions }),
-    policies: {
-      block_pii: draft.blockPii,
-      block_secrets: draft.blockSecrets,
-      // What is not a number is sent as it is, so that the daemon explains what it accepts.
-      ...(days === "" ? {} : { retention_days: /^\d+$/.test(days) ? Number(days) : days }),
-    },
+    policies: Object.fromEntries(
+      Object.entries(draft.policies)
+        .map(([name, setting]) => [name, typeof setting === "boolean" ? setting : numberIn(setting.trim())])
+        .filter(([, setting]) => setting !== ""),
+    ),
     ...rest,
   };
 }
+
+/** Returns what is not a number as it is, so that the daemon explains what it accepts. */
+const numberIn = (text: string): number | string => (/^\d+$/.test(text) ? Number(text) : text);
+
+const asTyped = (form: SettingForm, setting: JsonValue | undefined): boolean | string =>
+  form.type === "boolean" ? setting === true : setting === undefined ? "" : String(setting);
 
 function parseRest(text: string): JsonObject {
   if (text.trim() === "") return {};

@@ -1,5 +1,6 @@
 /** The configuration as a form. Saving makes a new version. */
 import { useState } from "preact/hooks";
+import { allPolicies } from "../../../policy/policies.ts";
 import { isCode, segment } from "../../api/client.ts";
 import type { ConfigVersion } from "../../api/types.ts";
 import { changesConfig, useEvents } from "../../state/events.ts";
@@ -202,6 +203,28 @@ interface FieldsProps {
   disabled: boolean;
 }
 
+interface PolicyFieldProps {
+  param: string;
+  display: { label: string; hint: string };
+  setting: boolean | string;
+  onSetting(setting: boolean | string): void;
+}
+
+function PolicyField({ param, display: { label, hint }, setting, onSetting }: PolicyFieldProps) {
+  if (typeof setting === "boolean")
+    return <Check label={label} hint={hint} checked={setting} onChecked={onSetting} />;
+  return (
+    <TextField
+      label={label}
+      hint={hint}
+      value={setting}
+      onValue={onSetting}
+      param={param}
+      attributes={{ inputMode: "numeric", pattern: "[0-9]*", class: "narrow", title: "A whole number" }}
+    />
+  );
+}
+
 function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
   const change = (part: Partial<Draft>) => onDraft({ ...draft, ...part });
   const problem = isCode(save.problem, "version_conflict") ? null : save.problem;
@@ -211,31 +234,15 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
       <fieldset class="card" disabled={disabled}>
         <legend>Policies</legend>
         <p class="faint small">The daemon enforces them on every write, whatever the agent is told.</p>
-        <Check
-          label="Block personal data"
-          hint="Email and postal addresses, phone, card, account and identity numbers, and similar data. A refused write changes nothing."
-          checked={draft.blockPii}
-          onChecked={(blockPii) => change({ blockPii })}
-        />
-        <Check
-          label="Block secrets"
-          hint="Keys, tokens, passwords, private keys."
-          checked={draft.blockSecrets}
-          onChecked={(blockSecrets) => change({ blockSecrets })}
-        />
-        <TextField
-          label="Keep data for (days)"
-          hint="Entries are deleted so many days after their last write. Empty: kept until deleted."
-          value={draft.retentionDays}
-          onValue={(retentionDays) => change({ retentionDays })}
-          param="policies.retention_days"
-          attributes={{
-            inputMode: "numeric",
-            pattern: "[0-9]*",
-            class: "narrow",
-            title: "A whole number of days",
-          }}
-        />
+        {allPolicies().map(([name, { display }]) => (
+          <PolicyField
+            key={name}
+            param={`policies.${name}`}
+            display={display}
+            setting={draft.policies[name] as boolean | string}
+            onSetting={(setting) => change({ policies: { ...draft.policies, [name]: setting } })}
+          />
+        ))}
       </fieldset>
       <fieldset class="card" disabled={disabled}>
         <legend>For the agent</legend>

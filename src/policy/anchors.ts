@@ -1,0 +1,89 @@
+/**
+ * Where each detector looks: words that the automaton finds, and what it checks there. A detector that only reads
+ * tokens by their form (`readsTokens`) has none; scan.ts calls it.
+ */
+import { type Anchor, asName, asWord, type Check, spellings } from "./anchor.ts";
+import { DETECTORS, type DetectorName } from "./detectors.ts";
+import { addressAnchors } from "./pii/address.ts";
+import { BIRTH_WORDS, dateOfBirth } from "./pii/birth.ts";
+import { email } from "./pii/email.ts";
+import { labelledValue } from "./pii/labelled.ts";
+import { LABELLED_FORMS } from "./pii/labels.ts";
+import { internationalPhone, labelledPhone, PHONE_WORDS } from "./pii/phone.ts";
+import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
+import type { PolicyName } from "./policies.ts";
+import { INFIXES, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./secrets/blocks.ts";
+import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
+import { announcedSecret } from "./secrets/keyed.ts";
+import { serviceKey } from "./secrets/service.ts";
+import { tokenAnchors } from "./secrets/token-format.ts";
+import { connectionString, webhookAnchors } from "./secrets/url.ts";
+import { KEY_WORDS, PASSWORD_WORDS, SERVICES, WHOLE_PART_WORDS } from "./secrets/words.ts";
+
+/** Findings in the same place are reported in this order. */
+const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
+  us_ssn: () => labelled("us_ssn"),
+  us_itin: () => labelled("us_itin"),
+  passport: () => labelled("passport"),
+  driver_license: () => labelled("driver_license"),
+  national_id: () => labelled("national_id"),
+  tax_id: () => labelled("tax_id"),
+  medical_id: () => labelled("medical_id"),
+  bank_account: () => labelled("bank_account"),
+  credit_card: () => labelled("credit_card"),
+  vehicle_id: () => labelled("vehicle_id"),
+  device_id: () => labelled("device_id"),
+  phone: () => [...worded(PHONE_WORDS, labelledPhone), { word: "+", check: internationalPhone }],
+  date_of_birth: () => worded(BIRTH_WORDS, dateOfBirth),
+  postal_address: addressAnchors,
+  email: () => [{ word: "@", check: email }],
+  crypto_wallet: () => BECH32_PREFIXES.map((word) => ({ word, check: bech32Address })),
+  iban: () => [],
+  ip_address: () => [],
+  mac_address: () => [],
+  provider_token: () => [
+    ...tokenAnchors(),
+    { word: ":A", check: telegramToken },
+    ...INFIXES.map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
+  ],
+  keyed_token: () => SERVICES.map((word) => ({ word, check: serviceKey })),
+  // A password beside a server and a user is a connection string.
+  generic_credential: () => [
+    ...PASSWORD_WORDS.map((word) => named(word, announcedSecret("password"))),
+    ...KEY_WORDS.map((word) => named(word, announcedSecret("key"))),
+  ],
+  auth_header: () => [
+    { word: "authorization", check: authorizationHeader },
+    { word: "basic", check: schemeCredential("basic") },
+    { word: "bearer", check: schemeCredential("bearer") },
+    { word: " -u", check: userOption },
+    { word: "--user", check: userOption },
+    { word: " -p", check: passwordOption },
+    { word: " -pw", check: passwordOption },
+  ],
+  connection_string: () => [{ word: "://", check: connectionString }],
+  webhook_url: webhookAnchors,
+  jwt: () => [{ word: "ey", check: jsonWebToken }],
+  private_key: () => [{ word: "-BEGIN", check: privateKeyBlock }],
+};
+
+/** The anchors of all detectors of a policy, in the order of the table. */
+export function anchorsOf(policy: PolicyName): Anchor[] {
+  const names = Object.keys(ANCHORS) as DetectorName[];
+  return names.filter((name) => DETECTORS[name].policy === policy).flatMap((name) => ANCHORS[name]());
+}
+
+const worded = (words: readonly string[], check: Check): Anchor[] =>
+  words.flatMap((word) =>
+    spellings(word).map((spelling) => ({ word: spelling, check: asWord(spelling, check) })),
+  );
+
+const labelled = (detector: DetectorName): Anchor[] =>
+  LABELLED_FORMS.filter((form) => form.detector === detector).flatMap((form) =>
+    worded(form.words, labelledValue(form)),
+  );
+
+const named = (word: string, check: Check): Anchor => ({
+  word,
+  check: asName(word, WHOLE_PART_WORDS.has(word), check),
+});

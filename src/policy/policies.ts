@@ -1,0 +1,93 @@
+/**
+ * Every policy, described once. What checks configs, decides about content, documents the API, counts decisions
+ * and shows policies in the dashboard reads this list. The dashboard bundles it, so it imports no detectors.
+ *
+ * When several policies refuse some content, `blocked_by` names the last of them in this list.
+ */
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { ContentPolicy, Policy } from "./policy.ts";
+import { RETENTION, retention } from "./retention.ts";
+
+/** A policy that is on or off, and is enforced by detectors. */
+const screening = (
+  facts: Pick<ContentPolicy<boolean>, "forbids" | "description" | "display">,
+): ContentPolicy<boolean> => ({
+  decide: "detectors",
+  form: { type: "boolean" },
+  example: true,
+  off: false,
+  stricter: (a, b) => a || b,
+  ...facts,
+});
+
+export const POLICIES = {
+  block_pii: screening({
+    forbids: "personal data",
+    description: "Block writes that hold personal data: true or false.",
+    display: {
+      label: "Block personal data",
+      hint: "Email and postal addresses, phone, card, account and identity numbers, and similar data. A refused write changes nothing.",
+      badge: () => "blocks personal data",
+    },
+  }),
+  block_secrets: screening({
+    forbids: "secrets",
+    description: "Block writes that hold secrets: true or false.",
+    display: {
+      label: "Block secrets",
+      hint: "Keys, tokens, passwords, private keys.",
+      badge: () => "blocks secrets",
+    },
+  }),
+  [RETENTION]: retention,
+} satisfies Readonly<Record<string, Policy<JsonValue>>>;
+
+export type PolicyName = keyof typeof POLICIES;
+
+/** What each policy is set to. */
+export type PolicySettings = { readonly [N in PolicyName]: (typeof POLICIES)[N]["off"] };
+
+/** The `policies` of a config, as clients send it. */
+export type PolicyMembers = { [N in PolicyName]?: (typeof POLICIES)[N]["example"] };
+
+/** Every policy with its name, in the order of the list. */
+export function allPolicies(): [PolicyName, Policy<JsonValue>][] {
+  return Object.entries(POLICIES) as [PolicyName, Policy<JsonValue>][];
+}
+
+/** The policies that refuse content, in the order of the list. */
+export function contentPolicies(): [PolicyName, ContentPolicy<JsonValue>][] {
+  return allPolicies().filter((one): one is [PolicyName, ContentPolicy<JsonValue>] => one[1].decide !== null);
+}
+
+/** The policies that are enforced by detectors, in the order of the list. */
+export function screeningPolicies(): PolicyName[] {
+  return contentPolicies().flatMap(([name, { decide }]) => (decide === "detectors" ? [name] : []));
+}
+
+/** The settings that a config asks for; a policy that it does not name is off. */
+export function policiesOf(config: JsonObject): PolicySettings {
+  const members = (config.policies ?? {}) as JsonObject;
+  return settingsBy((name, { form, off }) => {
+    const member = members[name];
+    return typeof member === (form.type === "integer" ? "number" : form.type) ? (member as JsonValue) : off;
+  });
+}
+
+export const NO_POLICIES: PolicySettings = policiesOf({});
+
+/** Whether some content may be refused under these settings. */
+export function refusesContent(policies: PolicySettings): boolean {
+  return contentPolicies().some(([name, { off }]) => policies[name] !== off);
+}
+
+/** The settings that enforce whatever one of the two enforces. */
+export function stricterPolicies(a: PolicySettings, b: PolicySettings): PolicySettings {
+  return settingsBy((name, policy) => policy.stricter(a[name], b[name]));
+}
+
+function settingsBy(setting: (name: PolicyName, policy: Policy<JsonValue>) => JsonValue): PolicySettings {
+  return Object.fromEntries(
+    allPolicies().map(([name, policy]) => [name, setting(name, policy)]),
+  ) as PolicySettings;
+}

@@ -1,0 +1,71 @@
+/** What a policy is, and what it decides about. The list of all policies is policies.ts. */
+import type { JsonObject, JsonValue } from "../json.ts";
+
+/** What is about to be stored, by a write or by a restore. */
+export interface Content {
+  key: string;
+  value: string;
+  metadata: JsonObject;
+}
+
+/** What a policy objects to in some content, and where. Never holds the text itself. */
+export interface Finding {
+  /** The policy's name. */
+  policy: string;
+  /** What was recognized: a detector's name, or a word of the policy's own. */
+  detector: string;
+  /** Of personal data: 1 or 2. */
+  tier?: 1 | 2;
+  /** `key`, `value` or a path `metadata.a.b`; a name that itself matched is written `*`. */
+  field: string;
+  /** UTF-16 code units, `end` exclusive. */
+  start: number;
+  end: number;
+}
+
+/** The JSON type of a policy's member in a config's `policies`. */
+export type SettingForm = { type: "boolean" } | { type: "integer"; minimum: number; maximum: number };
+
+/** Returns what a policy objects to under its setting; an empty list allows the content. */
+type Rule<Setting> = {
+  // Declared as a method, so that policies with settings of different types fit into one list.
+  decide(setting: Setting, content: Content): Omit<Finding, "policy">[];
+}["decide"];
+
+/** A policy that refuses content: writes and restores ask it. */
+export interface ContentPolicy<Setting extends JsonValue> extends PolicyFacts<Setting> {
+  /**
+   * `detectors` for a policy whose objections are those of its detectors (detectors.ts); all such policies share
+   * one pass over the content. Otherwise a function of its own.
+   */
+  decide: "detectors" | Rule<Setting>;
+  /** What it does not allow, in words: "personal data". */
+  forbids: string;
+}
+
+/** A policy that decides something else, such as how long data live. */
+export interface OtherPolicy<Setting extends JsonValue> extends PolicyFacts<Setting> {
+  decide: null;
+}
+
+interface PolicyFacts<Setting> {
+  /** What a config may set. */
+  form: SettingForm;
+  /** Says the same in words, in the API's documentation and in the problem with a wrong setting. */
+  description: string;
+  /** A setting for the examples in the API's documentation. */
+  example: NonNullable<Setting>;
+  /** The setting of a config that does not name the policy. It enforces nothing. */
+  off: Setting;
+  /** Returns the setting that enforces what both do. */
+  stricter(a: Setting, b: Setting): Setting;
+  /** How the dashboard shows it. */
+  display: {
+    label: string;
+    hint: string;
+    /** The policy in force, in few words; not asked about the setting that is off. */
+    badge(setting: Setting): string;
+  };
+}
+
+export type Policy<Setting extends JsonValue> = ContentPolicy<Setting> | OtherPolicy<Setting>;
