@@ -5,7 +5,7 @@ import { cloudEvent, ocsfEvent } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
 import { inclusionProof, rangeProof } from "./proof.ts";
-import type { StoredEvent } from "./rows.ts";
+import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 import type { TileReader } from "./tiles.ts";
 
 /** Produces the pieces of one export, to be sent or written one after another. */
@@ -79,10 +79,7 @@ abstract class Counter {
   }
 
   protected take(stored: StoredEvent): { text: string; hash: string; first: boolean } {
-    const text =
-      typeof stored.canonical === "string"
-        ? stored.canonical
-        : Buffer.from(stored.canonical).toString("latin1");
+    const text = canonicalText(stored);
     const first = this.head === null;
     this.head = eventHash(text);
     this.#left -= 1;
@@ -190,7 +187,7 @@ class CsvWriter extends Counter implements ExportWriter {
 
   event(stored: StoredEvent): string {
     const { text, hash } = this.take(stored);
-    const salt = stored.salt instanceof Uint8Array ? Buffer.from(stored.salt).toString("hex") : stored.salt;
+    const salt = stored.salt === null ? null : hexOf(stored.salt);
     const shown = { ...parseEvent(text), details: stored.details, details_salt: salt, hash };
     return `${CSV_COLUMNS.map((column) => csvField(shown[column])).join(",")}\r\n`;
   }

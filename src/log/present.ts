@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent, EventFormatError, parseEvent } from "./event.ts";
 import { eventHash, SALT_BYTES } from "./hash.ts";
 import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
-import type { StoredEvent } from "./rows.ts";
+import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 
 /** An event as shown. `details` and `details_salt` are null once erased. */
 export interface PresentedEvent extends AuditEventBody {
@@ -46,7 +46,7 @@ export const PRESENTED_MEMBERS = [
  * @throws EventFormatError when the stored bytes are no event
  */
 export function presentEventJson(stored: StoredEvent): string {
-  const text = typeof stored.canonical === "string" ? stored.canonical : latin1(stored.canonical);
+  const text = canonicalText(stored);
   return renderEvent({ ...stored, canonical: text }, eventHash(text));
 }
 
@@ -124,12 +124,4 @@ function saltText(salt: JsonValue): string | null {
 
 function quoted(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
-}
-
-function hexOf(salt: string | Uint8Array): string {
-  return typeof salt === "string" ? salt : Buffer.from(salt).toString("hex");
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }

@@ -13,3 +13,14 @@ export interface StoredEvent {
   /** The row's own number, where it is stored and not derived from the canonical bytes. */
   seq?: number;
 }
+
+/** The canonical text of an event. It is ASCII, so any other byte shows up as a character out of form. */
+export function canonicalText({ canonical }: StoredEvent): string {
+  if (typeof canonical === "string") return canonical;
+  return Buffer.from(canonical.buffer, canonical.byteOffset, canonical.byteLength).toString("latin1");
+}
+
+/** Lower-case hex of bytes, or what is hex already. */
+export function hexOf(value: string | Uint8Array): string {
+  return typeof value === "string" ? value : Buffer.from(value).toString("hex");
+}

@@ -42,6 +42,23 @@ export const PROBLEM_MEANINGS = {
 
 export type ProblemCode = keyof typeof PROBLEM_MEANINGS;
 
+const CHAIN_CODES: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "event_malformed",
+  "seq_gap",
+  "seq_repeated",
+  "agent_seq_gap",
+  "link_broken",
+  "wrong_workspace",
+  "wrong_agent",
+  "genesis_invalid",
+  "export_window",
+  "export_count",
+  "head_mismatch",
+]);
+
+/** Whether a problem breaks links or numbers; all others leave the chain intact. */
+export const breaksChain = (code: ProblemCode): boolean => CHAIN_CODES.has(code);
+
 /** One thing that is wrong. `seq` and `id` are null where no single event is meant. */
 export interface Problem {
   code: ProblemCode;

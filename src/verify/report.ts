@@ -1,7 +1,7 @@
 /** What `governd verify` reports of each piece of evidence, and the verdict over all of them. */
 
 import type { DeclaredRestore } from "../log/restores.ts";
-import type { VerificationReport } from "./events/log-verifier.ts";
+import type { VerificationReport } from "./events/contract.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
 import { MAX_REPORTED_PROBLEMS } from "./problems.ts";
 

@@ -13,9 +13,10 @@ import { prunedBefore } from "../state/pruning.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { integer } from "./columns.ts";
+import type { VerificationReport } from "./events/contract.ts";
 import { addRows, feedLog } from "./events/event-pages.ts";
 import { type FileEvent, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
-import type { LogVerifier, VerificationReport } from "./events/log-verifier.ts";
+import type { LogVerifier } from "./events/log-verifier.ts";
 import { takePruned } from "./events/pruned.ts";
 import { chunksAhead, eventsOfPart, feedInParts, withThreads } from "./parallel.ts";
 import {

@@ -2,7 +2,7 @@
 
 import { readEvent } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import type { VerificationReport } from "../../src/verify/events/log-verifier.ts";
+import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 
 /** An event in short, and the event itself. */

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
-import { LogVerifier, type VerificationReport } from "../../src/verify/events/log-verifier.ts";
+import type { VerificationReport } from "../../src/verify/events/contract.ts";
+import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import { MAX_REPORTED_PROBLEMS } from "../../src/verify/problems.ts";
 import { SampleLog, sampleLog, typeId } from "../log/sample.ts";
 

@@ -2,7 +2,7 @@
 import { copyFileSync } from "node:fs";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
-import type { VerificationReport } from "../../src/verify/events/log-verifier.ts";
+import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 
 /** The tables of record, and the columns that are stored. */

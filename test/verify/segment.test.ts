@@ -4,7 +4,7 @@ import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";
-import type { VerificationReport } from "../../src/verify/events/log-report.ts";
+import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import { SealedLog } from "../log/sealed.ts";
 

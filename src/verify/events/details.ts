@@ -1,10 +1,10 @@
-/** Details against the commitment in their event. */
+/** What stands beside an event: its details against their commitment, its hash and its number. */
 
 import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
-import type { AuditEventBody } from "../../log/event.ts";
+import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
 import { commitmentOfText, isSalt } from "../../log/hash.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
-import type { StoredEvent } from "../../log/rows.ts";
+import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import type { ProblemCode } from "../problems.ts";
 
 /** Whether details and salt are both erased, which is no problem. */
@@ -25,6 +25,22 @@ export function detailsProblem(
   }
   if (isPlainlyCanonicalObject(details) || isCanonicalObject(details)) return null;
   return { code: "details_malformed", message: "details are not a JSON object in canonical form" };
+}
+
+/** What is wrong with an event by itself, beside its place in the log. */
+export function* rowProblems(
+  stored: StoredEvent,
+  event: AuditEventBody,
+  hash: string,
+): Generator<{ code: ProblemCode; message: string }> {
+  if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
+    yield { code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" };
+  }
+  if (stored.seq !== undefined && stored.seq !== event.seq) {
+    yield { code: "row_mismatch", message: "the row's number is not the event's seq" };
+  }
+  const message = genesisProblem(event);
+  if (message !== null) yield { code: "genesis_invalid", message };
 }
 
 function isCanonicalObject(text: string): boolean {

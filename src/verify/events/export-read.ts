@@ -14,6 +14,7 @@ import {
 } from "../../log/export-format.ts";
 import { JsonScanner, parseJson, parseStrictJson } from "../../log/json-scan.ts";
 import type { Seal } from "../../log/seal.ts";
+import type { VerificationReport } from "./contract.ts";
 import { addShownText } from "./export-event.ts";
 import { checkExportSeal } from "./export-seal.ts";
 import {
@@ -27,7 +28,7 @@ import {
   unreadable,
 } from "./export-text.ts";
 import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
-import { LogVerifier, type VerificationReport } from "./log-verifier.ts";
+import { LogVerifier } from "./log-verifier.ts";
 import type { Segment } from "./segment.ts";
 
 /** What the verification of an export found. */

@@ -1,10 +1,35 @@
-/** What a verification reports, and the evidence held against what it says about itself. */
+/** What a verifier of events is told, and what it reports. */
 
+import type { Bytes } from "../../log/bytes.ts";
+import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "../problems.ts";
 import type { AgentReport, ChainEnd, EventReference } from "./chains.ts";
-import type { SealReport } from "./seal-audit.ts";
+import type { Accepted } from "./fast/known-chains.ts";
+import type { OnTile } from "./leaf-run.ts";
+import type { SealAuditOptions, SealReport } from "./seal-audit.ts";
+
+/** What the events that will be fed are. */
+export interface VerifierOptions {
+  /** `workspace`: every event, so that seq has no gaps. `agent`: the chain of one agent. */
+  scope: "workspace" | "agent";
+  /**
+   * Whether the first event is the first there is. A window of time begins anywhere; a segment of the whole log,
+   * which is to be appended to others, at a known seq.
+   */
+  start: "beginning" | "anywhere" | { seq: number };
+  /** Given when seals are to be checked; the tree is computed only then. */
+  seals?: SealAuditOptions;
+  /** In a segment: the sizes of seals that cover part of it, ascending. */
+  marks?: readonly number[];
+  /** Called with every well-formed event, and its details unless they are erased or not genuine. */
+  onEvent?: (event: AuditEventBody, details: string | null) => void;
+  /** Called instead of `onEvent` for events that the fast path accepted, with the text that they stand in. */
+  onAccepted?: (accepted: Accepted, text: Bytes) => void;
+  /** Called with every full tile of the tree. */
+  onTile?: OnTile;
+}
 
 /** What a verification found. */
 export interface VerificationReport {

@@ -1,0 +1,143 @@
+/** The tree over the events of a log, as far as it is read, and the seals that are compared with it. */
+import type { JsonObject } from "../../json.ts";
+import type { AuditEventBody } from "../../log/event.ts";
+import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
+import { namesSealKey, type Seal } from "../../log/seal.ts";
+import type { Problem } from "../problems.ts";
+import { LeafRun, type OnTile } from "./leaf-run.ts";
+import { SealAudit, type SealAuditOptions } from "./seal-audit.ts";
+import { grown, type PlainRange, plainRange, type Segment } from "./segment.ts";
+
+export interface TreeOptions {
+  seals: SealAuditOptions;
+  /** The number of the first leaf; null when the first event tells it. */
+  start: number | null;
+  /** Whether every event is a leaf. The chain of one agent has no tree. */
+  grows: boolean;
+  /** See {@link VerifierOptions}. */
+  marks: readonly number[];
+  onTile: OnTile | undefined;
+}
+
+export class SealedTree {
+  readonly audit: SealAudit;
+  readonly #options: TreeOptions;
+  readonly #report: (problem: Problem) => void;
+  readonly #marks: PlainRange[] = [];
+  readonly #keys: Segment["keys"] = [];
+  #run: LeafRun | null = null;
+
+  constructor(options: TreeOptions, report: (problem: Problem) => void) {
+    this.audit = new SealAudit(options.seals, report);
+    this.#options = options;
+    this.#report = report;
+    if (options.start !== null) this.#run = new LeafRun(options.start, options.onTile);
+  }
+
+  /** The leaves so far; null before the first one is known. */
+  get range(): CompactRange | null {
+    return this.#run?.range ?? null;
+  }
+
+  /** Where the fast path writes the next leaf, which counts with {@link accept}; null where it cannot yet. */
+  get slot(): Uint8Array | null {
+    if (!this.#options.grows) return this.#noLeaf;
+    return this.#run?.slot ?? null;
+  }
+
+  readonly #noLeaf = new Uint8Array(HASH_BYTES);
+
+  /** Adds the leaf in {@link slot}. */
+  accept(workspaceId: string | null): void {
+    const run = this.#run;
+    if (run === null || !this.#options.grows) return;
+    run.grow();
+    if (Math.min(this.audit.nextSize, this.#nextMark ?? this.audit.nextSize) <= run.end)
+      this.check(workspaceId);
+  }
+
+  /** Adds a leaf by its hash in hex. @param seq the number of its event; null when it is not an event */
+  append(hash: string, seq: number | null): void {
+    if (!this.#options.grows) return;
+    if (this.#run === null) {
+      if (seq === null) return; // the start of the run is not known yet
+      this.#run = new LeafRun(seq, this.#options.onTile);
+    }
+    this.#run.append(Buffer.from(hash, "hex"));
+  }
+
+  /** Compares the seals, and keeps the marks, of the present size. */
+  check(workspaceId: string | null): void {
+    const run = this.#run;
+    if (run === null) return;
+    if (this.#nextMark === run.end) this.#marks.push(plainRange(run.range));
+    if (workspaceId === null || run.start !== 0) return;
+    this.#checkEmpty(workspaceId);
+    if (this.audit.nextSize === run.end) {
+      this.audit.reached({ size: run.end, root: run.range.root() }, workspaceId);
+    }
+  }
+
+  /** Adds stored seals in order, before the events up to their size. */
+  expect(seals: readonly Seal[]): void {
+    const late = seals.filter(({ size }) => size < (this.#run?.end ?? 0));
+    for (const { size } of late) {
+      const message = `a stored seal covers ${size} events and stands behind one that covers more`;
+      this.#report({ code: "seal_invalid", seq: size > 0 ? size - 1 : null, id: null, message });
+    }
+    this.audit.expect(seals.filter((seal) => !late.includes(seal)));
+  }
+
+  /** Takes note of a sealing key that an event names. */
+  noteKey({ operation, seq }: AuditEventBody, details: string | null): void {
+    if (details === null || !namesSealKey(operation)) return;
+    const { signing_key: fingerprint } = JSON.parse(details) as JsonObject;
+    if (typeof fingerprint === "string") this.#nameKey({ fingerprint, seq });
+  }
+
+  #nameKey(key: Segment["keys"][number]): void {
+    this.#keys.push(key);
+    this.audit.nameKey(key.fingerprint, key.seq);
+  }
+
+  /**
+   * Adds the leaves of the next segment.
+   *
+   * @throws RangeError when the segment lacks the mark of a seal
+   */
+  appendSegment({ tree: next, marks, keys, nextSeq }: Segment, workspaceId: string | null): void {
+    for (const key of keys) this.#nameKey(key);
+    const run = this.#run;
+    if (run === null) return;
+    if (next === null || next.start !== run.end || next.end !== nextSeq) {
+      // Events are missing or repeated, which is reported; no later seal can be compared with this tree.
+      this.#run = null;
+      this.audit.abandon();
+      return;
+    }
+    // A window of the log does not begin at leaf 0 and has no root; the workspace is known with the first event.
+    if (run.start === 0 && workspaceId !== null) {
+      this.#checkEmpty(workspaceId);
+      while (this.audit.nextSize <= next.end) {
+        const size = this.audit.nextSize;
+        const part = size === next.end ? next : marks.find(({ end }) => end === size);
+        if (part === undefined) throw new RangeError("a segment lacks the mark of a seal");
+        this.audit.reached({ size, root: grown(run.range, part).root() }, workspaceId);
+      }
+    }
+    run.appendRange(CompactRange.of(next.start, next.end, next.roots));
+  }
+
+  /** The part of a {@link Segment} that the tree is. */
+  toPlain(): Pick<Segment, "tree" | "marks" | "keys"> {
+    return { tree: this.#run && plainRange(this.#run.range), marks: this.#marks, keys: this.#keys };
+  }
+
+  get #nextMark(): number | undefined {
+    return this.#options.marks[this.#marks.length];
+  }
+
+  #checkEmpty(workspaceId: string): void {
+    if (this.audit.nextSize === 0) this.audit.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
+  }
+}
