@@ -7,7 +7,8 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "./json.ts";
-import type { ExportResumption, OperationInputs } from "./workspace/contract.ts";
+import type { ExportResumption, Page } from "./operation-facts.ts";
+import type { OperationInputs, OperationName } from "./operations.ts";
 
 /** Bytes of the filters' digest that a cursor carries. */
 const DIGEST_BYTES = 9;
@@ -16,12 +17,9 @@ const DIGEST_BYTES = 9;
 export const MAX_CURSOR_LENGTH = 8192;
 
 /** The operations that answer one page of a list. */
-export type ListOperation =
-  | "config.list_versions"
-  | "checkpoint.list"
-  | "data.list"
-  | "audit.query"
-  | "agent.list";
+export type ListOperation = {
+  [N in OperationName]: OperationInputs[N] extends { page: Page } ? N : never;
+}[OperationName];
 
 /** Where the next page begins: after this key or agent (data, agents) or before this number (everything else). */
 export type CursorPosition = string | number;

@@ -1,11 +1,12 @@
 /** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
 
+import { OPERATIONS, type OperationInputs, type OperationName } from "../operations.ts";
 import { RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentState } from "../state/agents.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
 import { countExpiredVersions } from "../state/entries.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { OperationInputs, OperationName, Principal } from "./contract.ts";
+import type { Principal } from "./contract.ts";
 import { answered, type Context } from "./operation.ts";
 import type { Job, WorkspaceWriter } from "./perform.ts";
 
@@ -52,23 +53,13 @@ export function expiryBefore(
   input: OperationInputs[OperationName],
   workspaceId: string,
 ): Job | null {
-  switch (name) {
-    case "config.update":
-    case "config.rollback": {
-      const { agentId } = input as OperationInputs["config.update"];
-      return expiryJob(workspaceId, (reader, { agents }) => agents.find(reader, agentId), EVERYTHING);
-    }
-    case "checkpoint.restore": {
-      const { checkpointId } = input as OperationInputs["checkpoint.restore"];
-      return expiryJob(
-        workspaceId,
-        (reader, { agents }) => agentOfCheckpoint(reader, agents, checkpointId),
-        EVERYTHING,
-      );
-    }
-    default:
-      return null;
-  }
+  const { effect } = OPERATIONS[name];
+  if (effect !== "add_config" && effect !== "restore") return null;
+  const findAgent: FindAgent = async (reader, { agents }) => {
+    if ("agentId" in input) return agents.find(reader, input.agentId);
+    return "checkpointId" in input ? agentOfCheckpoint(reader, agents, input.checkpointId) : null;
+  };
+  return expiryJob(workspaceId, findAgent, EVERYTHING);
 }
 
 async function agentOfCheckpoint(

@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { isDeepStrictEqual } from "node:util";
 import { routes } from "../../src/http/app.ts";
-import type { OperationName } from "../../src/workspace/contract.ts";
+import type { Route } from "../../src/http/route.ts";
+import type { OperationName } from "../../src/operations.ts";
+import { requestOf } from "../support/route-requests.ts";
 import { KEYS, WORKSPACE_ID } from "./support/memory-workspace.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";
@@ -96,42 +99,13 @@ test("public paths need no key", async () => {
   }
 });
 
-/** A request that every operation accepts. */
-const REQUESTS: Record<OperationName, { path: string; body?: object }> = {
-  "config.read": { path: "/v1/config/mine" },
-  "config.update": { path: "/v1/config/mine", body: {} },
-  "config.list_versions": { path: "/v1/config/mine/versions" },
-  "config.read_version": { path: "/v1/config/mine/versions/v1" },
-  "config.rollback": { path: "/v1/config/mine/rollback", body: { version: "v1" } },
-  "checkpoint.create": { path: "/v1/checkpoints", body: { agent_id: "mine" } },
-  "checkpoint.list": { path: "/v1/checkpoints?agent_id=mine" },
-  "checkpoint.read": { path: "/v1/checkpoints/cp_1" },
-  "checkpoint.restore": { path: "/v1/checkpoints/cp_1/restore", body: {} },
-  "checkpoint.delete": { path: "/v1/checkpoints/cp_1" },
-  "data.write": { path: "/v1/data/write", body: { agent_id: "mine", key: "k", value: "v" } },
-  "data.read": { path: "/v1/data/read?agent_id=mine&key=k" },
-  "data.read_full": { path: "/v1/data/read-full?agent_id=mine&key=k" },
-  "data.list": { path: "/v1/data/list?agent_id=mine" },
-  "data.search": { path: "/v1/data/search", body: { agent_id: "mine", query: "q" } },
-  "data.delete": { path: "/v1/data?agent_id=mine&key=k" },
-  "data.delete_prefix": { path: "/v1/data/prefix?agent_id=mine&prefix=p" },
-  "data.erase": { path: "/v1/data?agent_id=mine&key=k&erase=true" },
-  "agent.list": { path: "/v1/agents" },
-  "agent.read": { path: "/v1/agents/mine" },
-  "agent.suspend": { path: "/v1/agents/mine/suspend", body: { reason: "r" } },
-  "agent.resume": { path: "/v1/agents/mine/resume", body: {} },
-  "audit.query": { path: "/v1/audit?agent_id=mine" },
-  "audit.stream": { path: "/v1/audit/stream?agent_id=mine" },
-  "audit.activity": { path: "/v1/audit/activity?agent_id=mine" },
-  "audit.read": { path: "/v1/audit/aud_1" },
-  "audit.receipt": { path: "/v1/audit/aud_1/receipt" },
-  "audit.seal": { path: "/v1/audit/seal" },
-  "audit.key": { path: "/v1/audit/key" },
-  "audit.consistency": { path: "/v1/audit/consistency?from=1" },
-  "audit.anchors": { path: "/v1/audit/anchors" },
-  "audit.verify": { path: "/v1/audit/verify", body: { agent_id: "mine" } },
-  "audit.export": { path: "/v1/audit/export", body: { agent_id: "mine" } },
-};
+/** A request to a route that it accepts, about an agent. */
+function requestAbout(agent: string, route: Route): { method: string; path: string; body?: object } {
+  const { method, path, query, body } = requestOf(route, { agent, checkpoint: "cp_1", event: "aud_1" });
+  const parameters = new URLSearchParams(query as Record<string, string>).toString();
+  const whole = parameters === "" ? path : `${path}?${parameters}`;
+  return { method, path: whole, ...(body === undefined ? {} : { body: body as object }) };
+}
 
 const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "config.read_version"];
 
@@ -151,7 +125,7 @@ describe("scopes", () => {
     test(route.operation, async () => {
       for (const [key, allows] of Object.entries(ALLOWED)) {
         server.workspace.asked.length = 0;
-        const answer = await server.send({ ...REQUESTS[route.operation], method: route.method, key });
+        const answer = await server.send({ ...requestAbout("mine", route), key });
         if (allows(route.operation)) {
           expect(answer.status).toBe(200);
           expect(server.workspace.asked).toMatchObject([{ name: route.operation, principal: KEYS[key] }]);
@@ -170,21 +144,16 @@ describe("scopes", () => {
   });
 
   test("a key limited to agents touches no other agent", async () => {
-    for (const [operation, { path, body }] of Object.entries(REQUESTS)) {
-      const other = path.replace("mine", "other");
-      const otherBody = body !== undefined && "agent_id" in body ? { ...body, agent_id: "other" } : body;
+    for (const route of routes) {
+      const asked = requestAbout("other", route);
+      const { path, ...rest } = asked;
       // Checkpoints and events are found by the operation, which knows whose they are.
-      if (other === path && otherBody === body) continue;
-      const { method } = routes.find(
-        (route) => route.operation === operation || route.variant?.operation === operation,
-      ) as { method: string };
-      const answer = await server.send({
-        path: other,
-        method,
-        key: "limited-key",
-        ...(otherBody === undefined ? {} : { body: otherBody }),
-      });
-      expect(answer.status, operation).toBe(403);
+      if (isDeepStrictEqual(asked, requestAbout("mine", route))) continue;
+      // The only variant of an operation is an erasure.
+      for (const form of route.variant === undefined ? [path] : [path, `${path}&erase=true`]) {
+        const answer = await server.send({ path: form, ...rest, key: "limited-key" });
+        expect(answer.status, route.operation).toBe(403);
+      }
     }
     expect(server.workspace.asked).toEqual([]);
   });
