@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { newSealKey, readSealKey } from "../src/datadir/seal-key.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
+import type { OperationInputs, OperationName } from "../src/operations.ts";
 import { WorkspacePool } from "../src/threads/pool.ts";
-import type { OperationInputs, OperationName } from "../src/workspace/contract.ts";
 import { createWorkspaceFile } from "../src/workspace/file.ts";
 import { option } from "./figures.ts";
 

@@ -2,7 +2,8 @@
 import type { Anchors } from "../anchors/anchors.ts";
 import type { AnchorEvents } from "../anchors/queue.ts";
 import { AnchorFailed } from "../anchors/sinks.ts";
-import { isReport, type Reply, unrecorded, type WorkspaceClient } from "../workspace/contract.ts";
+import { isReport } from "../operations.ts";
+import { type Reply, unrecorded, type WorkspaceClient } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
 
 /** Returns a consistency proof from a workspace. @throws {AnchorFailed} when the workspace cannot make one now */

@@ -1,6 +1,7 @@
 /** The page that a list request asks for. */
 import { type CursorPosition, decodeCursor, type ListOperation, listFilters } from "../lists.ts";
-import type { OperationInputs, Page } from "../workspace/contract.ts";
+import type { Page } from "../operation-facts.ts";
+import type { OperationInputs } from "../operations.ts";
 import { DEFAULT_LIMIT, hasControlCharacter } from "./fields.ts";
 import { invalid } from "./problem.ts";
 

@@ -1,7 +1,8 @@
 /** What a route is: one operation's method, path, schemas, words, and the way from request to input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
-import type { OperationInputs, OperationName, Principal } from "../workspace/contract.ts";
+import type { OperationInputs, OperationName } from "../operations.ts";
+import type { Principal } from "../workspace/contract.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 import type { ProblemCode } from "./problem.ts";
 

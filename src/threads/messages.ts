@@ -5,6 +5,7 @@
 import { Failure, stackFrames } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
 import type { JsonValue } from "../json.ts";
+import type { OperationInputs, OperationName } from "../operations.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
@@ -12,13 +13,7 @@ import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
-import type {
-  Answer,
-  OperationInputs,
-  OperationName,
-  Principal,
-  WorkspaceEvent,
-} from "../workspace/contract.ts";
+import type { Answer, Principal, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { StreamPlan } from "../workspace/streams.ts";
 

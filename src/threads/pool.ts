@@ -6,13 +6,10 @@
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
-import { whatGrows } from "../operations.ts";
+import { isInquiry, isInspection, type OperationName, whatGrows } from "../operations.ts";
 import {
   type Answer,
   type Bytes,
-  isInquiry,
-  isInspection,
-  type OperationName,
   type OperationProblem,
   type OperationRequest,
   type Reply,

@@ -11,17 +11,18 @@ import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { prepareWrite } from "../features/data/write.ts";
 import type { JsonValue } from "../json.ts";
-import { isSuspendable, type RecordedName, whatGrows } from "../operations.ts";
-import type { Reader } from "../store/transaction.ts";
 import {
-  type Answer,
   type InspectionName,
   isInquiry,
+  isSuspendable,
   leavesNoTrace,
   type OperationInputs,
   type OperationName,
-  type OperationRequest,
-} from "../workspace/contract.ts";
+  type RecordedName,
+  whatGrows,
+} from "../operations.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { Answer, OperationRequest } from "../workspace/contract.ts";
 import type { Inquiry, Operation, OperationsOf } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
 

@@ -10,26 +10,6 @@ import type { StreamPlan } from "./streams.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
-export type {
-  AuditScope,
-  ExportFormat,
-  ExportResumption,
-  IfMatch,
-  Page,
-  TimeWindow,
-} from "../operation-facts.ts";
-export {
-  type InquiryName,
-  type InspectionName,
-  isInquiry,
-  isInspection,
-  isReport,
-  leavesNoTrace,
-  type OperationInputs,
-  type OperationName,
-  type ReportName,
-} from "../operations.ts";
-
 /** Who asks: the audit actor, and what the credentials allow. */
 export interface Principal {
   /** `key_…` or `usr_…`: the `actor` of the audit event. */

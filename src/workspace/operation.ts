@@ -6,14 +6,14 @@
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
-import type { InquiryName, RecordedName } from "../operations.ts";
+import type { InquiryName, OperationInputs, OperationName, RecordedName } from "../operations.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Answer, OperationInputs, OperationName, OperationProblem, Principal } from "./contract.ts";
+import type { Answer, OperationProblem, Principal } from "./contract.ts";
 
 /** The circumstances of one operation. */
 export interface Context {

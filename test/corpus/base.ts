@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";
 import { newestSeal } from "../../src/state/seals.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
-import type { OperationInputs, OperationName, Principal, Reply } from "../../src/workspace/contract.ts";
+import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 

@@ -6,10 +6,11 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import type { Bytes, OperationInputs, OperationName, Reply } from "../../src/workspace/contract.ts";
+import type { Bytes, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;

@@ -1,9 +1,9 @@
 /** Erasure: nothing of it is left in any file, and everything still verifies. */
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { PRINCIPAL, type SealedWorkspace, sealedWorkspace } from "./support.ts";
 

@@ -4,12 +4,8 @@
  */
 import { sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
-import type {
-  OperationInputs,
-  OperationName,
-  OperationRequest,
-  WorkspaceEvent,
-} from "../../src/workspace/contract.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import type { OperationRequest, WorkspaceEvent } from "../../src/workspace/contract.ts";
 import { ModelAgent } from "../state/model.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";
 import { isPii, isSecret, type Policies } from "./operations.ts";

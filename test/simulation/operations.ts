@@ -1,11 +1,7 @@
 /** Random operations, few keys and agents so that they meet. */
 import type { JsonObject } from "../../src/json.ts";
-import type {
-  OperationInputs,
-  OperationName,
-  OperationRequest,
-  Principal,
-} from "../../src/workspace/contract.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import type { OperationRequest, Principal } from "../../src/workspace/contract.ts";
 import type { Seeded } from "../seeded.ts";
 import type { Asked, ModelWorkspace } from "./model.ts";
 

@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import { IdSource, systemClock } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { applyEffect } from "../../src/state/apply.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
-import type { OperationInputs, OperationName, Principal, Reply } from "../../src/workspace/contract.ts";
+import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { type Job, WorkspaceWriter } from "../../src/workspace/perform.ts";
 

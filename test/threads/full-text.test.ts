@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { newSealKey } from "../../src/datadir/seal-key.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
-import type { OperationInputs, OperationName } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

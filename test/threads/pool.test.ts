@@ -12,10 +12,11 @@ import {
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
-import type { Bytes, OperationInputs, OperationName, Reply } from "../../src/workspace/contract.ts";
+import type { Bytes, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
 import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 

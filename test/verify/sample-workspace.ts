@@ -7,8 +7,9 @@ import { deleteData, deletePrefix, readData } from "../../src/features/data/oper
 import { writeData } from "../../src/features/data/write.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import type { OperationInputs, OperationName, Principal, Reply } from "../../src/workspace/contract.ts";
+import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import type { Operation } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";

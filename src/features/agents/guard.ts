@@ -1,9 +1,10 @@
 /** The data and the checkpoints of a suspended agent are out of everybody's reach. */
+
+import type { OperationInputs, OperationName } from "../../operations.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { OperationInputs, OperationName } from "../../workspace/contract.ts";
 import { type Context, knownAgent, type Operation, requireAgentAllowed } from "../../workspace/operation.ts";
 
 const SUSPENDED =

@@ -1,8 +1,8 @@
 /** Counting events over time. */
 import type { JsonObject, JsonValue } from "../../json.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { countActivity, INTERVALS } from "../../state/activity.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, type Inquiry, knownAgent, type QueryContext, Refusal } from "../../workspace/operation.ts";
 
 /** Intervals unless a start is asked for, and at most. */

@@ -7,11 +7,12 @@
 import { sha256Hex } from "../../log/hash.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { consistencyProof } from "../../log/proof.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { publicKeyPem } from "../../seals/keyring.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
 import { treeReader, treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { Answer, OperationInputs } from "../../workspace/contract.ts";
+import type { Answer } from "../../workspace/contract.ts";
 import { Refusal } from "../../workspace/operation.ts";
 
 const NO_SEAL = "There is no seal yet. The first one is made soon after the first event; try again later.";

@@ -2,12 +2,13 @@
 
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeCursor, encodeExportCursor, listFilters } from "../../lists.ts";
+import type { AuditScope } from "../../operation-facts.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { readAgent } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import { listEvents } from "../../state/events.ts";
 import { sealingKey, sealOfSize } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { AuditScope, OperationInputs } from "../../workspace/contract.ts";
 import {
   answered,
   type Context,

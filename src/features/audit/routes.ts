@@ -6,8 +6,9 @@ import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
+import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-facts.ts";
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
-import type { AuditScope, ExportResumption, Principal, TimeWindow } from "../../workspace/contract.ts";
+import type { Principal } from "../../workspace/contract.ts";
 import {
   Activity,
   ActivityQuery,

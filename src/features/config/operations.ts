@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { encodeCursor, listFilters } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import type { IfMatch } from "../../operation-facts.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import {
@@ -13,7 +14,6 @@ import {
   showVersion,
 } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { IfMatch } from "../../workspace/contract.ts";
 import {
   answered,
   type Context,

@@ -6,8 +6,8 @@ import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import type { JsonObject } from "../../json.ts";
+import type { IfMatch } from "../../operation-facts.ts";
 import { allPolicies } from "../../policy/policies.ts";
-import type { IfMatch } from "../../workspace/contract.ts";
 import { explainConfig } from "./policies.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, RollbackBody, VersionsQuery } from "./schema.ts";
 

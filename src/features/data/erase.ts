@@ -1,6 +1,7 @@
 /** Erasing data for good, as the law may demand it: out of checkpoints and out of the log's details too. */
+
+import type { OperationInputs } from "../../operations.ts";
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
-import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, knownAgent, notFound, type Operation } from "../../workspace/operation.ts";
 
 const NOTHING = "There is nothing under this key, neither stored nor in the details of the audit trail.";

@@ -1,9 +1,9 @@
 /** Listing an agent's data. */
 import { encodeCursor, listFilters } from "../../lists.ts";
+import type { OperationInputs } from "../../operations.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { type EntryRow, listEntries } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, knownAgent, type Operation } from "../../workspace/operation.ts";
 
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */

@@ -1,10 +1,11 @@
 /** A workspace that is full takes no more data; what is in it can be read, deleted and audited as ever. */
+
+import type { OperationInputs, OperationName } from "../../operations.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { OperationInputs, OperationName } from "../../workspace/contract.ts";
 import {
   type Context,
   knownAgent,

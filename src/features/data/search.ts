@@ -1,6 +1,7 @@
 /** Searching an agent's data by words and meaning, best first. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
@@ -8,7 +9,6 @@ import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, type Inquiry, knownAgent, type QueryContext, Refusal } from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =

@@ -2,10 +2,10 @@
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { AgentDirectory } from "../../state/agents.ts";
-import type { OperationInputs } from "../../workspace/contract.ts";
 import { answered, knownAgent, type Operation } from "../../workspace/operation.ts";
 
 const STORED = "Stored.";

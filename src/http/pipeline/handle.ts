@@ -1,15 +1,7 @@
 /** From a routed request to its answer: scope, body, validation, operation. */
 import type { JsonObject } from "../../json.ts";
-import {
-  type Bytes,
-  isInquiry,
-  type OperationInputs,
-  type OperationName,
-  type OperationRequest,
-  type Principal,
-  type Reply,
-  type WorkspaceClient,
-} from "../../workspace/contract.ts";
+import { isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
+import type { Bytes, OperationRequest, Principal, Reply, WorkspaceClient } from "../../workspace/contract.ts";
 import { hasControlCharacter } from "../fields.ts";
 import { invalid, Problem, problemResponse } from "../problem.ts";
 import type { Route } from "../route.ts";

@@ -4,7 +4,7 @@ import type { TObject } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { exportTrail } from "../../../features/audit/routes.ts";
 import type { JsonObject } from "../../../json.ts";
-import { leavesNoTrace } from "../../../workspace/contract.ts";
+import { leavesNoTrace } from "../../../operations.ts";
 import type { Action } from "../../account/action.ts";
 import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
 import { scopesOf } from "../../pipeline/scopes.ts";

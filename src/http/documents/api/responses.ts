@@ -2,7 +2,7 @@
 
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
-import { leavesNoTrace } from "../../../workspace/contract.ts";
+import { leavesNoTrace } from "../../../operations.ts";
 import type { Action } from "../../account/action.ts";
 import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../../problem.ts";
 import type { Route } from "../../route.ts";
