@@ -5,11 +5,11 @@
 import { type Anchor, asName, asWord, type Check, spellings } from "./anchor.ts";
 import { DETECTORS, type DetectorName } from "./detectors.ts";
 import { addressAnchors } from "./pii/address.ts";
-import { BIRTH_WORDS, dateOfBirth } from "./pii/birth.ts";
+import { dateOfBirth } from "./pii/birth.ts";
 import { email } from "./pii/email.ts";
 import { labelledValue } from "./pii/labelled.ts";
-import { LABELLED_FORMS } from "./pii/labels.ts";
-import { internationalPhone, labelledPhone, PHONE_WORDS } from "./pii/phone.ts";
+import { labelledForms } from "./pii/labels.ts";
+import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import type { PolicyName } from "./policies.ts";
 import { INFIXES, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./secrets/blocks.ts";
@@ -18,7 +18,9 @@ import { announcedSecret } from "./secrets/keyed.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { tokenAnchors } from "./secrets/token-format.ts";
 import { connectionString, webhookAnchors } from "./secrets/url.ts";
-import { KEY_WORDS, PASSWORD_WORDS, SERVICES, WHOLE_PART_WORDS } from "./secrets/words.ts";
+import { listsOf } from "./words/lists.ts";
+import personWords from "./words/persons.txt" with { type: "text" };
+import secretWords from "./words/secrets.txt" with { type: "text" };
 
 /** Findings in the same place are reported in this order. */
 const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
@@ -33,8 +35,8 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   credit_card: () => labelled("credit_card"),
   vehicle_id: () => labelled("vehicle_id"),
   device_id: () => labelled("device_id"),
-  phone: () => [...worded(PHONE_WORDS, labelledPhone), { word: "+", check: internationalPhone }],
-  date_of_birth: () => worded(BIRTH_WORDS, dateOfBirth),
+  phone: () => [...worded(personLists().phones, labelledPhone), { word: "+", check: internationalPhone }],
+  date_of_birth: () => worded(personLists().births, dateOfBirth),
   postal_address: addressAnchors,
   email: () => [{ word: "@", check: email }],
   crypto_wallet: () => BECH32_PREFIXES.map((word) => ({ word, check: bech32Address })),
@@ -46,12 +48,17 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
     { word: ":A", check: telegramToken },
     ...INFIXES.map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
   ],
-  keyed_token: () => SERVICES.map((word) => ({ word, check: serviceKey })),
+  keyed_token: () => secretLists().services.map((word) => ({ word, check: serviceKey })),
   // A password beside a server and a user is a connection string.
-  generic_credential: () => [
-    ...PASSWORD_WORDS.map((word) => named(word, announcedSecret("password"))),
-    ...KEY_WORDS.map((word) => named(word, announcedSecret("key"))),
-  ],
+  generic_credential: () => {
+    const { passwords, keys, ...others } = secretLists();
+    const whole = new Set(others["whole parts"]);
+    const named = (kind: "password" | "key") => (word: string) => ({
+      word,
+      check: asName(word, whole.has(word), announcedSecret(kind)),
+    });
+    return [...passwords.map(named("password")), ...keys.map(named("key"))];
+  },
   auth_header: () => [
     { word: "authorization", check: authorizationHeader },
     { word: "basic", check: schemeCredential("basic") },
@@ -79,11 +86,9 @@ const worded = (words: readonly string[], check: Check): Anchor[] =>
   );
 
 const labelled = (detector: DetectorName): Anchor[] =>
-  LABELLED_FORMS.filter((form) => form.detector === detector).flatMap((form) =>
-    worded(form.words, labelledValue(form)),
-  );
+  labelledForms()
+    .filter((form) => form.detector === detector)
+    .flatMap((form) => worded(form.words, labelledValue(form)));
 
-const named = (word: string, check: Check): Anchor => ({
-  word,
-  check: asName(word, WHOLE_PART_WORDS.has(word), check),
-});
+const personLists = () => listsOf(personWords, ["phones", "births"]);
+const secretLists = () => listsOf(secretWords, ["passwords", "keys", "whole parts", "services"]);

@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
-import { TOKEN_ROWS } from "../../src/policy/secrets/token-table.ts";
+import { tokenRows } from "../../src/policy/secrets/token-format.ts";
 import { sampleBody } from "./samples.ts";
 
 const blocked = (text: string) =>
   !decide(policiesOf({ policies: { block_secrets: true } }), { key: "k", value: text, metadata: {} }).allowed;
 
-for (const [index, [provider, prefix, body]] of TOKEN_ROWS.entries()) {
+for (const [index, [provider, prefix, body]] of tokenRows().entries()) {
   test(`${provider} ${prefix}`, () => {
     const sample = sampleBody(body, index + 1);
     expect(blocked(prefix + sample)).toBe(true);

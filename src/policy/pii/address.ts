@@ -6,17 +6,8 @@ import { type Anchor, asWord, type Check, continues, spellings } from "../anchor
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit } from "../text/ascii.ts";
-import {
-  ADDRESS_LABELS,
-  CLEAR_PREFIXES,
-  STREET_ENDINGS,
-  STREET_PREFIXES,
-  STREET_WORDS,
-  STRONG_UNITS,
-  UNCLEAR_LABELS,
-  UNIT_WORDS,
-  WEAK_STREET_WORDS,
-} from "./address-words.ts";
+import addressWords from "../words/addresses.txt" with { type: "text" };
+import { listsOf } from "../words/lists.ts";
 
 const BEFORE = 72;
 const AFTER = 120;
@@ -231,18 +222,33 @@ function isSpace(code: number): boolean {
 
 /** Every word that may be part of an address, with its check. */
 export function addressAnchors(): Anchor[] {
+  const words = listsOf(addressWords, [
+    "streets",
+    "weak streets",
+    "street prefixes",
+    "clear street prefixes",
+    "street endings",
+    "units",
+    "strong units",
+    "labels",
+    "unclear labels",
+  ]);
+  const weak = new Set(words["weak streets"]);
+  const clear = new Set(words["clear street prefixes"]);
+  const strong = new Set(words["strong units"]);
+  const unclear = new Set(words["unclear labels"]);
   const found: Anchor[] = [];
   const add = (word: string, check: Check) => found.push({ word, check: asWord(word, check) });
-  for (const word of STREET_WORDS) add(word, streetAddress(WEAK_STREET_WORDS.has(word)));
-  for (const word of STREET_PREFIXES) add(word, prefixedStreet(CLEAR_PREFIXES.has(word)));
-  for (const word of STREET_ENDINGS)
+  for (const word of words.streets) add(word, streetAddress(weak.has(word)));
+  for (const word of words["street prefixes"]) add(word, prefixedStreet(clear.has(word)));
+  for (const word of words["street endings"])
     found.push({
       word,
       check: (text, start, end) => (continues(text, end) ? null : joinedStreet(text, start, end)),
     });
-  for (const word of UNIT_WORDS) add(word, unitAddress(STRONG_UNITS.has(word)));
-  for (const word of ADDRESS_LABELS) {
-    const check = labelledAddress(!UNCLEAR_LABELS.has(word));
+  for (const word of words.units) add(word, unitAddress(strong.has(word)));
+  for (const word of words.labels) {
+    const check = labelledAddress(!unclear.has(word));
     for (const spelling of spellings(word)) add(spelling, check);
   }
   for (const word of ["apo", "fpo", "dpo"]) add(word, militaryAddress);

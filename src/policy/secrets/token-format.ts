@@ -2,8 +2,9 @@
 import type { Anchor } from "../anchor.ts";
 import { spend } from "../effort.ts";
 import { hitOf } from "../hit.ts";
+import { linesOf } from "../words/lists.ts";
+import tokens from "../words/tokens.txt" with { type: "text" };
 import { looksInvented } from "./plausible.ts";
-import { TOKEN_ROWS, type TokenRow } from "./token-table.ts";
 
 const ALPHABETS: Readonly<Record<string, string>> = {
   d: "[0-9]",
@@ -27,7 +28,6 @@ const FORMAT_UNITS = 20;
 const ITEM = /'([^']*)'|([a-zA-Z])(?:\{(\d+)(,)?(\d+)?\})?|(=)\{(\d+),(\d+)\}|([^a-zA-Z'?])|(\?)/g;
 
 interface TokenFormat {
-  provider: string;
   prefix: string;
   /** Sticky, matched right after the prefix. */
   body: RegExp;
@@ -35,7 +35,7 @@ interface TokenFormat {
 
 /** An anchor for each prefix, with all formats that share it. */
 export function tokenAnchors(): Anchor[] {
-  const byPrefix = Map.groupBy(TOKEN_ROWS.map(compile), ({ prefix }) => prefix);
+  const byPrefix = Map.groupBy(tokenRows().map(compile), ({ prefix }) => prefix);
   return Array.from(byPrefix, ([word, formats]) => ({
     word,
     exact: true,
@@ -49,7 +49,15 @@ export function tokenAnchors(): Anchor[] {
   }));
 }
 
-function compile([provider, prefix, body]: TokenRow): TokenFormat {
+/** The rows of the table: provider, prefix, body. */
+export function tokenRows(): [provider: string, prefix: string, body: string][] {
+  return linesOf(tokens).map((line) => {
+    const [provider, prefix, body] = line.split(/ {2,}/) as [string, string, string];
+    return [provider, prefix.replace(/^"(.*)"$/, "$1"), body];
+  });
+}
+
+function compile([, prefix, body]: readonly [string, string, string]): TokenFormat {
   let source = "";
   for (const [, quoted, alphabet, min, open, max, pad, padMin, padMax, literal] of body.matchAll(ITEM)) {
     if (quoted !== undefined) source += escapeLiteral(quoted);
@@ -60,7 +68,7 @@ function compile([provider, prefix, body]: TokenRow): TokenFormat {
     else if (literal !== undefined) source += escapeLiteral(literal);
     else source += "?";
   }
-  return { provider, prefix, body: new RegExp(`(?:${source})(?![A-Za-z0-9])`, "y") };
+  return { prefix, body: new RegExp(`(?:${source})(?![A-Za-z0-9])`, "y") };
 }
 
 function escapeLiteral(text: string): string {

@@ -1,0 +1,40 @@
+/**
+ * Reads the word lists of this folder. They are text, one word a line, so that they read and compare well; `#` begins
+ * a line that says something about them, and `[heading]` a section. They are embedded when the binary is built.
+ */
+
+export interface Section {
+  heading: string;
+  lines: string[];
+}
+
+/** The lines of a file without comments and empty ones. */
+export function linesOf(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+/** @throws {Error} when a line stands before the first heading */
+export function sectionsOf(text: string): Section[] {
+  const sections: Section[] = [];
+  for (const line of linesOf(text)) {
+    const heading = /^\[(.+)\]$/.exec(line)?.[1];
+    if (heading !== undefined) sections.push({ heading, lines: [] });
+    else if (sections.length === 0) throw new Error("a word list begins without a heading");
+    else sections.at(-1)?.lines.push(line);
+  }
+  return sections;
+}
+
+/**
+ * The lists of a file by their headings.
+ * @throws {Error} when the file has other headings than `names`
+ */
+export function listsOf<const N extends string>(
+  text: string,
+  names: readonly N[],
+): Record<N, readonly string[]> {
+  const sections = sectionsOf(text);
+  const headings = sections.map(({ heading }) => heading);
+  if (headings.join() !== names.join()) throw new Error(`a word list has other headings: ${headings.join()}`);
+  return Object.fromEntries(sections.map(({ heading, lines }) => [heading, lines])) as Record<N, string[]>;
+}

@@ -1,5 +1,0 @@
-/** SQL texts are imported `with { type: "text" }`, so that the binary carries them. */
-declare module "*.sql" {
-  const text: string;
-  export default text;
-}

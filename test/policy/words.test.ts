@@ -1,0 +1,70 @@
+/** The word lists are well formed: what the parser takes for granted is so. */
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DETECTORS } from "../../src/policy/detectors.ts";
+import { labelledForms } from "../../src/policy/pii/labels.ts";
+import { tokenRows } from "../../src/policy/secrets/token-format.ts";
+import { linesOf, listsOf, sectionsOf } from "../../src/policy/words/lists.ts";
+
+const FOLDER = join(import.meta.dir, "../../src/policy/words");
+const read = (name: string) => readFileSync(join(FOLDER, name), "utf8");
+const twice = (words: readonly string[]) => words.filter((word, at) => words.indexOf(word) !== at);
+
+const LISTS = readdirSync(FOLDER).filter((name) => name.endsWith(".txt") && name !== "tokens.txt");
+
+describe.each(LISTS)("%s", (name) => {
+  const sections = sectionsOf(read(name));
+
+  test("has words, in small letters, composed, without spaces around them", () => {
+    const words = sections.flatMap(({ lines }) => lines);
+    expect(words.filter((word) => word !== word.trim().replace(/\s+/g, " "))).toEqual([]);
+    expect(words.filter((word) => word !== word.toLowerCase().normalize("NFC"))).toEqual([]);
+    expect(sections.filter(({ lines }) => lines.length === 0)).toEqual([]);
+  });
+
+  test("has each word of a section and each heading once", () => {
+    expect(twice(sections.map(({ heading }) => heading))).toEqual([]);
+    expect(
+      sections.flatMap(({ heading, lines }) => twice(lines).map((word) => `${heading}: ${word}`)),
+    ).toEqual([]);
+  });
+});
+
+test("the words of a section 'of' another one are in it", () => {
+  const lists = new Map(
+    ["addresses.txt", "secrets.txt"].flatMap((name) =>
+      sectionsOf(read(name)).map(({ heading, lines }) => [`${name} ${heading}`, lines] as const),
+    ),
+  );
+  const within: [string, string, string[]][] = [
+    ["addresses.txt", "weak streets", ["streets"]],
+    ["addresses.txt", "clear street prefixes", ["street prefixes"]],
+    ["addresses.txt", "strong units", ["units"]],
+    ["addresses.txt", "unclear labels", ["labels"]],
+    ["secrets.txt", "whole parts", ["passwords", "keys"]],
+  ];
+  for (const [file, part, wholes] of within) {
+    const all = wholes.flatMap((whole) => lists.get(`${file} ${whole}`) ?? []);
+    expect((lists.get(`${file} ${part}`) ?? []).filter((word) => !all.includes(word))).toEqual([]);
+  }
+});
+
+test("labels are of known detectors, and their lengths can be", () => {
+  const forms = labelledForms();
+  expect(forms.filter(({ detector }) => !(detector in DETECTORS))).toEqual([]);
+  expect(forms.filter(({ min, max, digits }) => min > max || digits > max)).toEqual([]);
+  expect(forms.filter(({ ambiguous, form }) => ambiguous && form === undefined)).toEqual([]);
+});
+
+test("token formats have three columns, a prefix that tells something, and no row twice", () => {
+  const rows = linesOf(read("tokens.txt"));
+  expect(rows.filter((row) => row.trimEnd().split(/ {2,}/).length !== 3)).toEqual([]);
+  expect(tokenRows().filter(([, prefix]) => prefix.length < 2)).toEqual([]);
+  expect(twice(tokenRows().map(([, prefix, body]) => `${prefix} ${body}`))).toEqual([]);
+});
+
+test("a list with other headings is refused, and one without", () => {
+  expect(() => listsOf("[a]\nx\n[b]\ny", ["a"])).toThrow("other headings");
+  expect(() => sectionsOf("x\n[a]")).toThrow("without a heading");
+});
