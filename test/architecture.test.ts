@@ -138,6 +138,12 @@ test("only the store knows the database driver", () => {
   expect(paths(importing(/^(libsql|@libsql\/)/)).filter((path) => !path.startsWith("store/"))).toEqual([]);
 });
 
+test("every checkpoint of a write-ahead log goes the one proved way", () => {
+  expect(paths(saying(/wal_checkpoint/i))).toEqual(["store/checkpoint.ts", "store/connection.ts"]);
+  // A commit must never copy the log by itself.
+  expect(paths(saying(/wal_autocheckpoint = 0/))).toEqual(["store/connection.ts"]);
+});
+
 test("Elysia stays in the HTTP side", () => {
   const outside = importing(/^(elysia|@elysiajs\/)/).filter(
     ({ room }) => room !== "http" && room !== "http/account" && room !== "features/*/routes",

@@ -40,6 +40,7 @@ export class RecordCache<T> implements Disposable {
     this.#timers = [
       this.#every(BACKSTOP_INTERVAL_MS, () => this.checkDatabase()),
       this.#every(LAST_USE_INTERVAL_MS, () => this.writeLastUse()),
+      this.#every(LAST_USE_INTERVAL_MS, () => control.connection.checkpointIfDue()),
     ];
   }
 

@@ -6,17 +6,24 @@
  * connection lives. Not safe to share between threads.
  */
 import Database from "libsql";
+import { type Checkpointed, checkpoint, proveCopies } from "./checkpoint.ts";
+import { isDriverError } from "./damage.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
+import { framesInLog } from "./wal.ts";
 
 /** Distinct statements that one connection may hold; the SQL is all ours, so more is a mistake. */
 const MAX_STATEMENTS = 256;
 /** How long a statement waits for another process's transaction. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Pages of a write-ahead log where space is scarce. */
-const SHORT_LOG_PAGES = 100;
+/** Frames of a write-ahead log before it is copied back. */
+const LOG_FRAMES = 8_000;
+/** The same where space is scarce. */
+const SHORT_LOG_FRAMES = 100;
+/** Writing statements between two looks at the length of the log. */
+const WRITES_BETWEEN_LOOKS = 64;
 
 /** The name of a database without a file. */
 const IN_MEMORY = ":memory:";
@@ -86,6 +93,10 @@ export class Connection implements Transaction, Disposable {
   readonly #driver: Driver;
   readonly #statements = new Map<string, Prepared>();
   #writes = 0;
+  #maxLogFrames = LOG_FRAMES;
+  #lookAt = WRITES_BETWEEN_LOOKS;
+  /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
+  #framesBefore = 0;
 
   constructor(driver: Driver, file: OpenFile | null) {
     this.#driver = driver;
@@ -118,10 +129,34 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Brings everything in the write-ahead log into the database and empties the log. False when readers
-   * still need it; nothing waits for them.
+   * Copies the write-ahead log into the database when it has grown long; to be called after a commit.
+   * @throws {UnreadableLog} see {@link checkpoint}; what was committed stays so
+   */
+  checkpointIfDue(): void {
+    if (this.#writes < this.#lookAt || this.file === null) return;
+    this.#lookAt = this.#writes + Math.min(WRITES_BETWEEN_LOOKS, this.#maxLogFrames);
+    const { path } = this.file;
+    const frames = framesInLog(path);
+    // After a checkpoint that copied everything, the next commit starts the log over.
+    if (frames < this.#framesBefore) this.#framesBefore = 0;
+    if (frames - this.#framesBefore < this.#maxLogFrames) return;
+    this.#framesBefore = this.#checkpoint(path).frames;
+  }
+
+  #checkpoint(path: string): Checkpointed {
+    const options = { ...this.file?.options, readOnly: false, keyFits: true };
+    return checkpoint(this, path, () => openConnection(path, options));
+  }
+
+  /**
+   * Copies everything in the write-ahead log into the database and empties the log. Returns false when readers
+   * still need it; it does not wait for them.
+   * @throws {UnreadableLog}
    */
   truncateLog(): boolean {
+    if (this.file === null) return true;
+    const { frames, copied } = this.#checkpoint(this.file.path);
+    if (copied < frames) return false;
     this.exec("PRAGMA busy_timeout = 0");
     try {
       return this.get<[number]>("PRAGMA wal_checkpoint(TRUNCATE)")?.[0] === 0;
@@ -130,9 +165,9 @@ export class Connection implements Transaction, Disposable {
     }
   }
 
-  /** Has the write-ahead log written back, and its space used again, while it is small. */
+  /** Copies the write-ahead log back while it is still small, for a disk where space is scarce. */
   keepLogShort(): void {
-    this.exec(`PRAGMA wal_autocheckpoint = ${SHORT_LOG_PAGES}`);
+    this.#maxLogFrames = SHORT_LOG_FRAMES;
   }
 
   /** Runs statements without parameters and without a result: schema changes, transaction control. */
@@ -145,14 +180,14 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Closes the file. What it wrote is copied back from the write-ahead log first, and the log emptied,
-   * so that a closed database is one file: the driver itself leaves its log behind while statements
-   * live, and has no way to end them.
+   * Closes the file. Its write-ahead log is copied back and emptied first, so that a closed database is one file: the
+   * driver itself leaves its log behind while statements live, and has no way to end them.
    */
   close(): void {
     try {
       if (this.#writes > 0 && !this.inTransaction) {
-        this.#driver.exec(`PRAGMA busy_timeout = ${CLOSE_PATIENCE_MS}; PRAGMA wal_checkpoint(TRUNCATE)`);
+        this.exec(`PRAGMA busy_timeout = ${CLOSE_PATIENCE_MS}`);
+        this.truncateLog();
       }
     } catch (error) {
       // What cannot be copied back now stays in the log, which is read when the file is next opened.
@@ -202,10 +237,6 @@ export class CannotOpen extends Error {
   readonly code = "SQLITE_CANTOPEN";
 }
 
-/** Whether SQLite or its driver threw it. */
-export const isDriverError = (error: unknown): boolean =>
-  String((error as { code?: unknown }).code).startsWith("SQLITE_");
-
 function openDriver(name: string, key: EncryptionKey | null): Driver {
   try {
     return new Database(name, driverOptions(key));
@@ -224,6 +255,8 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const readOnly = options.readOnly || options.immutable;
   const query = options.immutable ? "immutable=1" : "mode=ro";
   const key = options.encryptionKey ?? null;
+  // A checkpoint that could not be proved must be, before anybody uses the database again.
+  if (!readOnly) proveCopies(path);
   if (path !== IN_MEMORY && !options.keyFits) checkEncryption(path, key);
   const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
   const { readOnly: _, keyFits: __, ...kept } = options;
@@ -234,7 +267,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
     if (!readOnly)
       connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     connection.exec(
-      "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 8000",
+      "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 0",
     );
   } catch (error) {
     driver.close();

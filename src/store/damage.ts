@@ -1,9 +1,34 @@
-/** What a failure to read a database says of its file. */
+/** What a failure of the database says. */
 
-/** SQLite's primary result codes for a file that is damaged, or is no database. */
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
+/** SQLite's primary result codes that a failure of disk or file has (https://www.sqlite.org/rescode.html). */
+const PRIMARY_CODES: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  15: "SQLITE_PROTOCOL",
+  26: "SQLITE_NOTADB",
+};
 const PRIMARY = 0xff;
+
+/**
+ * The name of SQLite's result code, extended where the driver knows it: it calls others `UNKNOWN_SQLITE_ERROR_…`, and
+ * these are named by their primary code. Returns "" for an error that is not SQLite's.
+ */
+export function sqliteCode(error: unknown): string {
+  const { code, rawCode } = error as { code?: unknown; rawCode?: unknown };
+  if (typeof code !== "string") return "";
+  if (code.startsWith("SQLITE_")) return code;
+  if (!code.startsWith("UNKNOWN_SQLITE_ERROR")) return "";
+  return PRIMARY_CODES[typeof rawCode === "number" ? rawCode & PRIMARY : 0] ?? "SQLITE_ERROR";
+}
+
+/** Whether SQLite or its driver threw it. */
+export const isDriverError = (error: unknown): boolean => sqliteCode(error) !== "";
 
 /** `not_a_database`: its beginning makes no sense; `corrupt`: what comes after it. */
 export type Damage = "not_a_database" | "corrupt";
@@ -14,11 +39,11 @@ export type Damage = "not_a_database" | "corrupt";
  * tell them apart asks for that first.
  */
 export function damageOf(error: unknown): Damage | null {
-  const { code, rawCode } = error as { code?: unknown; rawCode?: unknown };
-  const primary = typeof rawCode === "number" ? rawCode & PRIMARY : null;
-  const name = String(code);
-  if (primary === SQLITE_NOTADB || name.startsWith("SQLITE_NOTADB")) return "not_a_database";
-  return primary === SQLITE_CORRUPT || name.startsWith("SQLITE_CORRUPT") ? "corrupt" : null;
+  const { rawCode } = error as { rawCode?: unknown };
+  const primary = typeof rawCode === "number" ? PRIMARY_CODES[rawCode & PRIMARY] : undefined;
+  const codes = [primary ?? "", sqliteCode(error)];
+  if (codes.some((code) => code.startsWith("SQLITE_NOTADB"))) return "not_a_database";
+  return codes.some((code) => code.startsWith("SQLITE_CORRUPT")) ? "corrupt" : null;
 }
 
 /** Whether the driver cannot make sense of a file; see {@link damageOf}. */

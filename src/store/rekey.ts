@@ -53,6 +53,7 @@ type Figures = readonly [integrity: string, schemaVersion: number, definitions: 
 
 function rewrite(connection: Connection, draft: string, to: EncryptionKey | null): void {
   // Alone with the file, and its log written back into it: what is copied is all there is.
+  if (!connection.truncateLog()) throw new FileInUse();
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
   if (connection.get<[string]>("PRAGMA journal_mode = DELETE")?.[0] !== "delete") throw new FileInUse();
   const before = figuresOf(connection);

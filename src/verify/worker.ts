@@ -1,7 +1,8 @@
 /** A thread that verifies parts of an export, or of a workspace's file on a connection and in a snapshot of its own. */
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { type Connection, isDriverError, openConnection } from "../store/connection.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import { isDriverError } from "../store/damage.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { ExportPart, type PartOptions } from "./events/export-part.ts";
 import { type FileRange, linesOf } from "./events/lines.ts";

@@ -114,7 +114,7 @@ export async function createWorkspaceFile(
     connection.exec("COMMIT");
     // The driver keeps a closed connection until its statements are collected, and with it the
     // write-ahead log; so the file is made whole by itself now, while nobody else has it.
-    connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    connection.truncateLog();
   } finally {
     connection.close();
   }

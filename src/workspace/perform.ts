@@ -183,6 +183,7 @@ export class WorkspaceWriter {
     this.#agents.trim();
     this.#fileSeals();
     if (this.#toScrub) this.#scrub();
+    this.#copyLogBack();
     return done;
   }
 
@@ -192,6 +193,16 @@ export class WorkspaceWriter {
       this.#toScrub = !this.#connection.truncateLog();
     } catch (error) {
       this.#onFailure("emptying the write-ahead log", error);
+    }
+  }
+
+  /** The transaction is on disk, whatever happens here. The guard of the workspace sees the failure and opens it again. */
+  #copyLogBack(): void {
+    try {
+      this.#connection.checkpointIfDue();
+    } catch (error) {
+      this.failure = error;
+      this.#onFailure("copying the write-ahead log back", error);
     }
   }
 

@@ -1,5 +1,7 @@
 /** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
 
+import { sqliteCode } from "../store/damage.ts";
+
 /** Raised when the file's own state contradicts itself; the workspace must not be written then. */
 export class DamagedWorkspace extends Error {
   override readonly name = "DamagedWorkspace";
@@ -10,16 +12,11 @@ export class MissingWorkspace extends Error {
   override readonly name = "MissingWorkspace";
 }
 
-const codeOf = (error: unknown): string => {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : "";
-};
-
 export function isStorageFailure(error: unknown): boolean {
   return (
     error instanceof DamagedWorkspace ||
     error instanceof MissingWorkspace ||
-    /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(codeOf(error))
+    /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(sqliteCode(error))
   );
 }
 
@@ -28,7 +25,7 @@ export function isStorageFailure(error: unknown): boolean {
  * is the file's fault.
  */
 export function isReadFailure(error: unknown): boolean {
-  return isStorageFailure(error) || codeOf(error).startsWith("SQLITE_");
+  return isStorageFailure(error) || sqliteCode(error).startsWith("SQLITE_");
 }
 
 /** What keeps a workspace from being written. The disk's troubles pass by themselves, the file's do not. */
@@ -38,7 +35,7 @@ export type StorageTrouble = "disk_full" | "disk_failing" | "damaged" | "missing
 export function troubleOf(error: unknown): StorageTrouble | null {
   if (error instanceof MissingWorkspace) return "missing";
   if ((error as { name?: unknown }).name === "EncryptionMismatch") return "encryption";
-  const code = codeOf(error);
+  const code = sqliteCode(error);
   if (/^SQLITE_(BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code)) return null;
   if (code.startsWith("SQLITE_FULL")) return "disk_full";
   if (/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code)) return "disk_failing";
@@ -62,7 +59,8 @@ export function mustReopen(error: unknown): boolean {
  * Whether a file that could be written failed in the middle: something may be left in its write-ahead log, and what
  * SQLite knows of that log is still good.
  */
-export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(codeOf(error));
+export const failedWriting = (error: unknown): boolean =>
+  /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(sqliteCode(error));
 
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
 const UNCONFIRMED =
@@ -73,4 +71,4 @@ const UNCONFIRMED =
  * is undone here, but only the next write overwrites it: a crash before that could bring it back.
  */
 export const whyUnavailable = (error: unknown): string =>
-  codeOf(error) === "SQLITE_IOERR_FSYNC" ? UNCONFIRMED : UNAVAILABLE;
+  sqliteCode(error) === "SQLITE_IOERR_FSYNC" ? UNCONFIRMED : UNAVAILABLE;

@@ -1,7 +1,8 @@
 /*
  * A disk that fails on demand, for a process that is started with LD_PRELOAD naming this library. The file
  * that FAILING_DISK names is mapped: four 32-bit numbers, the errno with which writes, syncs, reads and openings for
- * writing are to fail (0: they work), then at byte 64 the text that a path must hold to be concerned.
+ * writing are to fail (0: they work), a fifth one N (only every Nth of these calls fails, in an order that looks
+ * random; 0 and 1: all fail), then at byte 64 the text that a path must hold to be concerned.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { WRITE, SYNC, READ, OPEN, CONTROL_BYTES = 4096, PATH_AT = 64 };
+enum { WRITE, SYNC, READ, OPEN, ONE_IN, CONTROL_BYTES = 4096, PATH_AT = 64 };
 
 static volatile int32_t *control;
 
@@ -33,6 +34,14 @@ static int concerns(const char *path) {
   return strstr(path, wanted) != NULL;
 }
 
+/* Whether this call is one of those that fail. */
+static int chosen(void) {
+  static uint32_t state = 1;
+  if (control[ONE_IN] <= 1) return 1;
+  state = state * 1664525u + 1013904223u;
+  return (state >> 8) % (uint32_t)control[ONE_IN] == 0;
+}
+
 /* The errno with which this is to fail; 0 when it is to work. */
 static int failure(int what, int file) {
   if (control == NULL || control[what] == 0) return 0;
@@ -41,7 +50,7 @@ static int failure(int what, int file) {
   ssize_t length = readlink(link, path, sizeof path - 1);
   if (length < 0) return 0;
   path[length] = 0;
-  return concerns(path) ? control[what] : 0;
+  return concerns(path) && chosen() ? control[what] : 0;
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))

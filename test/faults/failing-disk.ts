@@ -16,6 +16,8 @@ export interface Failing {
   sync?: number;
   read?: number;
   open?: number;
+  /** Of the calls that would fail, only every Nth does, in an order that looks random. */
+  oneIn?: number;
 }
 
 /** Needed are LD_PRELOAD and a C compiler. */
@@ -57,9 +59,9 @@ export class FailingDisk {
   }
 
   /** From now on these calls fail on files whose path holds `path`. */
-  fail({ write = 0, sync = 0, read = 0, open = 0 }: Failing, path: string): void {
+  fail({ write = 0, sync = 0, read = 0, open = 0, oneIn = 1 }: Failing, path: string): void {
     const bytes = Buffer.alloc(CONTROL_BYTES);
-    [write, sync, read, open].forEach((code, index) => void bytes.writeInt32LE(code, index * 4));
+    [write, sync, read, open, oneIn].forEach((code, index) => void bytes.writeInt32LE(code, index * 4));
     bytes.write(path, PATH_AT);
     const file = openSync(this.#control, "r+");
     try {

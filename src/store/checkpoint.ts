@@ -1,0 +1,207 @@
+/**
+ * Copying the write-ahead log back into its database, and proof that every page arrived.
+ *
+ * SQLite's own checkpoint cannot be trusted alone here: the driver (libsql 0.5.29, and 0.6.0-pre.41 too) ignores an
+ * error when it reads a frame of the log, writes whatever its buffer held into the database, and reports success. The
+ * next commit then starts the log over, and the database is destroyed (docs/upstream.md). So the log is read first; the
+ * checkpoint runs while a transaction keeps the log from being started over; every page that was copied is compared
+ * with its frame; and a page that differs is written again from the log before the transaction ends.
+ */
+import {
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import type { Row } from "./transaction.ts";
+import { type Frame, UnreadableLog, WriteAheadLog } from "./wal.ts";
+
+/** A connection that runs a checkpoint. It has no transaction open. */
+export interface Checkpointer {
+  get<R extends Row>(sql: string): R | undefined;
+}
+
+/** A connection whose transaction keeps the log from being started over. It prepares no statement. */
+export interface LogGuard {
+  exec(sql: string): void;
+  close(): void;
+}
+
+/** What a checkpoint did: frames in the log, and how many of them are in the database now. */
+export interface Checkpointed {
+  frames: number;
+  copied: number;
+}
+
+/** Checkpoints of this thread whose copies could not be proved yet, by path of the database. */
+const unproved = new Map<string, CopyProof>();
+
+/**
+ * Copies as much of the log of the database at `path` as its readers allow. No other process can write meanwhile, so
+ * none starts the log over, which SQLite before 3.51.3 does not survive (https://sqlite.org/wal.html#walresetbug).
+ * @throws {UnreadableLog} when the log could not be read. The database is as it was, or its pages were written again
+ *   from the log. When even that failed, the log stays as it is until {@link proveCopies} succeeds.
+ */
+export function checkpoint(connection: Checkpointer, path: string, openGuard: () => LogGuard): Checkpointed {
+  const guard = openGuard();
+  try {
+    guard.exec("BEGIN IMMEDIATE");
+    requireReadableLog(path);
+    const row = connection.get<[busy: number, frames: number, copied: number]>(
+      "PRAGMA wal_checkpoint(PASSIVE)",
+    );
+    // A database without a write-ahead log says -1.
+    const [, frames, copied] = row ?? [0, 0, 0];
+    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }));
+  } finally {
+    if (!unproved.has(path)) guard.close();
+  }
+  return proveCopies(path) ?? { frames: 0, copied: 0 };
+}
+
+/**
+ * Proves the last checkpoint of the database at `path`. Returns null when none waits for its proof.
+ * @throws {UnreadableLog} while the log cannot be read, and once more when pages had to be written again
+ */
+export function proveCopies(path: string): Checkpointed | null {
+  const proof = unproved.get(path);
+  if (proof === undefined) return null;
+  const rewritten = proof.rewriteWrong();
+  unproved.delete(path);
+  proof.guard.close();
+  if (rewritten === 0) return proof.done;
+  throw new UnreadableLog(
+    `The disk failed while the write-ahead log was copied back. ${rewritten} pages were written again from the log; nothing was lost.`,
+  );
+}
+
+/** A log that cannot be read is not copied. */
+function requireReadableLog(path: string): void {
+  using log = WriteAheadLog.open(path);
+  log?.requireReadable(log.countFrames());
+}
+
+/** One checkpoint whose copies are compared with the log. */
+class CopyProof {
+  /** @param guard is in a transaction */
+  constructor(
+    readonly path: string,
+    readonly guard: LogGuard,
+    readonly done: Checkpointed,
+  ) {}
+
+  /**
+   * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads
+   * nothing here: an error of the disk would end the transaction that guards the log.
+   */
+  rewriteWrong(): number {
+    const database = new DatabaseFile(this.path);
+    let rewritten = 0;
+    for (const { page, content } of this.#newestFrames()) {
+      if (database.holds(page, content)) continue;
+      database.write(page, content);
+      rewritten += 1;
+    }
+    if (rewritten > 0) database.sync();
+    return rewritten;
+  }
+
+  /** The newest copied frame of every page. */
+  *#newestFrames(): Generator<Frame> {
+    const { copied, frames } = this.done;
+    using log = WriteAheadLog.open(this.path);
+    if (log === null) throw new UnreadableLog("the write-ahead log is gone");
+    const end = log.pagesAfterCommit(frames);
+    const met = new Set<number>();
+    for (const frame of log.newestFirst(copied)) {
+      if (met.has(frame.page)) continue;
+      met.add(frame.page);
+      // Pages behind the end of the database were not copied: the last commit cut them off.
+      if (frame.page <= end) yield frame;
+    }
+  }
+}
+
+/** Descriptors of databases by path. Where the system does not tell which one SQLite has, they are ours and stay open. */
+const descriptors = new Map<string, number>();
+
+/**
+ * The bytes of a database that this process has open. They are reached through SQLite's own descriptor: opening and
+ * closing another one would drop the locks of every connection of this process.
+ */
+class DatabaseFile {
+  readonly #file: number;
+  #found = Buffer.alloc(0);
+
+  constructor(path: string) {
+    this.#file = descriptorOf(path);
+  }
+
+  holds(page: number, content: Buffer): boolean {
+    if (this.#found.length !== content.length) this.#found = Buffer.allocUnsafe(content.length);
+    const length = readSync(this.#file, this.#found, 0, content.length, (page - 1) * content.length);
+    return length === content.length && this.#found.equals(content);
+  }
+
+  write(page: number, content: Buffer): void {
+    writeSync(this.#file, content, 0, content.length, (page - 1) * content.length);
+  }
+
+  sync(): void {
+    fsyncSync(this.#file);
+  }
+}
+
+/** A descriptor of the database at `path` that can be written. */
+function descriptorOf(path: string): number {
+  const { dev, ino } = statSync(path);
+  const isIt = (file: number): boolean => {
+    try {
+      const stats = fstatSync(file);
+      return stats.dev === dev && stats.ino === ino && isWritable(file);
+    } catch {
+      return false; // closed meanwhile
+    }
+  };
+  const known = descriptors.get(path);
+  if (known !== undefined && isIt(known)) return known;
+  const found = openDescriptors(path).find(isIt) ?? openSync(path, "r+");
+  descriptors.set(path, found);
+  return found;
+}
+
+/** Writing nothing fails on a descriptor that is only for reading (EBADF). */
+function isWritable(file: number): boolean {
+  try {
+    writeSync(file, Buffer.alloc(0), 0, 0, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Descriptors of this process that were opened with a path. Empty where the system does not tell (not Linux). */
+function openDescriptors(path: string): number[] {
+  const directory = "/proc/self/fd";
+  try {
+    const real = realpathSync(path);
+    return readdirSync(directory)
+      .filter((name) => linkOf(`${directory}/${name}`) === real)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null; // closed meanwhile
+  }
+}
