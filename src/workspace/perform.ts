@@ -134,11 +134,7 @@ export class WorkspaceWriter {
   async addCosignatures(size: number, note: string): Promise<void> {
     const kept = await this.#transact(() => keepCosignatures(this.#connection, size, note));
     if (kept === null) return;
-    try {
-      this.#sealer?.fileAgain(kept);
-    } catch (error) {
-      this.#onFailure("file of seals", error);
-    }
+    this.#report("file of seals", () => this.#sealer?.fileAgain(kept));
   }
 
   /**
@@ -181,37 +177,37 @@ export class WorkspaceWriter {
     }
     this.failure = null;
     this.#agents.trim();
-    this.#fileSeals();
-    if (this.#toScrub) this.#scrub();
-    this.#copyLogBack();
+    this.#afterCommit();
     return done;
   }
 
-  /** While readers need the log it stays; later transactions try again, and closing empties it. */
-  #scrub(): void {
-    try {
-      this.#toScrub = !this.#connection.truncateLog();
-    } catch (error) {
-      this.#onFailure("emptying the write-ahead log", error);
+  /**
+   * What follows a commit. The transaction is on disk, whatever happens here: what fails is reported, and tried again
+   * after a later transaction.
+   */
+  #afterCommit(): void {
+    this.#report("file of seals", () => this.#sealer?.committed());
+    // While readers need the write-ahead log, it cannot be emptied.
+    if (this.#toScrub) {
+      this.#report("emptying the write-ahead log", () => {
+        this.#toScrub = !this.#connection.truncateLog();
+      });
     }
+    const failure = this.#report("copying the write-ahead log back", () =>
+      this.#connection.checkpointIfDue(),
+    );
+    // The guard of the workspace sees it and opens the workspace again.
+    if (failure !== null) this.failure = failure;
   }
 
-  /** The transaction is on disk, whatever happens here. The guard of the workspace sees the failure and opens it again. */
-  #copyLogBack(): void {
+  /** Does something and reports its failure. Returns the failure, or null. */
+  #report(where: string, work: () => void): unknown {
     try {
-      this.#connection.checkpointIfDue();
+      work();
+      return null;
     } catch (error) {
-      this.failure = error;
-      this.#onFailure("copying the write-ahead log back", error);
-    }
-  }
-
-  /** The seals are on disk already; one that the file does not take now is brought there later. */
-  #fileSeals(): void {
-    try {
-      this.#sealer?.committed();
-    } catch (error) {
-      this.#onFailure("file of seals", error);
+      this.#onFailure(where, error);
+      return error;
     }
   }
 
