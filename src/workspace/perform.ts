@@ -181,10 +181,7 @@ export class WorkspaceWriter {
     return done;
   }
 
-  /**
-   * What follows a commit. The transaction is on disk, whatever happens here: what fails is reported, and tried again
-   * after a later transaction.
-   */
+  /** The transaction is on disk, whatever fails here. What failed is reported, and tried again after a later one. */
   #afterCommit(): void {
     this.#report("file of seals", () => this.#sealer?.committed());
     // While readers need the write-ahead log, it cannot be emptied.
@@ -193,9 +190,8 @@ export class WorkspaceWriter {
         this.#toScrub = !this.#connection.truncateLog();
       });
     }
-    const failure = this.#report("copying the write-ahead log back", () =>
-      this.#connection.checkpointIfDue(),
-    );
+    const copyBack = () => this.#connection.checkpointIfDue();
+    const failure = this.#report("copying the write-ahead log back", copyBack);
     // The guard of the workspace sees it and opens the workspace again.
     if (failure !== null) this.failure = failure;
   }
