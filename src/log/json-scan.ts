@@ -58,13 +58,17 @@ export function hasRepeatedMember(text: string, value: JsonValue): boolean {
   return countColons(text) !== countMembers(value);
 }
 
+/** Counts with a list of its own: the nesting of what is read may be deeper than calls can be. */
 function countMembers(value: JsonValue): number {
-  if (value === null || typeof value !== "object") return 0;
-  const parts = Object.values(value);
-  return parts.reduce<number>(
-    (sum, part) => sum + countMembers(part),
-    Array.isArray(value) ? 0 : parts.length,
-  );
+  const pending = [value];
+  let members = 0;
+  for (let one = pending.pop(); one !== undefined; one = pending.pop()) {
+    if (one === null || typeof one !== "object") continue;
+    const parts = Object.values(one);
+    if (!Array.isArray(one)) members += parts.length;
+    for (const part of parts) pending.push(part);
+  }
+  return members;
 }
 
 /** Receives the pieces in the order in which they stand. */

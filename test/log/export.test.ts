@@ -149,6 +149,8 @@ describe.each(forms)("%s exports", (form) => {
   });
 });
 
+const NESTED = "[".repeat(100_000) + "]".repeat(100_000);
+
 describe("what is no export", () => {
   test.each([
     ["nothing", ""],
@@ -163,11 +165,19 @@ describe("what is no export", () => {
     ["events first", '{"events":[{}],"agent_id":null}'],
     ["something behind it", `${write("json", log.events)}x`],
     ["a line behind it", `${write("ndjson", log.events)}{"type":"event"}\n`],
+    ["nested deeper than calls can be", `{"format":${NESTED}}`],
+    ["a line nested so", `{"type":"header","format":${NESTED}}\n`],
     ["no UTF-8", new Uint8Array([0x7b, 0xff, 0xfe])],
   ])("%s is undetermined, with a reason", (_, input) => {
     const report = verify(input);
     expect(report.undetermined).toBeString();
     expect(report.valid).toBe(true);
+  });
+
+  test("an event whose details are nested deeper than calls can be is tampering", () => {
+    const nested = write("json", log.events).replace(/"details":\{[^{}]*\}/, `"details":{"a":${NESTED}}`);
+    expect(nested).toContain(NESTED);
+    expect(verdict(verify(nested))).toBe("tampered");
   });
 
   test("an event that is no object is tampering", () => {

@@ -1,0 +1,12 @@
+/**
+ * Every parser meets some hundreds of odd texts, from seeds that nobody chose. A failure names the command that
+ * repeats it; `npm run fuzz` goes on for as long as wanted.
+ */
+import { test } from "bun:test";
+import { anySeed } from "../seeded.ts";
+import { fuzz, TARGETS } from "./fuzz.ts";
+
+const ROUNDS = 150;
+const TIMEOUT_MS = 60_000;
+
+test.each([...TARGETS.keys()])("%s", (name) => fuzz(name, anySeed(), ROUNDS), TIMEOUT_MS);
