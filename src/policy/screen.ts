@@ -4,7 +4,7 @@ import type { Hit } from "./hit.ts";
 import { type Dictionary, MOST_HITS, scan } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
 import { decodeRun } from "./text/encoded.ts";
-import { latinText } from "./text/latin.ts";
+import { latinText } from "./text/fold.ts";
 import { NOT_ASCII, plainView } from "./text/plain.ts";
 import { compose, identity, type View } from "./text/view.ts";
 

@@ -21,7 +21,7 @@ const MAX_ATTEMPTS = 5;
 
 /** What all databases come to. */
 export interface DatabasesChecked {
-  findings: Finding[];
+  findings: CheckResult[];
   /** What the copies before migrations will need, bytes. */
   bytesForCopies: number;
   /** The public keys that workspaces name to seal them, by workspace. */
@@ -190,7 +190,7 @@ export type CheckName =
   | "leftovers"
   | "backups";
 
-export interface Finding {
+export interface CheckResult {
   check: CheckName;
   severity: Severity;
   message: string;
@@ -198,7 +198,7 @@ export interface Finding {
 }
 
 /** The worst of findings. */
-export function worst(findings: readonly Finding[]): Severity {
+export function worst(findings: readonly CheckResult[]): Severity {
   for (const severity of ["problem", "warning"] as const) {
     if (findings.some((finding) => finding.severity === severity)) return severity;
   }

@@ -17,7 +17,7 @@ import {
 } from "../../tls/certificate.ts";
 import { storedCertificate } from "../../tls/source.ts";
 import { count, mebibytes } from "../terminal.ts";
-import type { Finding } from "./databases.ts";
+import type { CheckResult } from "./databases.ts";
 
 const DAY_MS = 86_400_000;
 /** Less free disk than this is warned of. */
@@ -28,7 +28,7 @@ const STALE_DRAFT_MS = 60 * 60_000;
 const STALE_COPY_MS = 30 * DAY_MS;
 
 /** Whether a daemon runs on the directory. */
-export function checkDaemon(directory: DataDirectory): Finding {
+export function checkDaemon(directory: DataDirectory): CheckResult {
   const message = isLocked(directory)
     ? "a daemon runs on this directory"
     : "no daemon runs on this directory";
@@ -36,10 +36,10 @@ export function checkDaemon(directory: DataDirectory): Finding {
 }
 
 /** Everything is its owner's alone, but for certificates, which are public. */
-export function checkPermissions(directory: DataDirectory): Finding[] {
+export function checkPermissions(directory: DataDirectory): CheckResult[] {
   const uid = process.getuid?.();
   const names = ["", ...(readdirSync(directory.root, { recursive: true }) as string[])];
-  const findings: Finding[] = [];
+  const findings: CheckResult[] = [];
   for (const name of names) {
     const path = join(directory.root, name);
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -70,7 +70,7 @@ export function checkSealKey(
   directory: DataDirectory,
   settings: Settings,
   named: ReadonlyMap<string, Uint8Array>,
-): Finding {
+): CheckResult {
   const check = "seal_key";
   try {
     const { publicBytes } = readSealKey(sealKeySource(directory, settings.seal_key));
@@ -87,7 +87,11 @@ export function checkSealKey(
 }
 
 /** The certificates that are there and when they end; none is made or renewed. */
-export function checkCertificates(directory: DataDirectory, settings: Settings, nowMs: number): Finding[] {
+export function checkCertificates(
+  directory: DataDirectory,
+  settings: Settings,
+  nowMs: number,
+): CheckResult[] {
   const check = "certificate";
   if (settings.tls === "off") {
     return [{ check, severity: "ok", message: "tls is off: a proxy has the certificate" }];
@@ -110,7 +114,7 @@ export function checkCertificates(directory: DataDirectory, settings: Settings, 
   }
 }
 
-function expiry(whose: string, { subject, notAfter, daysLeft }: CertificateStatus): Finding {
+function expiry(whose: string, { subject, notAfter, daysLeft }: CertificateStatus): CheckResult {
   const end = new Date(notAfter).toISOString();
   const what = `${whose} certificate (${subject})`;
   const over = daysLeft < 0;
@@ -122,7 +126,7 @@ function expiry(whose: string, { subject, notAfter, daysLeft }: CertificateStatu
 }
 
 /** Room for what an upgrade copies, and for going on. */
-export function checkDisk(directory: DataDirectory, bytesForCopies: number): Finding {
+export function checkDisk(directory: DataDirectory, bytesForCopies: number): CheckResult {
   const { bavail, bsize } = statfsSync(directory.root);
   const free = bavail * bsize;
   const message = `${mebibytes(free)} are free`;
@@ -134,8 +138,8 @@ export function checkDisk(directory: DataDirectory, bytesForCopies: number): Fin
 }
 
 /** Files that a run which was cut off left behind, and copies from before migrations. */
-export function checkLeftovers(directory: DataDirectory, nowMs: number): Finding[] {
-  const findings: Finding[] = [];
+export function checkLeftovers(directory: DataDirectory, nowMs: number): CheckResult[] {
+  const findings: CheckResult[] = [];
   for (const name of readdirSync(directory.root, { recursive: true }) as string[]) {
     const path = join(directory.root, name);
     const age = nowMs - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs);
@@ -153,7 +157,7 @@ export function checkLeftovers(directory: DataDirectory, nowMs: number): Finding
 }
 
 /** Scheduled backups are made in time. */
-export function checkBackups(settings: Settings, nowMs: number): Finding {
+export function checkBackups(settings: Settings, nowMs: number): CheckResult {
   const { backup_dir: path, backup_every: every } = settings;
   const check = "backups";
   if (path === null) return { check, severity: "ok", message: "no backup_dir is set" };

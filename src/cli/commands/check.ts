@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { EXIT } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { VERSION } from "../../version.ts";
-import { checkDatabases, type Finding, worst } from "../check/databases.ts";
+import { type CheckResult, checkDatabases, worst } from "../check/databases.ts";
 import {
   checkBackups,
   checkCertificates,
@@ -45,7 +45,7 @@ export function addCheck(program: Command, session: Session): void {
 async function runCheck(session: Session, options: object): Promise<void> {
   const { settings, directory } = dataDirectoryOf(options);
   const nowMs = systemClock();
-  const findings = await session.withProgress(async (progress): Promise<Finding[]> => {
+  const findings = await session.withProgress(async (progress): Promise<CheckResult[]> => {
     const databases = await checkDatabases(directory, (done, total) =>
       progress.step(done, total, "databases"),
     );
@@ -70,7 +70,7 @@ async function runCheck(session: Session, options: object): Promise<void> {
   ]);
 }
 
-function lineOf({ check, severity, message, path }: Finding): string {
+function lineOf({ check, severity, message, path }: CheckResult): string {
   const where = path !== undefined && severity !== "ok" ? ` (${path})` : "";
   return `${LABELS[severity]} ${check}: ${message}${where}`;
 }

@@ -1,10 +1,10 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
-import { luhn } from "../checksums.ts";
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
+import { luhn } from "./number.ts";
 import { nationalPhone } from "./phone.ts";
 
 /** What a number of several groups costs. */

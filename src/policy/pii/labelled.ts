@@ -1,13 +1,12 @@
 /** Looks for the value that a label announces. */
 import type { Check } from "../anchor.ts";
-import { luhn } from "../checksums.ts";
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit, isDigit, isLetter } from "../text/ascii.ts";
 import { isWordlike } from "../text/wordlike.ts";
 import { endOfWord, skipGlue } from "./glue.ts";
 import type { LabelledForm } from "./labels.ts";
-import { readNumber, type Written } from "./number.ts";
+import { luhn, readNumber, type Written } from "./number.ts";
 
 /** How far behind the label a value with words between is looked for. */
 const REACH = 56;

@@ -111,7 +111,7 @@ export function foldWord(word: string): string {
 }
 
 /** Code units of LOOK_ALIKE, capitals too, and the Latin ones they are read as. */
-export const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
+const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
   Object.entries(LOOK_ALIKE).flatMap(
     ([from, to]) =>
       [
@@ -122,3 +122,17 @@ export const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
       ] as [number, number][],
   ),
 );
+
+/** A Latin and a Cyrillic or Greek letter in one word: no language writes so. */
+const MIXED = /[A-Za-z][\u0370-\u052f]|[\u0370-\u052f][A-Za-z]/;
+
+/** `text` with its look-alikes made Latin, unit for unit; null when no word mixes scripts. */
+export function latinText(text: string): string | null {
+  if (!MIXED.test(text)) return null;
+  const units = new Uint16Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    units[i] = code < 0x80 ? code : (LOOK_ALIKE_CODES.get(code) ?? code);
+  }
+  return new TextDecoder("utf-16le").decode(units);
+}

@@ -1,13 +1,6 @@
 /** How the checks of stored rows say what is wrong. */
 import type { ProblemCode } from "../problems.ts";
 
-/** Something wrong with one stored row. `seq` is the event it stands with, null when there is none. */
-export interface Finding {
-  code: ProblemCode;
-  seq: number | null;
-  message: string;
-}
-
 /** Takes what was found about the rows of one agent. Messages never hold what a client stored. */
 export type Report = (code: ProblemCode, seq: number | null, message: string) => void;
 
