@@ -2,8 +2,8 @@
  * A connection to one libSQL file, with its prepared statements.
  *
  * Statements are prepared once and kept for the life of the connection: preparing costs more than
- * running, and the driver's statement objects must never be left to the garbage collector while the
- * connection lives. Not safe to share between threads.
+ * running, and the garbage collector must not collect the driver's statements while the connection is
+ * open. A connection cannot be shared between threads.
  */
 import Database from "libsql";
 import { type Checkpointed, checkpoint, proveCopies } from "./checkpoint.ts";
@@ -14,9 +14,9 @@ import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
 import { framesInLog } from "./wal.ts";
 
-/** Distinct statements that one connection may hold; the SQL is all ours, so more is a mistake. */
+/** The most distinct statements of a connection. All SQL is ours, so more would be a defect. */
 const MAX_STATEMENTS = 256;
-/** How long a statement waits for another process's transaction. */
+/** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** Frames of a write-ahead log before it is copied back. */
 const LOG_FRAMES = 8_000;
@@ -27,23 +27,23 @@ const WRITES_BETWEEN_LOOKS = 64;
 
 /** The name of a database without a file. */
 const IN_MEMORY = ":memory:";
-/** How long closing a file waits for readers, so that its log can be emptied. The log may as well stay. */
+/** How long closing a file waits for readers to empty its log, ms. The log may also stay. */
 const CLOSE_PATIENCE_MS = 100;
 
 const NO_PARAMETERS: readonly SqlValue[] = [];
 
 export interface OpenOptions {
-  /** Refuse every write; the file must exist. */
+  /** Refuses every write. The file must exist. */
   readOnly?: boolean;
-  /** Nobody writes to the file: read it alone, without a lock, a log or a file beside it. Implies `readOnly`. */
+  /** Nobody writes to the file: it is read without locks, log or other files. Implies `readOnly`. */
   immutable?: boolean;
-  /** The key of an encrypted file, or of the one that is to be made; null for a plain one. */
+  /** The key of an encrypted file, existing or new; null for a plain one. */
   encryptionKey?: EncryptionKey | null;
-  /** The caller had the file open with this key just now. */
+  /** The caller has just opened the file with this key, so the key need not be checked. */
   keyFits?: boolean;
 }
 
-/** A file as a connection has it open, so that another thread can open it alike. */
+/** How a connection opened its file, so that another thread can open it the same way. */
 export interface OpenFile {
   path: string;
   options: Pick<OpenOptions, "readOnly" | "immutable" | "encryptionKey">;
@@ -52,33 +52,34 @@ export interface OpenFile {
 type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
 
-/** A statement, and how its rows are read. */
+/** A statement, and how to decode its rows. */
 interface Prepared {
   statement: Statement;
   decode: GuardedSelect["decode"] | null;
 }
 
-/** Guarded forms of queries by their text, for all connections: finding one means preparing the query twice. */
+/** The guarded form of each query, for all connections, since making one prepares the query twice. */
 const guarded = new Map<string, GuardedSelect>();
-/** Queries that are composed (filters) are many; from here on they are found anew. */
+/** The cache is cleared at this size, since filters make many different queries. */
 const MAX_GUARDED = 2_048;
 
-/** Closed connections whose file descriptors may wait for the garbage collector. */
+/** How many closed connections may wait for the garbage collector. */
 const MAX_UNRELEASED = 64;
 let unreleased = 0;
 
 /**
- * The driver gives a closed connection's descriptors back when the collector has met its statements,
- * and they look too small to be worth collecting: thousands of workspaces used in turn would run out
- * of descriptors first. So every few closed connections a collection is asked for.
+ * The driver closes a connection's file descriptors only when its statements are collected, and they look
+ * too small to trigger a collection: thousands of workspaces used in turn would run out of descriptors
+ * first. So a collection runs after every few closed connections.
  */
 function releaseSomeday(): void {
   if (++unreleased >= MAX_UNRELEASED) releaseClosed();
 }
 
 /**
- * Has this thread's closed connections give back their files now, which takes a full collection and, after it, a
- * turn of the event loop. Does nothing when none was closed since the last time; answers whether any was.
+ * Releases the files of this thread's closed connections, by a full collection; the files are released one
+ * turn of the event loop later. Does nothing when none was closed since the last call. Reports whether any
+ * was.
  */
 export function releaseClosed(): boolean {
   if (unreleased === 0) return false;
@@ -88,7 +89,7 @@ export function releaseClosed(): boolean {
 }
 
 export class Connection implements Transaction, Disposable {
-  /** What it is a connection to; null for a database in memory. */
+  /** The open file, null for a database in memory. */
   readonly file: OpenFile | null;
   readonly #driver: Driver;
   readonly #statements = new Map<string, Prepared>();
@@ -103,13 +104,13 @@ export class Connection implements Transaction, Disposable {
     this.file = file;
   }
 
-  /** How many writing statements were run; unchanged means that nothing can have been written. */
+  /** The number of writing statements run. When it is unchanged, nothing was written. */
   get writes(): number {
     return this.#writes;
   }
 
   get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
-    // A statement that returns what it inserts reads and writes.
+    // INSERT … RETURNING reads and writes.
     if (sql.startsWith("INSERT")) this.#writes++;
     const { statement, decode } = this.#statement(sql);
     const row = (statement.get(bindable(parameters)) ?? undefined) as unknown[] | undefined;
@@ -190,7 +191,7 @@ export class Connection implements Transaction, Disposable {
         this.truncateLog();
       }
     } catch (error) {
-      // What cannot be copied back now stays in the log, which is read when the file is next opened.
+      // What cannot be written back now stays in the log, which is read when the file is next opened.
       if (!isDriverError(error)) throw error;
     } finally {
       this.#statements.clear();
@@ -199,7 +200,7 @@ export class Connection implements Transaction, Disposable {
     }
   }
 
-  /** As {@link close}: `using` closes what was opened for a look. */
+  /** The same as {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -231,7 +232,7 @@ export class Connection implements Transaction, Disposable {
   }
 }
 
-/** The file cannot be opened. The driver says so without a code. */
+/** The file cannot be opened. The driver's own error has no code. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
   readonly code = "SQLITE_CANTOPEN";
@@ -247,9 +248,9 @@ function openDriver(name: string, key: EncryptionKey | null): Driver {
 
 /**
  * Opens a database file. A writable one is created when absent and set to WAL with
- * `synchronous=FULL`: when COMMIT returns, the transaction is on disk. What is deleted is overwritten.
- * @throws {CannotOpen} when the file cannot be opened; {EncryptionMismatch} when the key does not fit; the
- *   driver's error when it is no database
+ * `synchronous=FULL`: when COMMIT returns, the transaction is on disk. Deleted content is overwritten.
+ * @throws {CannotOpen} when the file cannot be opened; {EncryptionMismatch} when the key is wrong; the
+ *   driver's error when it is not a database
  */
 export function openConnection(path: string, options: OpenOptions = {}): Connection {
   const readOnly = options.readOnly || options.immutable;

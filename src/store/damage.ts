@@ -30,13 +30,13 @@ export function sqliteCode(error: unknown): string {
 /** Whether SQLite or its driver threw it. */
 export const isDriverError = (error: unknown): boolean => sqliteCode(error) !== "";
 
-/** `not_a_database`: its beginning makes no sense; `corrupt`: what comes after it. */
+/** `not_a_database`: the header is not valid; `corrupt`: something after it. */
 export type Damage = "not_a_database" | "corrupt";
 
 /**
- * How a file is damaged, by what SQLite or its driver threw; null when the failure is no matter of the file.
- * A key that does not fit looks like a file that is no database, also as an `EncryptionMismatch`: whoever has to
- * tell them apart asks for that first.
+ * Returns how a file is damaged, from an error of SQLite or its driver; null when the error says nothing of
+ * the file. A wrong key looks like a file that is not a database, also as an `EncryptionMismatch`: callers
+ * that must distinguish them check for that first.
  */
 export function damageOf(error: unknown): Damage | null {
   const { rawCode } = error as { rawCode?: unknown };
@@ -46,5 +46,5 @@ export function damageOf(error: unknown): Damage | null {
   return codes.some((code) => code.startsWith("SQLITE_CORRUPT")) ? "corrupt" : null;
 }
 
-/** Whether the driver cannot make sense of a file; see {@link damageOf}. */
+/** Reports whether an error means that the file is damaged; see {@link damageOf}. */
 export const isDamage = (error: unknown): boolean => damageOf(error) !== null;

@@ -2,9 +2,9 @@
  * Encryption of database files, by libSQL itself: AES-256 in CBC mode, page by page, log and journal
  * included (SQLite3 Multiple Ciphers, cipher `aes256cbc`; its key is the hex text of ours).
  *
- * A file must never be opened with a wrong key, nor an encrypted one without: the database would read its
- * write-ahead log with that key, write what comes of it into the file, and delete the log. So whether the
- * key fits is looked at first, on a connection that cannot write and takes no notice of the log.
+ * A file must never be opened with a wrong key, or an encrypted one without: SQLite would decrypt its
+ * write-ahead log with that key, write the result into the file, and delete the log. So the key is checked
+ * first, on a connection that cannot write and ignores the log.
  */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { inspect } from "node:util";
@@ -24,18 +24,18 @@ export class EncryptionKey {
     this.#hex = hex;
   }
 
-  /** @throws {RangeError} unless it is 32 bytes long */
+  /** @throws {RangeError} unless the key has 32 bytes */
   static ofBytes(bytes: Uint8Array): EncryptionKey {
     if (bytes.length !== ENCRYPTION_KEY_BYTES) throw new RangeError("an encryption key has 32 bytes");
     return new EncryptionKey(Buffer.from(bytes).toString("hex"));
   }
 
-  /** What {@link reveal} gave: keys pass to other threads as text. */
+  /** Makes a key from the text of {@link reveal}, which passes it to other threads. */
   static ofText(hex: string): EncryptionKey {
     return EncryptionKey.ofBytes(Buffer.from(hex, "hex"));
   }
 
-  /** The key itself, 64 hexadecimal digits: for the database, and for a thread of this process. */
+  /** Returns the key itself, 64 hexadecimal digits, for the database or another thread. */
   reveal(): string {
     return this.#hex;
   }
@@ -53,19 +53,19 @@ export class EncryptionKey {
   }
 }
 
-/** What a file is, as far as its beginning tells. */
+/** The kind of a file, judged by its first bytes. */
 export type DatabaseKind = "absent" | "empty" | "plain" | "encrypted" | "foreign";
 
-/** What every plain database begins with (https://www.sqlite.org/fileformat.html, 1.3). */
+/** The first bytes of every plain database (https://www.sqlite.org/fileformat.html, 1.3). */
 const PLAIN_MAGIC = Buffer.from("SQLite format 3\u0000", "latin1");
 const HEADER_BYTES = 24;
-/** The payload fractions of the header are fixed, and readable in encrypted files, too. */
+/** The payload fractions of the header are constant, and encrypted files hold them in plain. */
 const PAYLOAD_FRACTIONS_AT = 21;
 const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
 
 /**
- * Looks at the first bytes of a file. Only for a process that has no connection to it: closing the file ends
- * the locks of all of them (POSIX).
+ * Returns the kind of a file from its first bytes. Only for a process without a connection to the file:
+ * closing it would release the locks of all its connections (POSIX).
  * @throws the system's error when it cannot be read
  */
 export function databaseKind(path: string): DatabaseKind {
@@ -87,7 +87,7 @@ export function databaseKind(path: string): DatabaseKind {
   }
 }
 
-/** Why a file and a key do not go together, and what to do. */
+/** Why a key does not match a file, and what to do. */
 const MISMATCHES = {
   key_missing:
     "is encrypted, and no key was given, or its beginning is damaged: name the file with its key by encryption_key_file (--encryption-key-file)",
@@ -97,10 +97,10 @@ const MISMATCHES = {
     "is not encrypted, and an encryption key was given: encrypt it with `governd rekey`, or give no key",
 } as const;
 
-/** A file and a key do not go together. Nothing was changed. */
+/** The key does not match the file. Nothing was changed. */
 export class EncryptionMismatch extends Error {
   override readonly name = "EncryptionMismatch";
-  /** As the database itself would say. */
+  /** The code that SQLite itself would give. */
   readonly code = "SQLITE_NOTADB";
 
   /** The message without the path. */
@@ -116,9 +116,9 @@ export class EncryptionMismatch extends Error {
 }
 
 /**
- * Makes sure that a file can be opened with this key, or without one. Nothing is changed. The file is read by
- * SQLite alone: to open and close it otherwise would end the locks that this process has on it (POSIX).
- * @throws {EncryptionMismatch} when it cannot
+ * Checks that a file can be opened with this key, or without one. Changes nothing. Only SQLite reads the
+ * file: opening and closing it otherwise would release the locks of this process (POSIX).
+ * @throws {EncryptionMismatch} when it cannot be opened
  */
 export function checkEncryption(path: string, key: EncryptionKey | null): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -127,13 +127,13 @@ export function checkEncryption(path: string, key: EncryptionKey | null): void {
   throw new EncryptionMismatch(path, opensWith(path, null) ? "not_encrypted" : "key_wrong");
 }
 
-/** Whether the first page can be read with this key, or without one. */
+/** Reports whether the first page can be read with this key, or without one. */
 export function opensWith(path: string, key: EncryptionKey | null): boolean {
   let driver: InstanceType<typeof Database>;
   try {
     driver = new Database(fileUri(path, "immutable=1"), driverOptions(key));
   } catch {
-    return true; // what cannot be opened at all is for the one who opens it to say
+    return true; // the caller opens the file next and reports why it cannot
   }
   try {
     driver.exec("PRAGMA schema_version");
@@ -141,8 +141,8 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
   } catch (error) {
     const damage = damageOf(error);
     if (damage === "not_a_database") return false;
-    // The page was read, and names more pages than there are: another process is writing them just now,
-    // or the file is cut off, which is for the one who opens it to find.
+    // The page was read, but names more pages than the file has: another process is writing them, or the
+    // file is cut off, which opening it will show.
     if (damage === "corrupt") return true;
     throw error;
   } finally {
@@ -150,13 +150,13 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
   }
 }
 
-/** A URI is the driver's only way to open a file read-only; the path's own `?`, `#`, `%` are escaped. */
+/** Returns the URI of a file, the driver's only way to open it read-only. Escapes `?`, `#` and `%`. */
 export function fileUri(path: string, query: string): string {
   const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
   return `file:${escaped}?${query}`;
 }
 
-/** The driver's options for a key; its type does not know them. */
+/** Returns the driver's options for a key. The driver's type lacks them. */
 export function driverOptions(key: EncryptionKey | null): object {
   return key === null ? {} : { encryptionKey: key.reveal(), encryptionCipher: "aes256cbc" };
 }

@@ -1,13 +1,13 @@
 /**
- * Queries whose text is decoded here and not by the driver, which ends the whole process when a damaged file
- * holds text that is not UTF-8. A value's type stands in the row, not in the schema, so any column of a damaged
- * file may hold such a text: every text leaves SQLite as bytes. That costs nothing that could be measured.
+ * Queries whose text is decoded here and not by the driver, which aborts the process when a damaged file
+ * holds text that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may
+ * hold such a text. So every text leaves SQLite as bytes, at no measurable cost.
  */
 
-/** The file holds a text that is not UTF-8, or a text where there can be none. */
+/** The file holds text that is not UTF-8, or text in a column that cannot have any. */
 export class DamagedText extends Error {
   override readonly name = "DamagedText";
-  /** As SQLite itself says of a damaged file. */
+  /** The code that SQLite itself gives for a damaged file. */
   readonly code = "SQLITE_CORRUPT";
 
   constructor() {
@@ -15,23 +15,23 @@ export class DamagedText extends Error {
   }
 }
 
-/** What the schema says of a column of the result; null when it is computed. */
+/** The declared type of a column of the result; null when it is computed. */
 type DeclaredType = string | null;
 
-/** What is done with a value that comes as bytes. */
+/** How to decode a value that arrives as bytes. */
 type Rule = "text" | "bytes" | "neither" | { flag: number };
 
-/** A query that can be prepared in place of the original one. */
+/** A query to prepare in place of the original one. */
 export interface GuardedSelect {
   sql: string;
-  /** Turns a row of it into one of the original. @throws {DamagedText} */
+  /** Turns a row of it into a row of the original, in place. @throws {DamagedText} */
   decode(row: unknown[]): unknown[];
 }
 
-/** Whether a statement can be guarded; the others return numbers, or texts that SQLite makes itself. */
+/** Reports whether a statement can be guarded. Others return numbers, or text that SQLite makes. */
 export const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sql);
 
-/** The guarded form of a query, whose columns have these types. */
+/** Returns the guarded form of a query whose columns have these types. */
 export function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSelect {
   const names = types.map((_, index) => `c${index}`);
   const values = names.map(
@@ -42,7 +42,7 @@ export function guardedSelect(sql: string, types: readonly DeclaredType[]): Guar
     if (type === "TEXT") return "text";
     if (type === "BLOB") return "bytes";
     if (type !== null) return "neither";
-    // Of what is computed, only the value itself says what it was.
+    // Only the value itself tells the type of a computed column.
     flags.push(`typeof(c${index}) = 'text'`);
     return { flag: types.length + flags.length - 1 };
   });

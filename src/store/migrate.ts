@@ -1,6 +1,6 @@
 /**
- * Forward-only migrations: numbered SQL texts, or what decides by the file's content which one it gets. All that a
- * file lacks are applied in one transaction, after a copy of the file was put beside it.
+ * Forward-only migrations: numbered SQL texts, or functions that depend on the content of the file. All
+ * missing ones are applied in one transaction, after the file was copied.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -9,10 +9,10 @@ import { type Connection, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { copyInto, isDiskFull } from "./snapshot.ts";
 
-/** Brings a schema to its next version, inside the transaction of all that the file lacks. */
+/** Brings a schema to its next version, inside the transaction of all missing migrations. */
 export type Migration = string | ((connection: Connection) => void);
 
-/** The database was written by a newer program; it is left as it is. */
+/** The database was written by a newer program. It is unchanged. */
 export class NewerDatabase extends Error {
   constructor(
     readonly found: number,
@@ -23,10 +23,10 @@ export class NewerDatabase extends Error {
   }
 }
 
-/** A database could not be brought to the newest schema; it is as it was. */
+/** A database could not be migrated. It is unchanged. */
 export class MigrationFailed extends Error {
   override readonly name = "MigrationFailed";
-  /** The driver's code, when it was the driver. */
+  /** The driver's code, when the driver failed. */
   readonly code: string | undefined;
 
   constructor(message: string, cause: unknown) {
@@ -36,15 +36,15 @@ export class MigrationFailed extends Error {
   }
 }
 
-/** The schema version of an open database: 0 for an empty one. */
+/** Returns the schema version of an open database, 0 for an empty one. */
 export function schemaVersion(connection: Connection): number {
   return connection.get<[number]>("PRAGMA user_version")?.[0] ?? 0;
 }
 
-/** Between a file's name and the version that it was about to get. */
+/** Between a file's name and the version that the migration was to reach. */
 const COPY_MARK = ".before-v";
 
-/** The copies that were made of a database before its migrations. */
+/** Returns the copies that were made of a database before its migrations. */
 export function copiesBeforeMigration(path: string): string[] {
   const beginning = `${basename(path)}${COPY_MARK}`;
   const isCopy = (name: string) => name.startsWith(beginning) && /^\d+$/.test(name.slice(beginning.length));
@@ -56,15 +56,16 @@ export function copiesBeforeMigration(path: string): string[] {
 
 export interface OpenMigratedOptions {
   encryptionKey?: EncryptionKey | null;
-  /** What to throw for a file that holds nothing, or no database of ours; without it, that one is filled. */
+  /** Returns what to throw for an empty file or one without our schema. Without it, the schema is created. */
   whenEmpty?: () => Error;
 }
 
 /**
- * Opens a database for writing, made when absent, with its schema brought up to date. Before an older one
- * is changed it is copied to `<file>.before-v<version>`; the copy of an earlier migration goes then.
- * @throws {NewerDatabase} when the file is ahead of `migrations`: not a byte of it is changed
- * @throws {MigrationFailed} when it could not be brought up to date; it is as it was
+ * Opens a database for writing with the newest schema, and creates it when absent. Before an older schema
+ * is migrated, the file is copied to `<file>.before-v<version>`, which replaces the copy of an earlier
+ * migration.
+ * @throws {NewerDatabase} when the file is newer than `migrations`; not a byte of it is changed
+ * @throws {MigrationFailed} when it could not be migrated; it is unchanged
  */
 export function openMigrated(
   path: string,
@@ -86,7 +87,7 @@ export function openMigrated(
   }
 }
 
-/** Opening for writing would change the header of a file, and closing it bring its log into it. */
+/** Reads the version read-only: opening for writing would change the header, and closing write the log back. */
 function versionOf(path: string, encryptionKey: EncryptionKey | null): number {
   using connection = openConnection(path, { readOnly: true, encryptionKey });
   return schemaVersion(connection);
@@ -99,26 +100,26 @@ function migrateAfterCopy(
   key: EncryptionKey | null,
 ): void {
   const [from, to] = [schemaVersion(connection), migrations.length];
-  if (from === to) return; // another process was faster
+  if (from === to) return; // another process has migrated it
   const copy = `${path}${COPY_MARK}${to}`;
   try {
     copyBefore(connection, copy, from, key);
   } catch (error) {
     const reason = isDiskFull(error) ? "there is no space for it" : messageOf(error);
-    const message = `${path} needs schema version ${to} (it has ${from}), and is copied before that is made. The copy failed: ${reason}. Nothing was changed: make room for one more copy of the file, and start again.`;
+    const message = `${path} needs schema version ${to} (it has ${from}), and must be copied first. The copy failed: ${reason}. Nothing was changed: make room for one more copy of the file, and start again.`;
     throw new MigrationFailed(message, error);
   }
   try {
     migrate(connection, migrations);
   } catch (error) {
     if (error instanceof NewerDatabase) throw error;
-    const message = `${path} could not be brought from schema version ${from} to ${to}: ${messageOf(error)}. Nothing was changed, and a copy of it is ${copy}. Go on with the governd that you had before, and report this.`;
+    const message = `${path} could not be migrated from schema version ${from} to ${to}: ${messageOf(error)}. Nothing was changed, and a copy of it is ${copy}. Use the previous governd, and report this.`;
     throw new MigrationFailed(message, error);
   }
   for (const old of copiesBeforeMigration(path)) if (old !== copy) rmSync(old, { force: true });
 }
 
-/** Several processes may do this at once, and one of them may be done already: its copy stays. */
+/** Copies the file, unless another process that does the same has migrated it already: its copy stays. */
 function copyBefore(connection: Connection, copy: string, from: number, key: EncryptionKey | null): void {
   const draft = `${copy}.${process.pid}.tmp`;
   rmSync(draft, { force: true });
@@ -135,12 +136,10 @@ function versionOfCopy(path: string, encryptionKey: EncryptionKey | null): numbe
   return schemaVersion(connection);
 }
 
-/** SQLite's messages about our own SQL hold no data. */
-
 /**
- * Brings a database to the newest schema, all of it or nothing. `migrations[0]` makes version 1 out of an
- * empty file. Several processes may call it at once: the version is read again under the write lock.
- * @throws {NewerDatabase} when the file is ahead of `migrations`; nothing is changed then.
+ * Migrates a database to the newest schema, completely or not at all. `migrations[0]` makes version 1 of an
+ * empty file. Several processes may call this at once: the version is read again under the write lock.
+ * @throws {NewerDatabase} when the file is newer than `migrations`; nothing is changed
  */
 export function migrate(connection: Connection, migrations: readonly Migration[]): void {
   const found = schemaVersion(connection);
@@ -157,7 +156,7 @@ export function migrate(connection: Connection, migrations: readonly Migration[]
     if (from < migrations.length) connection.exec(`PRAGMA user_version = ${migrations.length}`);
     connection.exec("COMMIT");
   } catch (error) {
-    // Some failures have ended the transaction already.
+    // Some failures end the transaction themselves.
     if (connection.inTransaction) connection.exec("ROLLBACK");
     throw error;
   }

@@ -1,27 +1,27 @@
-/** Giving a database file another key, its first one, or none. */
+/** Encrypts, decrypts, or re-encrypts a database file with another key. */
 import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Connection, openConnection } from "./connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch, fileUri, opensWith } from "./encryption.ts";
 import { syncPath } from "./sync.ts";
 
-/** Ends the name of the new file while it is being written. */
+/** The suffix of the new file while it is being written. */
 const DRAFT_SUFFIX = ".rekey";
 
-/** Somebody else has the file open, so it was left as it is. */
+/** Another process has the file open, so it is unchanged. */
 export class FileInUse extends Error {
   override readonly name = "FileInUse";
 }
 
-/** The new file is not a faithful copy; it was removed, and the old one is as it was. */
+/** The new file differs from the old one. It was removed, and the old one is unchanged. */
 export class RekeyFailed extends Error {
   override readonly name = "RekeyFailed";
 }
 
 /**
- * Writes the file anew under the key `to` (null: in plain) and puts it in the old one's place, at once:
- * whoever is interrupted has the old file or the new one. `known` are the keys that it may have now. Answers
- * false when it has the wanted form already. Needs as much space again as the file takes.
+ * Rewrites the file with the key `to` (null: unencrypted) and replaces the old one atomically: after an
+ * interruption there is the old file or the new one. `known` are the keys that it may have now. Returns
+ * false when it already has the wanted key. Needs as much free space as the size of the file.
  * @throws {EncryptionMismatch} when none of the keys fits
  */
 export function rekeyFile(path: string, known: readonly EncryptionKey[], to: EncryptionKey | null): boolean {
@@ -34,7 +34,7 @@ export function rekeyFile(path: string, known: readonly EncryptionKey[], to: Enc
   const connection = openConnection(path, { encryptionKey: from });
   try {
     rewrite(connection, draft, to);
-    // Still alone with the old file. Its journal is of no use by now, and must not stand beside the new one.
+    // The old file is still locked. Its journal is obsolete, and must not remain beside the new file.
     rmSync(`${path}-journal`, { force: true });
     renameSync(draft, path);
   } catch (error) {
@@ -48,11 +48,11 @@ export function rekeyFile(path: string, known: readonly EncryptionKey[], to: Enc
   return true;
 }
 
-/** What a copy must have in common with its original. */
+/** What must be equal in a copy and its original. */
 type Figures = readonly [integrity: string, schemaVersion: number, definitions: number];
 
 function rewrite(connection: Connection, draft: string, to: EncryptionKey | null): void {
-  // Alone with the file, and its log written back into it: what is copied is all there is.
+  // With the file locked and its log written back, the copy is complete.
   if (!connection.truncateLog()) throw new FileInUse();
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
   if (connection.get<[string]>("PRAGMA journal_mode = DELETE")?.[0] !== "delete") throw new FileInUse();

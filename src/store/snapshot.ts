@@ -1,8 +1,8 @@
 /**
- * A database as it is at one moment, in a new file of its own, without stopping who writes to it.
+ * Copies a consistent snapshot of a database to a new file, without stopping writers.
  *
- * SQLite does it (`VACUUM INTO`, inside one read transaction), and not a copy of the file: closing a file
- * that was opened beside SQLite would take away the locks of every connection that this process has on it
+ * SQLite makes the copy (`VACUUM INTO`, inside one read transaction). Reading the file directly is no
+ * option: closing it would release the locks of every connection that this process has to it
  * (https://www.sqlite.org/howtocorrupt.html, 2.2).
  */
 import { chmodSync, rmSync, statSync } from "node:fs";
@@ -11,27 +11,27 @@ import type { EncryptionKey } from "./encryption.ts";
 import { syncPath } from "./sync.ts";
 
 const PRIVATE_FILE_MODE = 0o600;
-/** A file that was written so shortly ago may be written again under the same time of change. */
+/** A file written within this time may be written again with the same change time. */
 const SETTLED_AFTER_MS = 2_000;
 
-/** SQLite or the system says that the disk is full. */
+/** Reports whether an error of SQLite or the system means that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return code === "SQLITE_FULL" || code === "ENOSPC" || code === "EDQUOT";
 }
 
 /**
- * Names the state that a database's files are in: as long as it stays the same, nothing was written. Null
- * when a file was written so shortly before `nowMs` that this would not be certain.
+ * Returns an identifier of the state of a database's files: while it stays the same, nothing was written.
+ * Returns null when a file was written so shortly before `nowMs` that this is not certain.
  */
 export function fileState(path: string, nowMs: number): string | null {
   const parts: string[] = [];
   for (const file of [path, `${path}-wal`]) {
     const { dev, ino, size, ctimeNs } = statSync(file, { bigint: true, throwIfNoEntry: false }) ?? NO_FILE;
-    // An empty log says nothing, and comes and goes with who reads.
+    // An empty log means nothing: readers create and remove it.
     if (size === 0n) continue;
     if (Number(ctimeNs / 1_000_000n) + SETTLED_AFTER_MS > nowMs) return null;
-    // Not the time of modification, which anybody can set back.
+    // Not the modification time, which anybody can set.
     parts.push(`${dev} ${ino} ${size} ${ctimeNs}`);
   }
   return parts.join(" | ");
@@ -40,9 +40,9 @@ export function fileState(path: string, nowMs: number): string | null {
 const NO_FILE = { dev: 0n, ino: 0n, size: 0n, ctimeNs: 0n };
 
 /**
- * Reads a database without changing its file, also beside one who writes. A file that nobody has open is
- * read in place, which leaves nothing beside it; when somebody opens it meanwhile, it is read once more,
- * under SQLite's locks. So `read` may be run twice.
+ * Reads a database without changing its file, even while others write. A file that nobody has open is read
+ * without locks, which creates no other files. When somebody opens it meanwhile, it is read again with
+ * SQLite's locks, so `read` may run twice.
  */
 function readDatabase<T>(
   path: string,
@@ -68,13 +68,13 @@ function readOpened<T>(path: string, options: OpenOptions, read: (connection: Co
   return read(connection);
 }
 
-/** The same as {@link fileState}, for a moment: whether anybody wrote between two looks. */
+/** The same as {@link fileState}, to detect a write between two calls. */
 const inPlace = (path: string): string | null => fileState(path, Number.MAX_SAFE_INTEGER);
 
 /**
- * Writes a database as it is at one moment into a new file, mode 0600, durably. The copy is compact, in
- * one file, and has the same schema version and the same key.
- * @throws the driver's error, and {@link isDiskFull} ones; nothing is left behind then
+ * Writes a snapshot of a database to a new file, mode 0600, durably. The copy is compact, one file, and has
+ * the same schema version and key.
+ * @throws the driver's error, and {@link isDiskFull} ones; no file remains
  */
 export function copyDatabase(path: string, target: string, key: EncryptionKey | null = null): void {
   try {
@@ -92,14 +92,14 @@ export function copyDatabase(path: string, target: string, key: EncryptionKey | 
   }
 }
 
-/** The same of an open database. */
+/** The same for an open database. */
 export function copyInto(connection: Connection, target: string): void {
   connection.exec(`VACUUM INTO '${target.replaceAll("'", "''")}'`);
   chmodSync(target, PRIVATE_FILE_MODE);
   syncPath(target);
 }
 
-/** What SQLite finds wrong with a file's structure; null when nothing. Nobody may be writing to it. */
+/** Returns what SQLite finds wrong with a file's structure, null when nothing. Nobody may write to it. */
 export function integrityProblem(connection: Connection): string | null {
   const [first] = connection.all<[string]>("PRAGMA integrity_check(1)");
   return first === undefined || first[0] === "ok" ? null : first[0];

@@ -1,7 +1,7 @@
-/** Makes a file, or the names in a directory, durable. */
+/** Makes a file or the names in a directory durable. */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 
-/** Returns when what was written to the file, or what was named, renamed or removed in the directory, is on disk. */
+/** Returns once the content of a file, or the names in a directory, are on disk. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, "r");
   try {

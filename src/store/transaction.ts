@@ -1,8 +1,8 @@
 /**
- * What operations may do with a database. A `Reader` cannot write: a function that takes one proves
- * by its type that it changes nothing. Rows come as tuples in the order of the selected columns.
+ * What operations may do with a database. A `Reader` cannot write, so a function that takes one changes
+ * nothing. Rows are tuples in the order of the selected columns.
  *
- * Each call may answer directly (a local file) or later (a server), so callers await.
+ * A call may return its result directly (a local file) or as a promise (a server), so callers await.
  */
 import type { SqlValue } from "./values.ts";
 
@@ -12,13 +12,13 @@ export type Row = readonly unknown[];
 type MaybePromise<T> = T | Promise<T>;
 
 export interface Reader {
-  /** The first row, or undefined. */
+  /** Returns the first row, or undefined. */
   get<R extends Row>(sql: string, parameters?: readonly SqlValue[]): MaybePromise<R | undefined>;
-  /** All rows. Queries without a bound carry a LIMIT. */
+  /** Returns all rows. Unbounded queries need a LIMIT. */
   all<R extends Row>(sql: string, parameters?: readonly SqlValue[]): MaybePromise<R[]>;
 }
 
 export interface Transaction extends Reader {
-  /** Runs a writing statement; answers the number of rows that it changed. */
+  /** Runs a writing statement. Returns the number of rows that it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): MaybePromise<number>;
 }

@@ -1,15 +1,15 @@
 /**
  * Binding values to statements, in one place.
  *
- * The native driver aborts the whole process when a boolean or an array is bound, or when a single
- * object is the only argument; and it cuts a string at its first NUL without a word. So every
- * parameter list passes here: an array of strings, numbers, bigints, bytes and nulls, or an error.
+ * The native driver aborts the process when a boolean or an array is bound, or when the only argument is an
+ * object, and it silently cuts strings at U+0000. So every parameter list is checked here: it is an array of
+ * strings, numbers, bigints, bytes and nulls, or an error.
  */
 
 /** What a column can hold. */
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
-/** Raised for a parameter that must not reach the driver. The message never holds the value. */
+/** A parameter that must not reach the driver. The message never holds the value. */
 export class UnbindableValue extends TypeError {
   constructor(position: number, what: string) {
     super(`SQL parameter ${position + 1} is ${what}, which cannot be bound`);
@@ -36,7 +36,7 @@ function refusalOf(value: unknown): string | null {
 
 /**
  * Checks a parameter list and returns it.
- * @throws {UnbindableValue} for anything but strings without U+0000, finite numbers, bigints, bytes, null.
+ * @throws {UnbindableValue} for anything but strings without U+0000, finite numbers, bigints, bytes, null
  */
 export function bindable(parameters: readonly SqlValue[]): readonly SqlValue[] {
   if (!Array.isArray(parameters)) throw new UnbindableValue(0, "not in an array");

@@ -1,23 +1,23 @@
-/** Walks through the rows of a table, a page at a time, each page from behind the last row of the one before. */
+/** Keyset pagination through the rows of a table: each page starts after the last row of the previous one. */
 
-/** Rows did not come in the order of the tree that holds them: it is damaged. */
+/** Rows are not in the order of their B-tree, which is damaged. */
 export class OutOfOrder extends Error {
   override readonly name = "OutOfOrder";
-  /** What SQLite itself would say, had it looked: it takes a tree's order for granted. */
+  /** The code that SQLite would give if it checked the order, which it does not. */
   readonly code = "SQLITE_CORRUPT";
 }
 
 /**
- * The place of the last row of a page, which the next page begins behind. Without this a damaged tree, or a number
- * that is read as another one since it is beyond 2^53, would have the same pages come again and again.
- * @throws {OutOfOrder} when it is not behind the place that the page itself began behind
+ * Returns the position of the last row of a page, after which the next page starts. Without this check, a
+ * damaged tree, or a number beyond 2^53 that is read inexactly, would repeat the same pages forever.
+ * @throws {OutOfOrder} when it is not after `before`, where the page started
  */
 export function goOn<T extends number | string | readonly number[]>(before: T, last: T): T {
   if (!(compare(last, before) > 0)) throw new OutOfOrder("rows do not come in their order");
   return last;
 }
 
-/** As SQLite orders them: texts by the bytes of their UTF-8, tuples by their first parts that differ. */
+/** Compares as SQLite does: texts by their UTF-8 bytes, tuples by the first parts that differ. */
 function compare<T extends number | string | readonly number[]>(one: T, other: T): number {
   if (typeof one === "number") return one - (other as number);
   if (typeof one === "string") return Buffer.compare(Buffer.from(one), Buffer.from(other as string));

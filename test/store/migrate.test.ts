@@ -83,7 +83,7 @@ describe("a migration that fails half way", () => {
     make(path, FIRST);
     expect(() => openMigrated(path, BROKEN)).toThrow(MigrationFailed);
     expect(() => openMigrated(path, BROKEN)).toThrow(
-      /could not be brought from schema version 1 to 3: .*nowhere.* Nothing was changed, and a copy of it is .*before-v3/,
+      /could not be migrated from schema version 1 to 3: .*nowhere.* Nothing was changed, and a copy of it is .*before-v3/,
     );
     expect(rows(path)).toEqual([1, [1, "kept"]]);
     expect(rows(`${path}.before-v3`)).toEqual([1, [1, "kept"]]);
