@@ -1,10 +1,9 @@
 /**
- * The fields that several routes share, each with its rule and its words.
+ * The fields that several routes share, each with its rule and its description.
  *
- * Schemas are made with TypeBox itself, not with Elysia's `t`, whose integers accept text.
- * TypeBox counts UTF-16 code units where this API counts code points and bytes, so these are kinds of
- * their own: `check` decides, the JSON Schema beside it documents, and its `description` is also what
- * an error tells the caller to send.
+ * Schemas use TypeBox itself, not Elysia's `t`, whose integers accept text. TypeBox counts UTF-16 code
+ * units where this API counts code points and bytes, so these fields have their own kinds: `check`
+ * decides, the JSON Schema documents, and its `description` also tells the caller of an error what to send.
  */
 import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
@@ -28,12 +27,12 @@ const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
 /** Unicode category Cc: U+0000 to U+001F and U+007F to U+009F. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** Whether a text is an agent's id. */
+/** Reports whether a text is an agent's id. */
 export function isAgentId(text: string): boolean {
   return AGENT_ID.test(text);
 }
 
-/** Whether a text holds U+0000 to U+001F or U+007F to U+009F. */
+/** Reports whether a text holds U+0000 to U+001F or U+007F to U+009F. */
 export function hasControlCharacter(text: string): boolean {
   return CONTROL_CHARACTER.test(text);
 }
@@ -41,7 +40,7 @@ export function hasControlCharacter(text: string): boolean {
 /** Most characters (code points) of a name of a person or a workspace. */
 export const MAX_NAME_LENGTH = 256;
 
-/** A field with a rule of its own. `schema` describes it in the API's documentation. */
+/** A field with its own rule. `schema` describes it in the API's documentation. */
 export function field<T>(
   name: string,
   schema: SchemaOptions & { description: string },
@@ -71,7 +70,7 @@ function isObject(value: unknown): value is JsonObject {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/** The size of a value as RFC 8785 writes it, which differs from JSON.stringify in order alone. */
+/** Returns the bytes of a value as RFC 8785 writes it, which differs from JSON.stringify only in order. */
 export function canonicalBytes(value: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(value), "utf8");
 }
@@ -172,7 +171,7 @@ export const Limit = t.Integer({
   minimum: 1,
   maximum: MAX_LIMIT,
   default: DEFAULT_LIMIT,
-  description: `How many items to answer: an integer from 1 to ${MAX_LIMIT}.`,
+  description: `How many items to return: an integer from 1 to ${MAX_LIMIT}.`,
 });
 
 export const Offset = t.Integer({
@@ -183,7 +182,7 @@ export const Offset = t.Integer({
 });
 
 export const Cursor = t.String({
-  description: "`next_cursor` of the page before, with the same filters and without `offset`.",
+  description: "`next_cursor` of the previous page, with the same filters and without `offset`.",
 });
 
 /** The query parameters that every list takes. */

@@ -1,4 +1,4 @@
-/** The page that a list request asks for. */
+/** The requested page of a list. */
 import { type CursorPosition, decodeCursor, type ListOperation, listFilters } from "../lists.ts";
 import type { Page } from "../operation-facts.ts";
 import type { OperationInputs } from "../operations.ts";
@@ -13,8 +13,8 @@ export interface PageQuery {
 }
 
 /**
- * Makes the page of a list whose other input is `input`.
- * @throws {Problem} `invalid_request` for a cursor of another list, or together with an offset.
+ * Returns the requested page of a list whose other input is `input`.
+ * @throws {Problem} `invalid_request` for a cursor of another list, or together with an offset
  */
 export function pageOf<N extends ListOperation>(
   name: N,
@@ -29,14 +29,14 @@ export function pageOf<N extends ListOperation>(
   const after = decodeCursor(listFilters(name, input), query.cursor);
   if (after === null || !isPositionOf(name, after)) {
     throw invalid(
-      'The query parameter "cursor" is not one of this list. Send next_cursor of the page before, with the same filters.',
+      'The query parameter "cursor" does not belong to this list. Send next_cursor of the previous page, with the same filters.',
       "cursor",
     );
   }
   return { limit, offset: 0, after };
 }
 
-/** Data is ordered by key, agents by id, everything else by number. A cursor can be forged: what is no key goes no further. */
+/** Reports whether a cursor, which can be forged, fits a list. Data is ordered by key, agents by id, all else by number. */
 function isPositionOf(name: ListOperation, position: CursorPosition): boolean {
   if (name !== "data.list" && name !== "agent.list") return typeof position === "number";
   return typeof position === "string" && position.isWellFormed() && !hasControlCharacter(position);

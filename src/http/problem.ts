@@ -1,8 +1,8 @@
 /**
  * Errors as the client sees them: RFC 9457 problem documents.
  *
- * Whatever goes wrong on the way to an operation is thrown as a {@link Problem} or answered by the
- * operation as a `ProblemReply`; both leave through {@link problemResponse}, so there is one envelope.
+ * What refuses a request before its operation throws a {@link Problem}; an operation returns a
+ * `ProblemReply`. {@link problemResponse} makes the response of both, so they have the same form.
  */
 import type { JsonObject } from "../json.ts";
 
@@ -55,7 +55,7 @@ export const PROBLEMS = {
 /** A stable error code. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Seconds of `Retry-After` where the cause names no time of its own. */
+/** Seconds of `Retry-After` when the cause gives none. */
 export const DEFAULT_RETRY_AFTER_SECONDS = 1;
 
 /** What a problem may carry besides its code and its detail. */
@@ -67,7 +67,7 @@ export interface ProblemOptions {
   extra?: JsonObject;
 }
 
-/** A refusal on the way to an operation. `detail` is for a person and repeats no value of the request. */
+/** Why a request is refused. `detail` is for a person and repeats no value of the request. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
@@ -80,17 +80,17 @@ export class Problem extends Error {
   }
 }
 
-/** A 400 `invalid_request` about one field. */
+/** Returns a 400 `invalid_request` about one field. */
 export function invalid(detail: string, param?: string): Problem {
   return new Problem("invalid_request", detail, param === undefined ? {} : { param });
 }
 
-/** The status that goes with a code. */
+/** Returns the status of a code. */
 export function statusOf(code: ProblemCode): number {
   return PROBLEMS[code][0];
 }
 
-/** The problem document itself. `type` is a URN: stable, and no address that somebody must keep alive. */
+/** Returns the problem document. `type` is a URN, which is stable and needs no web page behind it. */
 export function problemBody(problem: Problem, requestId: string): string {
   const [status, title] = PROBLEMS[problem.code];
   const { param, extra } = problem.options;
@@ -106,7 +106,7 @@ export function problemBody(problem: Problem, requestId: string): string {
   });
 }
 
-/** The answer to a request that came to nothing. `headers` are those that every answer carries. */
+/** Returns the response for a problem. `headers` are those of every response. */
 export function problemResponse(
   problem: Problem,
   requestId: string,

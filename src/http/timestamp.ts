@@ -5,11 +5,11 @@ const RFC3339 =
 
 const MINUTE_MS = 60_000;
 
-/** Longest timestamp that is looked at; a fraction of a second may have any number of digits. */
+/** The longest timestamp. A fraction of a second may have any number of digits. */
 const MAX_LENGTH = 64;
 
 /**
- * Milliseconds since the Unix epoch; null when the text is not an RFC 3339 time, names a day or an
+ * Returns milliseconds since the Unix epoch, null when the text is not an RFC 3339 time, names a day or
  * hour that does not exist, or is a leap second (the server's clock has none).
  *
  * A fraction finer than a millisecond is rounded up: event times are whole milliseconds, so for an
@@ -23,7 +23,7 @@ export function parseTimestamp(text: string): number | null {
   const offset = offsetMinutes(match[8], match[9], match[10]);
   if (offset === null || hour > 23 || minute > 59 || second > 59) return null;
   const date = new Date(0);
-  // setUTCFullYear, since Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  // setUTCFullYear, since Date.UTC treats the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   date.setUTCHours(hour, minute, second);
@@ -38,7 +38,7 @@ function offsetMinutes(sign?: string, hours?: string, minutes?: string): number 
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
 }
 
-/** The digits of a fraction as milliseconds, rounded up. Not computed as a float: 0.001 has no exact one. */
+/** Returns the digits of a fraction as milliseconds, rounded up. No floats, which cannot hold 0.001 exactly. */
 function wholeMilliseconds(digits: string): number {
   const whole = Number(digits.slice(0, 3).padEnd(3, "0"));
   return /[1-9]/.test(digits.slice(3)) ? whole + 1 : whole;

@@ -1,4 +1,4 @@
-/** What a route of `/account` is: its method, path, schemas and words, and what it does. */
+/** A route of `/account`: its method, path, schemas, documentation and function. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
@@ -14,7 +14,7 @@ export interface AccountDeps {
   parts: AccountParts;
   /** Bytes that a workspace occupies on disk. */
   storageBytes(workspaceId: string): Promise<number>;
-  /** What one workspace may hold; null for as much as it likes. */
+  /** The quotas of one workspace; null for no limit. */
   quota?: { bytes: number | null; entries: number | null };
 }
 
@@ -28,13 +28,13 @@ export interface ActionRequest<P extends string, B, S> {
   signedIn: S;
 }
 
-/** What an action answers. */
+/** The result of an action. */
 export interface ActionReply {
   /** 200 unless named, 204 without a body. */
   status?: number;
   body?: JsonObject;
   cookies?: readonly string[];
-  /** The event that recorded it in a workspace's chain. */
+  /** The event in the workspace's chain that recorded it. */
   auditId?: string | null;
 }
 
@@ -42,12 +42,12 @@ export interface ActionDocs {
   tag: "Account" | "Workspaces" | "Keys";
   summary: string;
   description: string;
-  /** Absent for an answer without a body. */
+  /** Absent for a response without a body. */
   response?: { description: string; schema: TSchema };
   status?: number;
   problems?: readonly ProblemCode[];
   requestExample?: JsonObject;
-  /** What it is in the chain of a workspace; absent where it stands in none. */
+  /** Its operations in the chain of a workspace; absent when it is not recorded. */
   recordedAs?: readonly WorkspaceEvent["operation"][];
 }
 
@@ -71,7 +71,7 @@ export interface Action {
   name: string;
   method: Method;
   path: string;
-  /** Works without a session. */
+  /** Needs no session. */
   isPublic: boolean;
   query: null;
   body: Validator<TObject> | null;
@@ -103,19 +103,19 @@ function compile(
     explain: undefined,
     unfindable: "not_found",
     docs,
-    // Handed exactly what the validator and the session's check made.
+    // The caller passes exactly what the validator and the session check returned.
     run: run as unknown as Action["run"],
   };
 }
 
-/** A route that anybody may use. */
+/** Defines a route that needs no session. */
 export function publicAction<P extends string, B extends TObject | undefined = undefined>(
   definition: ActionDefinition<P, B, null>,
 ): Action {
   return compile(definition as unknown as ActionDefinition<string, TObject | undefined, never>, true);
 }
 
-/** A route that needs a session. */
+/** Defines a route that needs a session. */
 export function action<P extends string, B extends TObject | undefined = undefined>(
   definition: ActionDefinition<P, B, SignedIn>,
 ): Action {

@@ -1,4 +1,4 @@
-/** What works without a session: signing up and in, and looking at a link. */
+/** The routes that need no session: signing up, signing in, and inspecting a link. */
 import { hasAccounts } from "../../control/accounts/accounts.ts";
 import { findUsableLink } from "../../control/accounts/links.ts";
 import { listMemberships } from "../../control/accounts/members.ts";
@@ -33,7 +33,7 @@ const status = publicAction({
   docs: {
     tag: "Account",
     summary: "How accounts are made here",
-    description: "Who may sign up, and whether the first account is still to be made.",
+    description: "Who may sign up, and whether there is no account yet.",
     response: { description: "The state.", schema: Status },
   },
   run: (_request, { parts }) => ({
@@ -49,7 +49,7 @@ const inspectLink = publicAction({
   docs: {
     tag: "Account",
     summary: "What a one-time link is for",
-    description: "Looks at a link without using it.",
+    description: "Reads a link without using it.",
     response: { description: "The link.", schema: LinkShape },
     problems: ["link_not_found"],
     requestExample: { token: "gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM" },
@@ -82,7 +82,7 @@ const up = publicAction({
     tag: "Account",
     summary: "Make an account",
     description:
-      "Makes an account and signs it in. It gets a workspace of its own with a first API key, which is shown this once; or, by an invitation, joins that workspace.",
+      "Makes an account and signs it in. It gets its own workspace with a first API key, which is shown only once; or, with an invitation, it joins that workspace.",
     recordedAs: ["key.create", "member.join"],
     response: { description: "The account, its workspace, and the key of a new one.", schema: SignedUpShape },
     status: 201,
@@ -127,7 +127,7 @@ const into = publicAction({
     tag: "Account",
     summary: "Sign in",
     description:
-      "Begins a session. A wrong mail address and a wrong password are the same answer. Failures are limited by account and address.",
+      "Starts a session. A wrong email address and a wrong password give the same response. Failures are limited per account and address.",
     response: { description: "Who is signed in.", schema: WhoAmI },
     problems: ["sign_in_failed", "second_factor_required", "second_factor_failed"],
     requestExample: { email: "ada@example.com", password: "a long enough password" },
@@ -153,7 +153,7 @@ const reset = publicAction({
   body: ResetBody,
   docs: {
     tag: "Account",
-    summary: "Set a password by a link",
+    summary: "Set a password with a link",
     description: "For a forgotten password, with a link of `governd account link --email`. All sessions end.",
     problems: ["link_not_found"],
     requestExample: {

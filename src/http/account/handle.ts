@@ -1,4 +1,4 @@
-/** From a routed request under `/account` to its answer: session, origin, body, action. */
+/** The steps of a request under `/account`: session, origin, body, action. */
 
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { Refused } from "../../control/refused.ts";
@@ -11,7 +11,7 @@ import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import { invalid, Problem } from "../problem.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
 
-/** What the router found out about a request. */
+/** A routed request. */
 export interface RoutedAction {
   request: Request;
   /** What follows the `?`, or an empty string. */
@@ -20,7 +20,7 @@ export interface RoutedAction {
   exchange: Exchange;
 }
 
-/** Runs an action and answers. @throws {Problem} for a request that comes to nothing. */
+/** Runs an action and returns the response. @throws {Problem} when the request is refused */
 export async function handleAction(action: Action, routed: RoutedAction, deps: AppDeps): Promise<Response> {
   const { request, exchange } = routed;
   const { headers } = request;

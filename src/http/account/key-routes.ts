@@ -1,4 +1,4 @@
-/** API keys of a workspace, for its owners; every member may see which there are. */
+/** The API keys of a workspace: owners manage them, every member may list them. */
 
 import { requireMembership, requireOwner } from "../../control/accounts/membership.ts";
 import { type AccountParts, administrationOf } from "../../control/accounts/parts.ts";
@@ -25,8 +25,7 @@ const list = action({
   docs: {
     tag: "Keys",
     summary: "List API keys",
-    description:
-      "Oldest first, revoked and expired ones included. The keys themselves are nowhere to be seen.",
+    description: "Oldest first, including revoked and expired ones. The keys themselves cannot be read.",
     response: { description: "The keys.", schema: listWithoutPages(KeyShape) },
     problems: ["workspace_not_found"],
   },
@@ -45,7 +44,7 @@ const create = action({
   docs: {
     tag: "Keys",
     summary: "Make an API key",
-    description: "For owners. The key is shown this once.",
+    description: "For owners. The key is shown only once.",
     recordedAs: ["key.create"],
     response: { description: "The key.", schema: NewKeyShape },
     status: 201,
@@ -76,7 +75,7 @@ const revoke = action({
   docs: {
     tag: "Keys",
     summary: "Revoke an API key",
-    description: "For owners. At once and for good; again changes nothing.",
+    description: "For owners. Takes effect at once and cannot be undone. Revoking again changes nothing.",
     recordedAs: ["key.revoke"],
     response: { description: "The key.", schema: KeyShape },
     problems: ["workspace_not_found", "key_not_found"],
@@ -99,7 +98,7 @@ const rotate = action({
     tag: "Keys",
     summary: "Rotate an API key",
     description:
-      "For owners. Makes a key of the same label, scope, agents and lifetime, shown this once; the old one still works for the overlap.",
+      "For owners. Makes a key with the same label, scope, agents and lifetime, shown only once; the old one still works for the overlap.",
     recordedAs: ["key.rotate"],
     response: { description: "The new key.", schema: RotatedKey },
     status: 201,
@@ -110,7 +109,7 @@ const rotate = action({
     const workspace = requireOwner(parts, signedIn.accountId, params.workspace_id);
     const old = requireKey(parts, workspace.id, params.key_id);
     if (keyState(old, parts.clock()) !== "in_force") {
-      throw new Refused("key_ended", "The key is revoked or expired already. Make a new one instead.");
+      throw new Refused("key_ended", "The key is already revoked or expired. Make a new one instead.");
     }
     const overlapMs = (body.overlap_hours ?? OVERLAP_HOURS) * HOUR_MS;
     const made = await administrationOf(parts, signedIn.accountId).rotateKey(old.id, overlapMs);

@@ -1,4 +1,4 @@
-/** The shapes of `/account`, in the words of the API. */
+/** The schemas of `/account`. */
 import { type TUnsafe, Type as t } from "@sinclair/typebox";
 import { isEmail } from "../../control/accounts/accounts.ts";
 import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS } from "../../control/accounts/links.ts";
@@ -14,12 +14,12 @@ import { nameProblem } from "../../control/workspaces.ts";
 import { AgentId, field, MAX_NAME_LENGTH } from "../fields.ts";
 import { Count, closed, component, nullable, oneOf, Time } from "../shapes.ts";
 
-/** Longest life of a key that is made with an expiry, days. */
+/** The longest lifetime of a key with an expiry, days. */
 export const KEY_MAX_DAYS = 3_650;
-/** How long a rotated key still works: at most, and unless asked otherwise. */
+/** How long a rotated key still works: the maximum and the default. */
 export const OVERLAP_MAX_HOURS = 720;
 export const OVERLAP_HOURS = 24;
-/** Longest text that is looked at as a code or a token. */
+/** The longest code or token. */
 const MAX_SECRET_LENGTH = 128;
 
 const Email: TUnsafe<string> = field(
@@ -28,7 +28,7 @@ const Email: TUnsafe<string> = field(
     type: "string",
     minLength: 3,
     maxLength: 254,
-    description: "A mail address, to sign in with: one @, no spaces. Case does not count.",
+    description: "An email address, to sign in with: one @, no spaces. Case is ignored.",
     examples: ["ada@example.com"],
   },
   (value) => typeof value === "string" && isEmail(value),
@@ -40,12 +40,12 @@ const NewPassword: TUnsafe<string> = field(
     type: "string",
     minLength: PASSWORD_MIN_CHARACTERS,
     maxLength: PASSWORD_MAX_CHARACTERS,
-    description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters. Nothing else is asked of it.`,
+    description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters. There are no other rules.`,
   },
   (value) => typeof value === "string" && isPassword(value),
 );
 
-/** A password to compare: one that cannot be anybody's is wrong, not malformed. */
+/** A password to compare. One that nobody can have is wrong, not malformed. */
 const Password = t.String({
   maxLength: 4 * PASSWORD_MAX_CHARACTERS,
   description: "The password: a string.",
@@ -72,7 +72,7 @@ const Code = t.String({
 const Token = t.String({
   minLength: 1,
   maxLength: MAX_SECRET_LENGTH,
-  description: "What stands behind #token= in a link: a string.",
+  description: "The part after #token= in a link: a string.",
 });
 
 const RoleName = t.Unsafe<Role>(
@@ -102,7 +102,7 @@ export const SignUpBody = t.Object(
 );
 export const SignInBody = t.Object(
   {
-    email: t.String({ maxLength: 1_024, description: "The mail address of the account: a string." }),
+    email: t.String({ maxLength: 1_024, description: "The email address of the account: a string." }),
     password: Password,
     code: t.Optional(Code),
   },
@@ -158,7 +158,7 @@ export const RotateBody = t.Object(
         minimum: 0,
         maximum: OVERLAP_MAX_HOURS,
         default: OVERLAP_HOURS,
-        description: `Hours that the old key still works: an integer from 0 to ${OVERLAP_MAX_HOURS}.`,
+        description: `How many hours the old key still works: an integer from 0 to ${OVERLAP_MAX_HOURS}.`,
       }),
     ),
   },
@@ -192,7 +192,7 @@ export const AccountShape = component(
       id: t.String({ pattern: "^usr_" }),
       email: t.String(),
       name: t.String(),
-      totp: t.Boolean({ description: "A second factor is asked for." }),
+      totp: t.Boolean({ description: "Signing in needs a second factor." }),
       recovery_codes_left: Count,
       created_at: Time,
     },
@@ -210,7 +210,7 @@ export const SessionShape = component(
       expires_at: Time,
       address: t.String(),
       user_agent: t.String(),
-      current: t.Boolean({ description: "The session of this very request." }),
+      current: t.Boolean({ description: "The session of this request." }),
     },
     closed,
   ),
@@ -238,7 +238,7 @@ export const WhoAmI = component(
   t.Object({ account: AccountShape, session: SessionShape, workspaces: t.Array(WorkspaceShape) }, closed),
 );
 
-const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown this once." });
+const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown only once." });
 
 export const SignedUpShape = t.Object(
   {
@@ -285,8 +285,8 @@ export const InvitationShape = component("Invitation", t.Object(invitationMember
 export const NewInvitation = t.Object(
   {
     ...invitationMembers,
-    token: t.String({ pattern: "^gvl_", description: "Shown this once." }),
-    url: t.String({ description: "The link to hand over, with the token in it." }),
+    token: t.String({ pattern: "^gvl_", description: "Shown only once." }),
+    url: t.String({ description: "The link for the invited person. It contains the token." }),
   },
   closed,
 );

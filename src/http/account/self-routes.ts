@@ -1,4 +1,4 @@
-/** What somebody who is signed in does about their own account. */
+/** The routes for the account that is signed in. */
 
 import { type AccountRecord, findAccount, renameAccount } from "../../control/accounts/accounts.ts";
 import { listMemberships } from "../../control/accounts/members.ts";
@@ -66,7 +66,7 @@ const rename = action({
   body: NameBody,
   docs: {
     tag: "Account",
-    summary: "Change one's name",
+    summary: "Change the name",
     description: "The name that other members see.",
     response: { description: "The account.", schema: AccountShape },
     requestExample: { name: "Ada Lovelace" },
@@ -97,7 +97,7 @@ const password = action({
   docs: {
     tag: "Account",
     summary: "Change the password",
-    description: "Asks for the present one. All other sessions end.",
+    description: "Needs the current one. All other sessions end.",
     problems: ["password_wrong"],
     requestExample: { current_password: "a long enough password", new_password: "another long password" },
   },
@@ -114,14 +114,14 @@ const sessions = action({
   path: "/account/sessions",
   docs: {
     tag: "Account",
-    summary: "List one's sessions",
-    description: "Those in force, the most recently used first.",
+    summary: "List sessions",
+    description: "The active ones, most recently used first.",
     response: { description: "The sessions.", schema: listWithoutPages(SessionShape) },
   },
   run({ signedIn }, { parts }) {
     const { control, clock } = parts;
     const found = listSessions(control.connection, signedIn.accountId, clock());
-    // What is known of this very session is newer than what is written.
+    // The current session in memory is newer than the stored one.
     const { session: current } = signedIn;
     const newest = found.map((session) => (session.id === current.id ? current : session));
     return { body: { data: newest.map((session) => showSession(session, current.id)) } };
@@ -135,7 +135,7 @@ const endSession = action({
   docs: {
     tag: "Account",
     summary: "End a session",
-    description: "At once. Ending this very one is signing out.",
+    description: "Takes effect at once. Ending the current one signs out.",
     problems: ["session_not_found"],
   },
   run({ params, signedIn }, { parts }) {
@@ -155,7 +155,7 @@ const endSessions = action({
   docs: {
     tag: "Account",
     summary: "End all other sessions",
-    description: "This one stays.",
+    description: "The current session stays.",
     response: { description: "How many ended.", schema: Ended },
   },
   run({ signedIn }, { parts }) {
@@ -171,8 +171,9 @@ const beginTotp = action({
   body: PasswordAgainBody,
   docs: {
     tag: "Account",
-    summary: "Begin a second factor",
-    description: "Answers the secret for an authenticator. A code is asked for once it is confirmed.",
+    summary: "Start a second factor",
+    description:
+      "Returns the secret for an authenticator. Signing in needs a code once the factor is confirmed.",
     response: { description: "The secret.", schema: TotpBegun },
     problems: ["password_wrong", "totp_on"],
     requestExample: { password: "a long enough password" },
@@ -191,7 +192,7 @@ const confirmTotp = action({
   docs: {
     tag: "Account",
     summary: "Confirm the second factor",
-    description: "By its first code. Answers the recovery codes, which are shown this once.",
+    description: "With its first code. Returns the recovery codes, which are shown only once.",
     response: { description: "The recovery codes.", schema: RecoveryCodes },
     problems: ["second_factor_failed", "totp_off", "totp_on"],
     requestExample: { code: "123456" },
@@ -209,7 +210,7 @@ const recoveryCodes = action({
   docs: {
     tag: "Account",
     summary: "Make new recovery codes",
-    description: "The old ones are void.",
+    description: "The old ones stop working.",
     response: { description: "The recovery codes.", schema: RecoveryCodes },
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     requestExample: { password: "a long enough password", code: "123456" },
@@ -228,7 +229,7 @@ const disableTotp = action({
   docs: {
     tag: "Account",
     summary: "End the second factor",
-    description: "Asks for the password and a code, which may be a recovery code.",
+    description: "Needs the password and a code, which may be a recovery code.",
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     requestExample: { password: "a long enough password", code: "123456" },
   },
@@ -247,7 +248,7 @@ const accept = action({
   docs: {
     tag: "Account",
     summary: "Accept an invitation",
-    description: "Joins the workspace of an invitation with the account that is signed in.",
+    description: "The account that is signed in joins the workspace of the invitation.",
     recordedAs: ["member.join"],
     response: { description: "The workspace.", schema: WorkspaceShape },
     problems: ["link_not_found", "already_member"],

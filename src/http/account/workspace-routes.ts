@@ -33,8 +33,8 @@ const list = action({
   path: "/account/workspaces",
   docs: {
     tag: "Workspaces",
-    summary: "List one's workspaces",
-    description: "In the order in which one joined them.",
+    summary: "List workspaces",
+    description: "Your workspaces, in the order of joining.",
     response: { description: "The workspaces.", schema: listWithoutPages(WorkspaceShape) },
   },
   run: ({ signedIn }, { parts }) => ({
@@ -51,7 +51,7 @@ const create = action({
     tag: "Workspaces",
     summary: "Make a workspace",
     description:
-      "With its first API key, which is shown this once. For owners of a workspace, and for everybody when signing up is open.",
+      "With its first API key, which is shown only once. For owners of a workspace, and for everybody when sign-up is open.",
     recordedAs: ["key.create"],
     response: { description: "The workspace and its first key.", schema: NewWorkspace },
     status: 201,
@@ -80,8 +80,7 @@ const read = action({
   docs: {
     tag: "Workspaces",
     summary: "Read a workspace",
-    description:
-      "With what it occupies on disk, its quotas if it has any, and how many members and usable keys it has.",
+    description: "With its size on disk, its quotas, and its numbers of members and active keys.",
     response: { description: "The workspace.", schema: WorkspaceDetails },
     problems: ["workspace_not_found"],
   },
@@ -108,7 +107,7 @@ const members = action({
   docs: {
     tag: "Workspaces",
     summary: "List members",
-    description: "In the order in which they joined.",
+    description: "In the order of joining.",
     response: { description: "The members.", schema: listWithoutPages(MemberShape) },
     problems: ["workspace_not_found"],
   },
@@ -152,7 +151,7 @@ const remove = action({
     tag: "Workspaces",
     summary: "Remove a member",
     description:
-      "For owners; anybody may remove themselves. Keys that the member made stay: revoke them where need be.",
+      "For owners; anybody may remove themselves. Keys that the member made keep working: revoke them if necessary.",
     recordedAs: ["member.remove"],
     problems: ["workspace_not_found", "member_not_found", "last_owner"],
   },
@@ -172,7 +171,7 @@ const invitations = action({
   docs: {
     tag: "Workspaces",
     summary: "List invitations",
-    description: "For owners. Those that can still be used, newest first.",
+    description: "For owners. The usable ones, newest first.",
     response: { description: "The invitations.", schema: listWithoutPages(InvitationShape) },
     problems: ["workspace_not_found"],
   },
@@ -192,7 +191,7 @@ const inviteMember = action({
     tag: "Workspaces",
     summary: "Invite somebody",
     description:
-      "For owners. Answers a link to hand over, which is shown this once; the daemon sends no mail. Its use is recorded as `member.join`.",
+      "For owners. Returns a link for the invited person, which is shown only once; the daemon sends no mail. Its use is recorded as `member.join`.",
     recordedAs: ["member.invite"],
     response: { description: "The invitation and its link.", schema: NewInvitation },
     status: 201,
@@ -221,7 +220,7 @@ const uninviteMember = action({
   path: "/account/workspaces/:workspace_id/invitations/:invitation_id",
   docs: {
     tag: "Workspaces",
-    summary: "Take an invitation back",
+    summary: "Withdraw an invitation",
     description: "For owners.",
     recordedAs: ["member.uninvite"],
     problems: ["workspace_not_found", "invitation_not_found"],

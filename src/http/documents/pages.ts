@@ -1,4 +1,4 @@
-/** What is served besides operations, without a key: probes, the API's documentation, the dashboard. */
+/** The public pages: probes, the API's documentation, the dashboard. */
 import type { Action } from "../account/action.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { Problem } from "../problem.ts";
@@ -9,14 +9,14 @@ import type { PublicPage } from "./public-page.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Whether requests can be taken. Which workspaces are down is not for everybody. */
+/** Whether the daemon is ready. The names of workspaces that are down are not public. */
 export interface ReadinessAnswer {
   ready: boolean;
-  /** Workspaces whose files cannot be used; the others work, so this is no reason to be not ready. */
+  /** How many workspaces have unusable files. The others work, so the daemon is still ready. */
   workspacesDown: number;
 }
 
-/** Every public page. `isReady` says whether the storage can be written and is migrated. */
+/** Returns every public page. `isReady` reports whether the storage can be written and is migrated. */
 export function publicPages(
   routes: readonly Route[],
   actions: readonly Action[],
@@ -41,7 +41,7 @@ export function publicPages(
   ];
 }
 
-/** Made, and what makes it loaded, when it is first asked for: starting costs nothing. */
+/** Makes the document on the first request, and loads the code for it only then. */
 async function makeDocument(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
   const { openApiJson } = await import("./api/openapi.ts");
   return openApiJson(routes, actions);

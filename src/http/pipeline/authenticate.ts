@@ -1,12 +1,12 @@
-/** Who asks. Decided before anything else about a request is looked at. */
+/** Authentication: the first thing that is checked of a request. */
 import type { Principal } from "../../workspace/contract.ts";
 import { invalid, Problem } from "../problem.ts";
 import { requireSameOrigin, sessionToken } from "./session.ts";
 
-/** Finds the principal of an API key; null when the key is unknown, malformed, expired or revoked. */
+/** Returns the principal of an API key, null when the key is unknown, malformed, expired or revoked. */
 export type Authenticate = (apiKey: string) => Principal | null;
 
-/** Finds who is signed in with a session, and as whom they may act in which workspace. */
+/** Finds the account of a session, and its principal in each of its workspaces. */
 export interface Sessions {
   find(token: string): { accountId: string; principals: ReadonlyMap<string, Principal> } | null;
 }
@@ -14,10 +14,9 @@ export interface Sessions {
 const WORKSPACE_HEADER = "X-Workspace-Id";
 
 /**
- * The principal of a request: of its API key, or without one of its session.
- * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names a workspace
- *   that they have no part in, or a session's request was begun by another site; 400 for a session
- *   without `X-Workspace-Id`.
+ * Returns the principal of a request: that of its API key, or without a key that of its session.
+ * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another
+ *   workspace, or another site sent a session's request; 400 for a session without `X-Workspace-Id`
  */
 export function authenticateRequest(
   request: { method: string; headers: Headers },
@@ -36,7 +35,7 @@ export function authenticateRequest(
   if (workspaceId !== null && workspaceId !== principal.workspaceId) {
     throw new Problem(
       "workspace_mismatch",
-      "The API key belongs to another workspace than X-Workspace-Id names. Leave the header out, or use a key of that workspace.",
+      "X-Workspace-Id names another workspace than that of the API key. Leave the header out, or use a key of that workspace.",
       { param: WORKSPACE_HEADER },
     );
   }

@@ -1,4 +1,4 @@
-/** Reading a request's body: its media type, its size, its JSON. */
+/** Reads a request's body: its media type, size and JSON. */
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../problem.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
@@ -6,19 +6,19 @@ import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 /** Largest body by default, in bytes. */
 export const DEFAULT_MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-/** Time by default that a large body may take to come, ms. */
+/** The default time for receiving a large body, ms. */
 export const DEFAULT_BODY_TIMEOUT_MS = 120_000;
 
 /**
- * A declared body up to this size is not timed: the runtime itself closes a connection that does not
- * bring it forward, and a timer for every request costs time.
+ * A declared body up to this size has no timer, which would cost time for every request. The runtime
+ * closes a connection that makes no progress.
  */
 const UNTIMED_BYTES = 64 * 1024;
 
-/** What a body may be at most. */
+/** The limits of a body. */
 export interface BodyLimits {
   maxBodyBytes: number;
-  /** Time for a large body, ms. */
+  /** The time for receiving a large body, ms. */
   bodyTimeoutMs?: number;
 }
 
@@ -26,23 +26,23 @@ export interface BodyLimits {
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
 
 /**
- * Reads the body of a request that must have one. What can be refused by its headers is refused at
- * once; the promise is the runtime's own, since every further one costs each request time.
- * @throws {Problem} 415 for another media type than JSON, 413 for one too large, 408 for one too slow.
+ * Reads the body of a request that must have one. Returns the runtime's own promise, since every further
+ * one costs time.
+ * @throws {Problem} 415 when it is not JSON, 413 when it is too large, 408 when it is too slow
  */
 export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   checkMediaType(request.headers.get("content-type"));
   return readBytes(request, limits);
 }
 
-/** Like {@link readBody}, for a body that may be left out: no bytes then, and no media type needed. */
+/** Like {@link readBody}, for an optional body. An absent body has no bytes and needs no media type. */
 export async function readOptionalBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const bytes = await readBytes(request, limits);
   if (bytes.length > 0) checkMediaType(request.headers.get("content-type"));
   return bytes;
 }
 
-/** The fields of a form (`application/x-www-form-urlencoded`). @throws {Problem} 415, 413 */
+/** Reads the fields of a form (`application/x-www-form-urlencoded`). @throws {Problem} 415, 413 */
 export async function readForm(request: Request, limits: BodyLimits): Promise<URLSearchParams> {
   const mediaType = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/x-www-form-urlencoded") {
@@ -56,8 +56,8 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<UR
 }
 
 /**
- * The JSON object that a body is.
- * @throws {Problem} 400 for what is not I-JSON or not an object, 415 when it is compressed.
+ * Returns the JSON object in a body.
+ * @throws {Problem} 400 when it is not I-JSON or not an object, 415 when it is compressed
  */
 export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
   try {
@@ -93,7 +93,7 @@ function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   if (declared === null) {
     return request.body === null ? EMPTY_BODY : inTime(readStream(request.body, maxBodyBytes), bodyTimeoutMs);
   }
-  // With a declared length the server reads exactly that much, so one comparison bounds it.
+  // The server reads exactly the declared length, so one comparison limits it.
   const length = Number(declared);
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
   return length <= UNTIMED_BYTES ? request.bytes() : inTime(request.bytes(), bodyTimeoutMs);
@@ -101,7 +101,7 @@ function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
 
 const EMPTY_BODY = Promise.resolve(new Uint8Array());
 
-/** A body of unknown length (chunked): read until its end or until it is too long. */
+/** Reads a body of unknown length (chunked) to its end, or until it is too long. */
 async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -130,10 +130,10 @@ function tooLarge(maxBytes: number): Problem {
 function tooSlow(timeoutMs: number): Problem {
   return new Problem(
     "request_timeout",
-    `The body did not come within ${timeoutMs / 1_000} seconds. Send it again, in one go.`,
+    `The body was not received within ${timeoutMs / 1_000} seconds. Send it again, faster.`,
     NO_MORE,
   );
 }
 
-/** What is left of the body is not worth reading. */
+/** The rest of the body is not read. */
 const NO_MORE = { headers: { connection: "close" } };

@@ -1,6 +1,6 @@
 /**
- * An export that the browser saves by itself, as it comes: a form of the dashboard, which can name the
- * workspace in no header and send no JSON, becomes the request to `POST /v1/audit/export` that it means.
+ * An export that the browser saves to a file. A form of the dashboard cannot set headers or send JSON, so
+ * it is converted to a request to `POST /v1/audit/export`.
  */
 
 import { invalid } from "../problem.ts";
@@ -9,13 +9,13 @@ import { readForm } from "./body.ts";
 
 export const DOWNLOAD_PATH = "/account/workspaces/:workspace_id/export";
 
-/** What the form can hold is far less. */
+/** Far more than the form can hold. */
 const MAX_FORM_BYTES = 8 * 1024;
 
-/** No key is of use here. */
-const nobody = () => null;
+/** Accepts no API key. */
+const noKey = () => null;
 
-/** The headers that the form's request would have as one to `/v1`. */
+/** Returns the headers of the form's request as one to `/v1`. */
 export function downloadHeaders(request: Request, workspaceId: string): Headers {
   const headers = new Headers(request.headers);
   for (const name of ["x-api-key", "content-length", "transfer-encoding"]) headers.delete(name);
@@ -24,16 +24,16 @@ export function downloadHeaders(request: Request, workspaceId: string): Headers 
   return headers;
 }
 
-/** Who asks: always a session, and a page of this server. @throws {Problem} as `authenticateRequest` */
+/** Authenticates the form by its session and its origin. @throws {Problem} as `authenticateRequest` */
 export function authenticateDownload(headers: Headers, sessions: Sessions | undefined) {
-  return authenticateRequest({ method: "POST", headers }, nobody, sessions);
+  return authenticateRequest({ method: "POST", headers }, noKey, sessions);
 }
 
-/** The request to `/v1` with the fields of the form that are filled in. @throws {Problem} */
+/** Returns the request to `/v1` with the filled fields of the form. @throws {Problem} */
 export async function requestOfForm(request: Request, headers: Headers): Promise<Request> {
   const fields: Record<string, string> = {};
   for (const [name, value] of await readForm(request, { maxBodyBytes: MAX_FORM_BYTES })) {
-    if (name in fields) throw invalid("The form has a field twice. Send each once.");
+    if (name in fields) throw invalid("The form has a repeated field. Send each field once.");
     if (value !== "") fields[name] = value;
   }
   return new Request(request.url, { method: "POST", headers, body: JSON.stringify(fields) });

@@ -10,8 +10,8 @@ interface Tag {
 }
 
 /**
- * Parses `If-Match`: `*` or the strong tags of the list. Weak tags are left out, since the strong
- * comparison that If-Match asks for never finds them equal. Null when the header is malformed.
+ * Returns what `If-Match` names: `*`, or the strong tags of the list. Weak tags are left out, since the
+ * strong comparison of If-Match never matches them. Returns null when the header is malformed.
  */
 export function parseIfMatch(header: string): IfMatch | null {
   if (header.trim() === "*") return "*";
@@ -19,7 +19,7 @@ export function parseIfMatch(header: string): IfMatch | null {
   return tags === null ? null : tags.filter((tag) => !tag.weak).map((tag) => tag.opaque);
 }
 
-/** Whether `If-None-Match` names this entity tag (weak comparison). A malformed header names nothing. */
+/** Reports whether `If-None-Match` names this entity tag (weak comparison). A malformed header names none. */
 export function matchesNone(header: string, etag: string): boolean {
   if (header.trim() === "*") return true;
   return parseList(header)?.some((tag) => tag.opaque === etag) ?? false;

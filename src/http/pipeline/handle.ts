@@ -1,4 +1,4 @@
-/** From a routed request to its answer: scope, body, validation, operation. */
+/** The steps from a routed request to its response: scope, body, validation, operation. */
 import type { JsonObject } from "../../json.ts";
 import { isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
 import type { Bytes, OperationRequest, Principal, Reply, WorkspaceClient } from "../../workspace/contract.ts";
@@ -14,10 +14,10 @@ import { checkAgent, checkScope } from "./scopes.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Longest path parameter that is looked for; every identifier is shorter. */
+/** The longest path parameter. Every identifier is shorter. */
 const MAX_PARAM_LENGTH = 256;
 
-/** A body or a query that is not there. */
+/** An absent body or query. */
 const EMPTY: JsonObject = {};
 
 /** What handling a request needs of the rest of the program. */
@@ -27,22 +27,22 @@ export interface HandleDeps extends BodyLimits {
   monotonicMs(): number;
 }
 
-/** What the router found out about a request. */
+/** A routed request. */
 export interface RoutedRequest {
   request: Request;
-  /** Path parameters, decoded; null where the percent-encoding is broken. */
+  /** Path parameters, decoded; null for invalid percent-encoding. */
   params: Record<string, string | null>;
   /** What follows the `?`, or an empty string. */
   queryText: string;
   exchange: Exchange;
   principal: Principal;
-  /** Whether the credentials of this request still give this principal. */
+  /** Reports whether the credentials of this request still give this principal. */
   isStillAllowed(): boolean;
 }
 
 /**
- * Runs a route's operation and answers.
- * @throws {Problem} for a request that is refused before it becomes an operation.
+ * Runs a route's operation and returns the response.
+ * @throws {Problem} when the request is refused before its operation
  */
 export async function handle(route: Route, routed: RoutedRequest, deps: HandleDeps): Promise<Response> {
   const { request, exchange, principal } = routed;
@@ -74,7 +74,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   return respond({ ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
 }
 
-/** What is looked for may take longer than a connection may be idle. */
+/** Performs an inquiry, which may take longer than the idle timeout of the connection. */
 async function inquire(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<Reply<Bytes>> {
   deps.setPatience?.(request, true);
   try {
@@ -84,10 +84,10 @@ async function inquire(deps: HandleDeps, request: Request, asked: OperationReque
   }
 }
 
-/** What of a route says how a request for it is to look. */
+/** The parts of a route that describe its requests. */
 export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
 
-/** The body of a request, checked. @throws {Problem} */
+/** Returns the validated body of a request. @throws {Problem} */
 export async function takeBody(form: RequestForm, request: Request, limits: BodyLimits): Promise<unknown> {
   const read = form.bodyOptional ? readOptionalBody : readBody;
   try {
@@ -97,7 +97,7 @@ export async function takeBody(form: RequestForm, request: Request, limits: Body
   }
 }
 
-/** A body that cannot be read to its end is the client's doing: it hung up. Other errors are ours. */
+/** Returns a problem when the client closed the connection before the end of the body, else the error. */
 function unread(error: unknown): unknown {
   const hungUp = error instanceof Error && error.name === "AbortError";
   return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
@@ -118,8 +118,9 @@ export function readQuery(route: RequestForm, text: string): unknown {
 }
 
 /**
- * Path parameters that an operation may look for. What no identifier can look like is not found here,
- * so that it does not end up in the audit trail.
+ * Returns the path parameters. One that cannot be an identifier is not found, so that it never gets into
+ * the audit trail.
+ * @throws {Problem} for such a parameter
  */
 export function checkParams(
   route: RequestForm,
@@ -134,13 +135,13 @@ export function checkParams(
   return params as Record<string, string>;
 }
 
-/** Checkpoints and events are checked where they are found. */
+/** Checks that the key may use the agent. The agents of checkpoints and events are checked when found. */
 function checkInputAgent(principal: Principal, input: OperationInputs[OperationName]): void {
   const agentId = agentOf(input);
   if (agentId !== null) checkAgent(principal, agentId);
 }
 
-/** Which agent a body or a query names. */
+/** Returns the agent that an input names, null for none. */
 function agentOf(input: OperationInputs[OperationName]): string | null {
   if ("agentId" in input) return input.agentId;
   return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;

@@ -1,20 +1,20 @@
-/** The body of an answer that goes on for as long as its client may see it and reads it. */
+/** The body of a live response, which ends when its client may no longer see it or does not read it. */
 
-/** How often it is looked whether the client still may, and still reads. */
+/** How often both are checked, ms. */
 const WATCH_EVERY_MS = 1_000;
-/** A client that leaves what it was sent for so long is cut off: its stream occupies a place. */
+/** How long a client may leave data unread before its stream is closed, ms. */
 const MAX_UNREAD_MS = 30_000;
 
 export interface LiveWatch {
-  /** Whether the key or the session still allows it. */
+  /** Reports whether the key or the session still allows the stream. */
   isAllowed(): boolean;
   monotonicMs(): number;
 }
 
-/** Passes a stream on; ends it when it is not allowed any more, breaks it off when nobody reads. */
+/** Forwards a stream. Ends it when it is no longer allowed, and aborts it when nobody reads. */
 export function watched(source: ReadableStream<Uint8Array>, watch: LiveWatch): ReadableStream<Uint8Array> {
   const reader = source.getReader();
-  /** Since when a piece lies unread; null while the client waits for the next one. */
+  /** When the last piece was enqueued; null while the client waits for the next one. */
   let unreadSinceMs: number | null = null;
   let over = false;
   let timer: NodeJS.Timeout | undefined;
@@ -23,7 +23,7 @@ export function watched(source: ReadableStream<Uint8Array>, watch: LiveWatch): R
     over = true;
     clearInterval(timer);
     finish();
-    // The source's own end is of no interest any more.
+    // Errors of the source no longer matter.
     reader.cancel().catch(() => {});
   };
   return new ReadableStream<Uint8Array>(
@@ -52,7 +52,7 @@ export function watched(source: ReadableStream<Uint8Array>, watch: LiveWatch): R
         end(() => {});
       },
     },
-    // Nothing is fetched ahead: a piece is asked for when the client takes it.
+    // Nothing is read ahead: a piece is read when the client takes it.
     { highWaterMark: 0 },
   );
 }

@@ -1,5 +1,4 @@
-/** What every request passes, whatever its route: identification, admission, answer, log entry. */
-
+/** The steps of every request: id, authentication, response, log entry. */
 import type { Principal, WorkspaceClient } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
@@ -14,50 +13,50 @@ import { RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
 
-/** What a client is told when the control database cannot be written or read just now. */
-const STORAGE_FAILED = "The disk takes no writes just now; nothing was changed. Try again shortly.";
+/** The message when the control database cannot be read or written. */
+const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 const RETRY_AFTER_SECONDS = 1;
 
-/** What the HTTP side needs of the rest of the program. */
+/** What HTTP needs of the rest of the program. */
 export interface AppDeps {
   workspaces: WorkspaceClient;
   authenticate: Authenticate;
-  /** Accounts and their sessions; absent where there are none, and no routes for them. */
+  /** Accounts and their sessions. Without them there are no account routes. */
   accounts?: AccountDeps;
-  /** Whether the storage can be written and is migrated, and how many workspaces are down. */
+  /** Reports whether the storage can be written and is migrated, and how many workspaces are down. */
   isReady(): ReadinessAnswer | Promise<ReadinessAnswer>;
-  /** Told of every request once its answer is known, or of those whose status `logs` says yes to. */
+  /** Called after every response, or only for the statuses that `logs` accepts. */
   log(entry: RequestLogEntry): void;
   logs?(status: number): boolean;
-  /** Counts every request; absent where nobody asks for the count. */
+  /** Counts every request; absent without metrics. */
   meter?: RequestMeter;
-  /** Told what went wrong inside; the client sees only `internal`. */
+  /** Called with an internal error. The client sees only `internal`. */
   onInternalError(error: unknown, requestId: string): void;
   /** A monotonic clock in milliseconds. */
   monotonicMs(): number;
   randomBytes(length: number): Uint8Array;
   maxBodyBytes: number;
-  /** Time that a large body may take to come, ms. */
+  /** The time for receiving a large body, ms. */
   bodyTimeoutMs?: number;
-  /** Requests per second that each key may send; absent or 0 for no limit. */
+  /** The most requests per second of each key; absent or 0 for no limit. */
   requestsPerSecond?: number;
-  /** Requests per minute with wrong keys that may come from one address; absent or 0 for no limit. */
+  /** The most requests per minute with wrong keys from one address; absent or 0 for no limit. */
   wrongKeysPerMinute?: number;
-  /** Present when TLS is off: the proxies that may speak to the daemon. */
+  /** With TLS off, the proxies that may send requests. */
   trustedProxies?: TrustedProxies;
-  /** The address of a request's peer; needed with `trustedProxies`. */
+  /** Returns the address of a request's peer. Needed with `trustedProxies`. */
   peerOf?(request: Request): string | null;
-  /** Whether a connection may stay without a byte for as long as the answer takes. */
+  /** Turns the idle timeout of a connection off, or on again, for a slow response. */
   setPatience?(request: Request, patient: boolean): void;
 }
 
-/** What the router found out about a request. */
+/** A routed request. */
 export interface Routed {
   request: Request;
   url: string;
   /** Index of the `?` in `url`, or -1. */
   qi: number;
-  /** Decoded by the router, null where the percent-encoding is broken; absent for a path without any. */
+  /** Decoded by the router, null for invalid percent-encoding; absent for a path without any. */
   params?: Record<string, string | null> | undefined;
   exchange: Exchange;
 }
@@ -73,7 +72,7 @@ export class Pipeline {
   readonly #rateLimit: RateLimit | null;
   readonly #wrongKeys: WrongKeys | null;
 
-  /** `publicPaths` are answered without a key; everything else under /v1 is not. */
+  /** `publicPaths` need no key; everything else under /v1 does. */
   constructor(deps: AppDeps, publicPaths: ReadonlySet<string>) {
     this.#deps = deps;
     this.#requestIds = new RequestIds(deps.randomBytes);
@@ -82,13 +81,13 @@ export class Pipeline {
     this.#wrongKeys = deps.wrongKeysPerMinute ? new WrongKeys(deps.wrongKeysPerMinute) : null;
   }
 
-  /** Begins the record of a request, and gives it its id. */
+  /** Starts the record of a request, with its id. */
   open(request: Request): Exchange {
     const requestId = this.#requestIds.of(request.headers.get("x-request-id"));
     return new Exchange(requestId, request.method, this.#deps.monotonicMs());
   }
 
-  /** Before routing: authenticates, or answers at once if the request may not go on. */
+  /** Authenticates a request before routing. Returns a response when it is refused. */
   admit(exchange: Exchange, request: Request, path: string): Response | undefined {
     const { headers } = request;
     try {
@@ -103,7 +102,7 @@ export class Pipeline {
     }
   }
 
-  /** Whose request it is, and whether that one may ask just now. @throws {Problem} past the limit */
+  /** Sets the principal of a request, and counts it against the limit. @throws {Problem} above the limit */
   #enter(exchange: Exchange, principal: Principal): void {
     exchange.principal = principal;
     if (this.#rateLimit !== null) {
@@ -111,7 +110,7 @@ export class Pipeline {
     }
   }
 
-  /** What to answer: the error itself, or that there were too many of its kind. */
+  /** Counts a wrong key. Returns the error, or the problem that there were too many. */
   #countWrongKey(request: Request, error: unknown, nowMs: number): unknown {
     const isWrongKey =
       error instanceof Problem && error.code === "unauthenticated" && request.headers.has("x-api-key");
@@ -149,7 +148,7 @@ export class Pipeline {
     if (trustedProxies !== undefined) requireHttps(trustedProxies, peerOf?.(request) ?? null, headers);
   }
 
-  /** Answers a request for an operation. */
+  /** Responds to a request for an operation. */
   async operate(route: Route, routed: Routed): Promise<Response> {
     const { exchange, qi } = routed;
     exchange.route = route.path;
@@ -172,7 +171,7 @@ export class Pipeline {
     }
   }
 
-  /** Answers a form of the dashboard with what the route streams; see `download.ts`. */
+  /** Responds to a form of the dashboard with the stream of the route; see `download.ts`. */
   async download(route: Route, routed: Routed): Promise<Response> {
     const { exchange } = routed;
     exchange.route = DOWNLOAD_PATH;
@@ -187,7 +186,7 @@ export class Pipeline {
     return this.operate(route, { ...routed, request, params: undefined });
   }
 
-  /** Answers a request for something that is no operation: a page, a probe, a method not allowed. */
+  /** Responds to a request for anything but an operation: a page, a probe, a wrong method. */
   async serve(
     path: string,
     exchange: Exchange,
@@ -201,7 +200,7 @@ export class Pipeline {
     }
   }
 
-  /** Answers a request that came to nothing. Whatever is no {@link Problem} is `internal`, and nothing more. */
+  /** Responds with a problem. Any error but a {@link Problem} becomes `internal` or `unavailable`. */
   fail(exchange: Exchange | null, error: unknown): Response {
     const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.#deps.monotonicMs());
     const problem = error instanceof Problem ? error : this.#internal(error, failed.requestId);
@@ -217,7 +216,7 @@ export class Pipeline {
     }
     return new Problem(
       "internal",
-      "Something went wrong inside. Tell the operator the request_id; the daemon's log says more.",
+      "Internal error. Tell the operator the request_id; the daemon's log has more.",
     );
   }
 
@@ -230,7 +229,7 @@ export class Pipeline {
   }
 }
 
-/** Looking whether a session goes on is no use of it, which would keep it from ending. */
+/** Finds sessions without extending them: checking a session must not keep it alive. */
 function passive(sessions: AccountDeps["sessions"]): Sessions {
   return { find: (token) => sessions.find(token, { use: false }) };
 }

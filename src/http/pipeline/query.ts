@@ -1,6 +1,6 @@
 /**
- * The query string, strictly: each parameter at most once, percent-encoding that is whole, UTF-8 that
- * is valid. `+` is a space, as every form encoder writes it (WHATWG URL, application/x-www-form-urlencoded).
+ * Strict parsing of query strings: each parameter at most once, valid percent-encoding, valid UTF-8. `+` is
+ * a space, as form encoders write it (WHATWG URL, application/x-www-form-urlencoded).
  */
 import { invalid } from "../problem.ts";
 
@@ -9,12 +9,12 @@ export type Query = ReadonlyMap<string, string>;
 
 const NO_PARAMETERS: Query = new Map();
 
-/** Most characters of a made-up name that an answer shows. */
+/** The most characters of an unknown name that a response shows. */
 const SHOWN_NAME_LENGTH = 64;
 
 /**
- * Parses what follows the `?` of a URL (an empty string when there is none).
- * @throws {Problem} `invalid_request` for a repeated parameter or a broken encoding.
+ * Returns the parameters of a query string, which is empty when the URL has none.
+ * @throws {Problem} `invalid_request` for a repeated parameter or invalid encoding
  */
 export function parseQuery(text: string): Query {
   if (text === "") return NO_PARAMETERS;
@@ -45,7 +45,7 @@ function decode(text: string): string | null {
   return decodePercent(text.includes("+") ? text.replaceAll("+", " ") : text);
 }
 
-/** Undoes percent-encoding (RFC 3986 section 2.1); null when it is broken or not valid UTF-8. */
+/** Decodes percent-encoding (RFC 3986 section 2.1). Returns null when it is invalid or not UTF-8. */
 function decodePercent(text: string): string | null {
   if (!text.includes("%")) return text;
   try {
@@ -55,12 +55,12 @@ function decodePercent(text: string): string | null {
   }
 }
 
-/** A name as an error message shows it: quoted, control characters escaped, not endless. */
+/** Returns a name for an error message: quoted, with control characters escaped, shortened. */
 export function quoteName(name: string): string {
   return JSON.stringify(shortName(name));
 }
 
-/** A name that a caller made up, cut where it would fill the answer. */
+/** Returns a name of the caller, shortened. */
 export function shortName(name: string): string {
   if (name.length <= SHOWN_NAME_LENGTH) return name;
   return `${[...name].slice(0, SHOWN_NAME_LENGTH).join("")}…`;

@@ -1,18 +1,17 @@
 /**
- * Counts requests for the metrics. It is asked for every request, so it keeps plain numbers, found by
- * looking twice into small maps; text is made of them when somebody asks. Nothing that a client chose
- * becomes a name here.
+ * Counts requests for the metrics. It runs for every request, so it only increments numbers in small maps;
+ * text is made at a scrape. No name that a client chose becomes a label.
  */
 import { DURATION_BOUNDS, Histogram } from "../../histogram.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Methods that are counted by their names. */
+/** Methods that are counted by name. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const OTHER_METHOD = "other";
-/** Stands for the route of a request that was refused before it had one. */
+/** The route of a request that was refused before routing. */
 const NO_ROUTE = "none";
 
-/** Why credentials were refused. */
+/** The problems that mean refused credentials. */
 const FAILED_AUTHENTICATION: ReadonlySet<string> = new Set([
   "unauthenticated",
   "sign_in_failed",
@@ -25,7 +24,7 @@ export interface MeteredRoute {
   readonly method: string;
   /** The route's pattern, or `none`. */
   readonly route: string;
-  /** From the request's arrival to the begin of its answer, seconds. */
+  /** The time from the request to the start of its response, seconds. */
   readonly durations: Histogram;
   readonly byStatus: ReadonlyMap<number, number>;
 }
@@ -34,12 +33,12 @@ interface Counted extends MeteredRoute {
   readonly byStatus: Map<number, number>;
 }
 
-/** What was decided about an operation, and how often. */
+/** A result of an operation, and how often it occurred. */
 export interface MeteredDecision {
   operation: string;
   /** `ok`, `allowed`, `blocked`, … */
   result: string;
-  /** The policy that refused it (`block_pii`), or the code of the problem when it was denied; null when it was not refused. */
+  /** The policy that refused it (`block_pii`), or the problem's code when it was denied; null when it was not refused. */
   refusedBy: string | null;
   count: number;
 }
@@ -49,7 +48,7 @@ export class RequestMeter {
   readonly #decisions = new Map<string, Map<string, MeteredDecision>>();
   readonly #problems = new Map<string, number>();
 
-  /** A request was answered. */
+  /** Counts a request with its response. */
   count(exchange: Exchange, status: number, durationMs: number): void {
     const counted = this.#route(exchange.route ?? NO_ROUTE, exchange.method);
     counted.byStatus.set(status, (counted.byStatus.get(status) ?? 0) + 1);
@@ -59,22 +58,22 @@ export class RequestMeter {
     if (problem !== null) this.#problems.set(problem, (this.#problems.get(problem) ?? 0) + 1);
   }
 
-  /** Every route that was asked for. */
+  /** Returns every route that was requested. */
   *routes(): Iterable<MeteredRoute> {
     for (const byMethod of this.#routes.values()) yield* byMethod.values();
   }
 
-  /** Everything that was decided. */
+  /** Returns every result that occurred. */
   *decisions(): Iterable<MeteredDecision> {
     for (const byResult of this.#decisions.values()) yield* byResult.values();
   }
 
-  /** How many answers were problems, by their code. */
+  /** Returns how many responses were problems, by code. */
   problems(): Iterable<[code: string, count: number]> {
     return this.#problems;
   }
 
-  /** How many requests came with credentials that were refused, or without any, by the problem's code. */
+  /** Returns how many requests had refused credentials or none, by the problem's code. */
   failedAuthentications(): [code: string, count: number][] {
     return [...FAILED_AUTHENTICATION].map((code) => [code, this.#problems.get(code) ?? 0]);
   }
@@ -108,7 +107,7 @@ export class RequestMeter {
   }
 }
 
-/** What refused an operation; `policy:block_pii` is `block_pii`. */
+/** Returns what refused an operation, for example `block_pii` for `policy:block_pii`; null for nothing. */
 function refusalOf({ blockedBy, decision, problem }: Exchange): string | null {
   if (blockedBy !== null) return blockedBy.slice(blockedBy.indexOf(":") + 1);
   return decision === "denied" ? problem : null;

@@ -1,10 +1,10 @@
 /**
  * Strict parsing of request bodies: JSON (RFC 8259) in the I-JSON profile (RFC 7493).
  *
- * `JSON.parse` does the work; what it lets pass is found afterwards, mostly from the parsed value:
+ * `JSON.parse` parses; what it accepts wrongly is found afterwards, mostly from the parsed value:
  * - invalid UTF-8 and a byte order mark: by the decoder and by `JSON.parse` itself;
  * - duplicate members: each member of the text has one colon outside strings, so more colons than
- *   parsed members means that a member was lost;
+ *   parsed members means that a member was overwritten;
  * - lone surrogates: the decoded text has none, so only a `\u` escape can make one;
  * - numbers that a double does not hold, and nesting: in one walk over the value.
  */
@@ -14,22 +14,22 @@ import { countColons, stringEnd } from "../../log/json-scan.ts";
 /** Deepest nesting of a body; the body itself is level 1. */
 export const MAX_DEPTH = 64;
 
-/** Integers at and beyond this magnitude print with an exponent, so they come back as written. */
+/** Integers of at least this magnitude print with an exponent, so they are returned as written. */
 const EXPONENT_FORM = 1e21;
 
 const QUOTE = 0x22;
 
-/** What is wrong with a body, as a sentence for the caller; it never repeats what was sent. */
+/** What is wrong with a body. The message is for the caller and never repeats what was sent. */
 export class JsonProblem extends Error {
   override readonly name = "JsonProblem";
 }
 
-/** A fatal decoder that keeps a byte order mark, so that the parser refuses it. */
+/** A decoder that refuses invalid UTF-8 and keeps a byte order mark, which the parser refuses. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Parses the bytes of a body that must be one JSON object.
- * @throws {JsonProblem} when it is not one, or not I-JSON.
+ * Returns the JSON object in the bytes of a body.
+ * @throws {JsonProblem} when it is not an object or not I-JSON
  */
 export function parseStrictJson(bytes: Uint8Array): JsonObject {
   const text = decode(bytes);
@@ -41,7 +41,7 @@ export function parseStrictJson(bytes: Uint8Array): JsonObject {
   walk.object(value, 1);
   if (walk.hugeNumbers && hasHugeInteger(text)) throw new JsonProblem(INTEGER_PROBLEM);
   if (countColons(text) !== walk.members) {
-    throw new JsonProblem("The body has an object with the same member twice. Send each member once.");
+    throw new JsonProblem("The body has an object with a repeated member. Send each member once.");
   }
   return value;
 }
@@ -63,15 +63,15 @@ function parse(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    // The parser's own message quotes the text, so it stays here.
+    // The parser's message quotes the text, so it is not passed on.
     throw new JsonProblem("The body is not valid JSON.");
   }
 }
 
-/** One pass over a parsed value: counts members and refuses what I-JSON does not allow. */
+/** One pass over a parsed value, which counts members and refuses what I-JSON does not allow. */
 class Walk {
   members = 0;
-  /** A number was seen whose spelling in the text decides whether it was an integer. */
+  /** There is a number whose spelling in the text decides whether it is an integer. */
   hugeNumbers = false;
   readonly #checkStrings: boolean;
 
@@ -81,7 +81,7 @@ class Walk {
 
   object(value: JsonObject, depth: number): void {
     if (depth > MAX_DEPTH) throw new JsonProblem(`The body is nested more than ${MAX_DEPTH} levels deep.`);
-    // `for … in` sees exactly the own members of what JSON.parse made, and allocates no array.
+    // `for … in` visits exactly the own members of a parsed object, and allocates no array.
     for (const name in value) {
       this.members++;
       if (this.#checkStrings) checkWellFormed(name);
@@ -108,7 +108,7 @@ class Walk {
     }
     const magnitude = Math.abs(value);
     if (magnitude <= Number.MAX_SAFE_INTEGER) return;
-    // Below 1e21 the value would be answered as an integer literal, however it was written.
+    // Below 1e21 the value would be returned as an integer literal, however it was written.
     if (magnitude < EXPONENT_FORM) throw new JsonProblem(INTEGER_PROBLEM);
     this.hugeNumbers = true;
   }
@@ -116,11 +116,11 @@ class Walk {
 
 function checkWellFormed(text: string): void {
   if (!text.isWellFormed()) {
-    throw new JsonProblem("The body has an escaped half of a surrogate pair, which is no character.");
+    throw new JsonProblem("The body has an escaped lone surrogate, which is not a character.");
   }
 }
 
-/** Whether the JSON text holds an integer literal that is too long to be exact. */
+/** Reports whether JSON text holds an integer literal that a double cannot hold exactly. */
 function hasHugeInteger(text: string): boolean {
   const literal = /-?\d[\d.eE+-]*/y;
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-/** With TLS off, only a configured proxy may speak to the daemon, and only for HTTPS clients. */
+/** With TLS off, only configured proxies may send requests, and only for HTTPS clients. */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { Problem } from "../problem.ts";
 
@@ -8,11 +8,11 @@ const IPV6_BITS = 128;
 /** IPv4 addresses as a dual-stack socket shows them. */
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** A set of addresses: single ones and CIDR ranges, IPv4 and IPv6. */
+/** A set of IPv4 and IPv6 addresses and CIDR ranges. */
 export class TrustedProxies {
   readonly #addresses = new BlockList();
 
-  /** @throws {TypeError} naming the first entry that is neither an address nor a CIDR range. */
+  /** @throws {TypeError} that names the first entry which is neither an address nor a CIDR range */
   constructor(entries: readonly string[]) {
     for (const entry of entries) this.#add(entry);
   }
@@ -28,7 +28,7 @@ export class TrustedProxies {
     this.#addresses.addSubnet(address, prefix, family);
   }
 
-  /** Whether a peer's address is one of these. */
+  /** Reports whether the set holds a peer's address. */
   includes(peer: string): boolean {
     const address = MAPPED_IPV4.exec(peer)?.[1] ?? peer;
     const family = familyOf(address);
@@ -42,11 +42,11 @@ function familyOf(address: string): "ipv4" | "ipv6" | null {
 }
 
 /**
- * @throws {Problem} `https_required` unless the request came from a trusted proxy, on behalf of an
- * HTTPS client.
+ * Checks that a request came from a trusted proxy for an HTTPS client.
+ * @throws {Problem} `https_required` when it did not
  */
 export function requireHttps(proxies: TrustedProxies, peer: string | null, headers: Headers): void {
-  // A chain of proxies would make this a list; the one that ends TLS must say it alone.
+  // A chain of proxies would make a list; only the proxy that terminates TLS may set the header.
   if (peer !== null && proxies.includes(peer) && headers.get("x-forwarded-proto") === "https") return;
   throw new Problem(
     "https_required",
@@ -55,8 +55,8 @@ export function requireHttps(proxies: TrustedProxies, peer: string | null, heade
 }
 
 /**
- * Where a request comes from: its peer, or behind trusted proxies the last address of
- * `X-Forwarded-For` that is none of theirs, which is the one that a client cannot make up.
+ * Returns the address of a client: the peer, or behind trusted proxies the last address of
+ * `X-Forwarded-For` that is not a proxy's, which a client cannot forge.
  */
 export function clientAddress(
   proxies: TrustedProxies | undefined,

@@ -1,4 +1,4 @@
-/** Validators compiled from schemas, and what they say to the caller when a request does not fit. */
+/** Validators compiled from schemas, and their messages for requests that are not valid. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
@@ -6,12 +6,12 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { invalid, type Problem } from "../problem.ts";
 import { type Query, quoteName, shortName } from "./query.ts";
 
-/** How many unknown names one error lists. */
+/** The most unknown names that one error lists. */
 const MAX_LISTED_NAMES = 5;
 
 const INTEGER_TEXT = /^(0|[1-9][0-9]{0,15})$/;
 
-/** What a route does with a value that its compiled check refuses; for fields with words of their own. */
+/** Returns a problem with a better message for a value that the check refused, or null. */
 export type Explain = (value: JsonObject) => Problem | null;
 
 /** A compiled object schema. */
@@ -21,7 +21,7 @@ export class Validator<T extends TObject> {
   readonly #check: TypeCheck<T>;
   readonly #members: Map<string, { schema: TSchema; required: boolean }>;
 
-  /** `noun` is what a member of this object is called in errors: "member" or "query parameter". */
+  /** `noun` names a member of the object in errors. */
   constructor(schema: T, noun: "member" | "query parameter") {
     this.#schema = schema;
     this.#noun = noun;
@@ -36,20 +36,20 @@ export class Validator<T extends TObject> {
   }
 
   /**
-   * The value, when it fits.
-   * @throws {Problem} `invalid_request` naming the first member that is unknown, missing or wrong.
+   * Returns the value when it is valid.
+   * @throws {Problem} `invalid_request` that names the first unknown, missing or wrong member
    */
   parse(value: JsonObject, explain?: Explain): Static<T> {
     if (this.#check.Check(value)) return value as Static<T>;
     throw this.#unknown(value) ?? this.#missing(value) ?? explain?.(value) ?? this.#wrong(value);
   }
 
-  /** The parameters of a query, with integers and booleans made from their text. */
+  /** Returns the parameters of a query, with integers and booleans converted from text. @throws {Problem} */
   parseQuery(query: Query): Static<T> {
     const value: JsonObject = {};
     for (const [name, text] of query) {
       const schema = this.#members.get(name)?.schema;
-      // Defined, not assigned: a parameter may be called __proto__.
+      // Not assigned, since a parameter may be called __proto__.
       Object.defineProperty(value, name, { value: fromText(text, schema), enumerable: true });
     }
     return this.parse(value);
@@ -81,25 +81,25 @@ export class Validator<T extends TObject> {
 
   #wrong(value: JsonObject): Problem {
     for (const [name, { schema }] of this.#members) {
-      // Not compiled: this is the way of the few that are refused.
+      // Not compiled, since few requests are refused.
       if (Object.hasOwn(value, name) && !Value.Check(schema, value[name])) {
         return invalid(`The ${this.#noun} "${name}" is not valid. ${expectation(schema)}`, name);
       }
     }
-    return invalid("The request is not of the documented form.");
+    return invalid("The request does not have the documented form.");
   }
 }
 
-/** What a field takes: its description, which the documentation shows as well. */
+/** Returns what a field accepts: its description, which the documentation also shows. */
 export function expectation(schema: TSchema): string {
   return schema.description ?? "See the API documentation for its form.";
 }
 
-/** A query parameter's text as the schema's type; what is not of that type stays text and is refused. */
+/** Converts a query parameter's text to the schema's type. Other text stays text, and is then refused. */
 function fromText(text: string, schema: TSchema | undefined): JsonValue {
   if (schema?.type === "integer" && INTEGER_TEXT.test(text)) return Number(text);
   if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";
-  // A time's `+02:00` arrives with a space when the client did not encode it; it can mean nothing else.
+  // An unencoded `+02:00` of a time arrives as a space, which has no other meaning there.
   if (schema?.format === "date-time") return text.replace(" ", "+");
   return text;
 }

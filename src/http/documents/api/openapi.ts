@@ -1,4 +1,4 @@
-/** The OpenAPI document, made from the same schemas that validate requests. */
+/** The OpenAPI document, made from the schemas that validate requests. */
 import { swagger } from "@elysiajs/swagger";
 import type { TObject } from "@sinclair/typebox";
 import { Elysia } from "elysia";
@@ -33,7 +33,7 @@ const DOCUMENTATION = {
     { name: "Data", description: "Governed key-value data." },
     { name: "Audit", description: "The hash-chained trail of every operation." },
     { name: "Account", description: "Signing up and in, sessions, passwords, second factors. For people." },
-    { name: "Workspaces", description: "One's workspaces, their members, and invitations. For people." },
+    { name: "Workspaces", description: "Workspaces, their members, and invitations. For people." },
     { name: "Keys", description: "API keys of a workspace. For people." },
     { name: "Service", description: "Probes. They need no key." },
   ],
@@ -53,14 +53,14 @@ const SESSION = {
   in: "cookie",
   name: SESSION_COOKIE,
   description:
-    "A person's session. Requests other than GET need an Origin of this very server, which a browser sends by itself.",
+    "A person's session. Requests other than GET need the Origin of this server, which browsers send.",
 };
 
 const WORKSPACE = {
   type: "apiKey",
   in: "header",
   name: "X-Workspace-Id",
-  description: "With a session: which of one's workspaces is meant. No secret.",
+  description: "With a session: the workspace of the request. Not secret.",
 };
 
 const TAGS: Readonly<Record<string, string>> = {
@@ -71,9 +71,9 @@ const TAGS: Readonly<Record<string, string>> = {
   agent: "Agents",
 };
 
-/** Makes the document's JSON text. Slow: call it once. */
+/** Returns the document as JSON text. It is slow, so call it once. */
 export async function openApiJson(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
-  // This application never listens: it holds the documented routes for the plugin to read.
+  // This application never listens. The plugin reads the documented routes from it.
   const documented = new Elysia().use(
     swagger({
       specPath: OPENAPI_PATH,
@@ -139,7 +139,7 @@ function describeDownload(): JsonObject {
     tags: ["Workspaces"],
     summary: "Export the audit trail from a form",
     description:
-      "What `POST /v1/audit/export` does, for a form of a page of this server: the browser saves the answer as it comes. Empty fields are left out.\n\nRecorded as `audit.export`.",
+      "What `POST /v1/audit/export` does, for a form of the dashboard: the browser saves the response to a file. Empty fields are ignored.\n\nRecorded as `audit.export`.",
     security: [{ Session: [] }],
     parameters: pathParameters(DOWNLOAD_PATH),
     requestBody: {
@@ -245,7 +245,7 @@ const PROBES: Readonly<Record<string, JsonObject>> = {
     workspaces_down: {
       type: "integer",
       minimum: 1,
-      description: "Workspaces whose files cannot be used, if there are any; the others work.",
+      description: "How many workspaces have unusable files; absent for none. The others work.",
     },
   }),
 };

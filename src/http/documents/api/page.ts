@@ -1,12 +1,11 @@
-/** The documentation page. Everything that it loads comes from this binary. */
-
+/** The documentation page. It loads everything from this binary. */
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 
 /** Where the OpenAPI document is served. */
 export const OPENAPI_PATH = "/v1/openapi.json";
 
-/** Where the page is served; its assets are below it. */
+/** Where the page is served, with its assets below. */
 export const DOCS_PATH = "/v1/docs";
 
 const STYLE_PATH = `${DOCS_PATH}/swagger-ui.css`;
@@ -16,7 +15,7 @@ const START_PATH = `${DOCS_PATH}/start.js`;
 /** Seconds that a browser may keep an asset. */
 const ASSET_MAX_AGE_SECONDS = 3600;
 
-/** Nothing from elsewhere, nothing inline; small pictures are inside the style sheet. */
+/** Allows nothing from elsewhere and nothing inline. Small pictures are in the style sheet. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -46,11 +45,11 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// No validator: the default one would send the document's address to a service elsewhere.
+// No validator: the default one sends the document's address to an external service.
 const START = `SwaggerUIBundle({ url: ${JSON.stringify(OPENAPI_PATH)}, dom_id: "#docs", deepLinking: true, validatorUrl: null });
 `;
 
-/** Headers of one kind of file. */
+/** A file of the page. */
 export interface DocsFile {
   path: string;
   contentType: string;

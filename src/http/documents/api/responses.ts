@@ -1,4 +1,4 @@
-/** How the documentation describes answers: the good one of each route, and every error. */
+/** How the documentation describes responses: success and every error. */
 
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
@@ -8,7 +8,7 @@ import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../../problem.
 import type { Route } from "../../route.ts";
 import { component } from "../../shapes.ts";
 
-/** What any request with a key can be answered with. */
+/** The problems of any request with a key. */
 const ALWAYS: readonly ProblemCode[] = [
   "unauthenticated",
   "forbidden",
@@ -19,7 +19,7 @@ const ALWAYS: readonly ProblemCode[] = [
   "unavailable",
 ];
 
-/** What a request with a body can be answered with besides. */
+/** Further problems of a request with a body. */
 const WITH_BODY: readonly ProblemCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
 
 const EXAMPLE_REQUEST_ID = "req_5f2c1d8e9a3b4c7d0000002a";
@@ -37,15 +37,15 @@ export const ProblemSchema = component(
       title: t.String(),
       status: t.Integer(),
       detail: t.String({ description: "What to do next, for a person." }),
-      code: t.String({ enum: codes, description: "Stable; switch on it." }),
+      code: t.String({ enum: codes, description: "Stable, for programs." }),
       param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
       request_id: t.String(),
       blocked_by: t.Optional(t.String({ description: "With `restore_blocked`: the policy." })),
       quota: t.Optional(
-        t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: what is used up." }),
+        t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: which quota." }),
       ),
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
-      used: t.Optional(t.Integer({ description: "With `quota_exceeded`: what the workspace holds." })),
+      used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
       findings: t.Optional(t.Array(t.Unsafe({ $ref: "#/components/schemas/Finding" }))),
     },
     { additionalProperties: false, description: "RFC 9457. It never repeats a value that was sent." },
@@ -65,12 +65,12 @@ const AUDIT_HEADER = {
 
 const AUDIT_HEADER_OF_PROBLEM = {
   "X-Audit-Id": {
-    description: "The audit event of an operation that came to nothing; absent when none was begun.",
+    description: "The audit event of an operation that failed; absent when none started.",
     schema: { type: "string" },
   },
 };
 
-/** With these an operation that was recorded can come to nothing; with others a request is refused before. */
+/** The problems of operations that are recorded. With others the request is refused before its operation. */
 const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "agent_suspended",
   "agent_not_found",
@@ -83,7 +83,7 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "restore_blocked",
   "version_conflict",
   "quota_exceeded",
-  // A stream that was recorded and found no room.
+  // A recorded stream that could not start.
   "unavailable",
 ]);
 
@@ -103,14 +103,14 @@ const RATE_LIMIT_HEADERS = {
   },
   RateLimit: {
     description:
-      "With a rate limit: requests that remain (`r`), and seconds until all are there again (`t`).",
+      "With a rate limit: requests that remain (`r`), and seconds until all are available again (`t`).",
     schema: { type: "string", examples: ['"key";r=99;t=1'] },
   },
 };
 
 const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { type: "string" } } };
 
-/** The `responses` of a route's documentation. */
+/** Returns the `responses` of a route's documentation. */
 export function responsesOf(route: Route): JsonObject {
   const { response, status = 200, headers } = route.docs;
   const isRecorded = !leavesNoTrace(route.operation);
@@ -134,14 +134,14 @@ export function responsesOf(route: Route): JsonObject {
       ? {}
       : {
           304: {
-            description: "The entity tag still holds.",
+            description: "The entity tag still matches.",
             headers: { ...HEADERS, ...auditHeader, ...ETAG_HEADER },
           },
         };
   return { [status]: good, ...notModified, ...problemResponses(problemsOf(route), isRecorded) };
 }
 
-/** What any request under `/account` can be answered with. */
+/** The problems of any request under `/account`. */
 const ALWAYS_OF_ACTIONS: readonly ProblemCode[] = [
   "invalid_request",
   "forbidden",
@@ -151,7 +151,7 @@ const ALWAYS_OF_ACTIONS: readonly ProblemCode[] = [
   "unavailable",
 ];
 
-/** The `responses` of the documentation of a route of `/account`. */
+/** Returns the `responses` of the documentation of a route of `/account`. */
 export function actionResponses({ docs, body, isPublic }: Action): JsonObject {
   const problems: ProblemCode[] = [
     ...(docs.problems ?? []),
@@ -180,7 +180,7 @@ function problemsOf(route: Route): ProblemCode[] {
   return ["invalid_request", ...own, ...ALWAYS, ...body];
 }
 
-/** One response for every status, with an example for every code. */
+/** Returns one response per status, with an example per code. */
 export function problemResponses(wanted: readonly ProblemCode[], isRecorded = false): JsonObject {
   const responses: JsonObject = {};
   for (const status of [...new Set(wanted.map((code) => PROBLEMS[code][0]))].sort()) {

@@ -1,4 +1,4 @@
-/** What the build makes of `src/web`; each import is the file's path. */
+/** The bundle of `src/web`. Each import is the path of the file. */
 declare module "*/assets/dashboard.js" {
   const path: string;
   export default path;

@@ -1,6 +1,6 @@
 /**
- * The dashboard's files, out of the binary. The style sheet and the script have names that change with
- * their content, so a browser may keep them for good and never mixes two releases.
+ * The dashboard's files in the binary. The names of the style sheet and the script change with their
+ * content, so a browser may cache them forever and never mixes two releases.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ export interface WebFiles {
 
 let loaded: WebFiles | undefined;
 
-/** Read and compressed when they are first asked for: starting costs nothing. */
+/** Returns the files, which are read and compressed on the first request. */
 export function webFiles(): WebFiles {
   loaded ??= {
     style: load(stylePath, "dashboard", "css", "text/css; charset=utf-8"),

@@ -1,13 +1,13 @@
 /**
- * The dashboard: one page for every address that its own router knows, and two assets. The page holds
- * nothing of anybody: what it shows, it asks `/account` and `/v1` for, with the session's cookie.
+ * The dashboard: one page for every address of its router, and two assets. The page holds no data. It
+ * requests what it shows from `/account` and `/v1`, with the session's cookie.
  */
 import type { Exchange } from "../../pipeline/exchange.ts";
 import { Problem } from "../../problem.ts";
 import type { PublicPage } from "../public-page.ts";
 import { type WebFile, webFiles } from "./files.ts";
 
-/** Addresses of the page. What is below the last ones is for the router in the browser to find. */
+/** The addresses of the page. The router in the browser handles those below `/workspaces`. */
 const PAGE_PATHS = [
   "/",
   "/sign-in",
@@ -21,10 +21,10 @@ const PAGE_PATHS = [
 
 const ASSET_ROOT = "/assets";
 
-/** Seconds that a browser may keep an asset: its name changes with its content. */
+/** Seconds that a browser may cache an asset, whose name changes with its content. */
 const ASSET_MAX_AGE_SECONDS = 31_536_000;
 
-/** Nothing from elsewhere, nothing inline, no text ever taken for markup. */
+/** Allows nothing from elsewhere, nothing inline, and no text as markup. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,7 +32,7 @@ const CONTENT_SECURITY_POLICY = [
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
-  // Exports are forms, whose answer is saved, or shown as an error out of an unseen frame.
+  // Exports are forms in a hidden frame, whose response is saved or read as an error.
   "form-action 'self'",
   "frame-src 'self'",
   "frame-ancestors 'none'",
@@ -42,13 +42,13 @@ const CONTENT_SECURITY_POLICY = [
 
 /**
  * No Strict-Transport-Security: a browser applies it to every port of the host, and a daemon on
- * `localhost` or beside others must not decide for them. Plain HTTP fails at this port anyhow.
+ * `localhost` or beside others must not decide for them. Plain HTTP fails at this port anyway.
  */
 const PAGE_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
-  // For browsers that do not know frame-ancestors.
+  // For browsers without frame-ancestors.
   "x-frame-options": "DENY",
-  // Addresses name agents and keys of data.
+  // Addresses contain agent ids and keys of data.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -56,7 +56,7 @@ const PAGE_HEADERS = {
   "cache-control": "no-cache",
 } as const;
 
-/** The icon, as an address of its own, so that nothing is fetched for it. */
+/** The icon as a data URL, so that nothing is fetched for it. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%230f766e'/%3E%3Cpath d='M9 16.5l5 5 9-10' fill='none' stroke='white' stroke-width='3.5' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
 
@@ -114,7 +114,7 @@ function send(exchange: Exchange, request: Request, file: WebFile): Response {
   return new Response(file.gzipped, { headers: { ...headers, "content-encoding": "gzip" } });
 }
 
-/** Whether `Accept-Encoding` (RFC 9110 section 12.5.3) names gzip without refusing it. */
+/** Reports whether `Accept-Encoding` (RFC 9110 section 12.5.3) accepts gzip. */
 function acceptsGzip(header: string | null): boolean {
   if (header === null) return false;
   return header.split(",").some((item) => {
