@@ -28,7 +28,7 @@ export function asWord(word: string, check: Check): Check {
   if (isUnspaced(word)) return check;
   if (word.length <= SHORT_WORD) {
     return (text, start, end) =>
-      isAlphanumeric(text, start - 1) || goesOn(text, end) || continues(text, end)
+      isAlphanumeric(text, start - 1) || isPartOfName(text, end) || continues(text, end)
         ? null
         : check(text, start, end);
   }
@@ -53,8 +53,8 @@ export function spellings(word: string): string[] {
   return [...new Set([word, ...others])];
 }
 
-/** A digit, or a capital that begins no part of a name, behind a short word: not the word. */
-function goesOn(text: string, at: number): boolean {
+/** Whether a digit, or a capital that begins no part of a name, follows a short word: then it is another word. */
+function isPartOfName(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return (code >= 48 && code <= 57) || (isUpper(code) && !isLowerLetter(text, at + 1));
 }
@@ -63,17 +63,17 @@ function isAlphanumeric(text: string, at: number): boolean {
   return at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string);
 }
 
-/** A letter in lower case after the word goes on with it; a plural is still the word. */
+/** Whether a lower-case letter after the word makes it a longer word. A plural is still the word. */
 export function continues(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (Number.isNaN(code)) return false;
   if (code === 115 && !isLowerLetter(text, at + 1)) return false;
   if (isLowerLetter(text, at)) return true;
-  // In a name all in capitals a capital goes on with the word.
+  // In a name that is all capitals, a capital continues the word.
   return isUpper(code) && isUpper(text.charCodeAt(at - 1)) && isUpper(text.charCodeAt(at - 2));
 }
 
-/** A letter before the word that belongs to the same part of a name. */
+/** Whether the letter before the word belongs to the same part of a name. */
 function beginsWithin(text: string, start: number): boolean {
   if (start === 0) return false;
   const before = text.charCodeAt(start - 1);

@@ -1,6 +1,6 @@
 /**
- * The decision of all policies about some content: pure, the same for the same input. Writes, restores and
- * `governd scan` ask here and nowhere else.
+ * Decides about content under all policies. The decision is a pure function of settings and content; writes,
+ * restores and `governd scan` share it.
  */
 import type { JsonValue } from "../json.ts";
 import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
@@ -40,7 +40,7 @@ export function decide(policies: PolicySettings, content: Content): Decision {
   const findings: Finding[] = [];
   let screening = 0;
   let bit = 1;
-  // Over the names, without a list made for it: every write comes by here.
+  // Iterates over the names without making a list, since every write takes this path.
   for (const name in POLICIES) {
     const policy: Policy<JsonValue> = POLICIES[name as PolicyName];
     const setting = policies[name as PolicyName];
@@ -57,18 +57,18 @@ export function decide(policies: PolicySettings, content: Content): Decision {
 
 const ALLOWED: Decision = { allowed: true };
 
-/** By the set of policies that are screened for, one bit each; built at the first content. */
+/** Dictionaries by the set of screening policies that are on, one bit each; built when first needed. */
 const dictionaries: (PolicyDictionary | undefined)[] = [];
 
 interface PolicyDictionary extends Dictionary {
-  /** The policy whose finding it is when a text costs too much. */
+  /** The policy that a text which costs too much is blocked by. */
   strictest: PolicyName;
 }
 
 function dictionaryOf(screening: number): PolicyDictionary {
   const known = dictionaries[screening];
   if (known !== undefined) return known;
-  // The last of the list first, as `blockedBy` has it.
+  // The last of the list comes first, the order of precedence in `blockedBy`.
   const policies = screeningPolicies()
     .filter((_, i) => (screening & (1 << i)) !== 0)
     .reverse();
@@ -130,7 +130,7 @@ function describe(findings: readonly Finding[]): string {
 
 const place = (field: string): string => (field === "key" || field === "value" ? `the ${field}` : field);
 
-/** Touches what every text does, and what only other alphabets and long tokens do. */
+/** Uses the tables that every text needs, and those for other alphabets and long tokens. */
 const SAMPLE: Content = {
   key: "note/1",
   value: "Привет. The customer in Köln asked on Monday about invoice 2024-1093, see build 7f3c9ad1e2b4.",

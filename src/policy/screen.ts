@@ -19,7 +19,7 @@ const NO_HITS: readonly Hit[] = [];
 export function screen(text: string, context: string, dictionary: Dictionary): readonly Hit[] {
   const whole = context === "" ? text : labelOf(context) + text;
   if (!OTHERWISE_READ.test(whole)) {
-    // Most texts: nothing is found, and the ways back to its offsets are never needed.
+    // Most texts have no findings, so the mapping back to their offsets is never needed.
     beginEffort(whole.length);
     const longTokens: number[] = [];
     if (scan(whole, dictionary, longTokens).length === 0 && !encodesText(whole, longTokens)) return NO_HITS;

@@ -208,7 +208,7 @@ function isUpper(text: string, at: number): boolean {
   return char !== char.toLowerCase();
 }
 
-/** The address goes on to its town when that is near. */
+/** Returns the end of the town when it is near `end`, else `end`. */
 function townEnd(text: string, end: number, after: string): number {
   const town = TOWN.exec(after);
   if (!town) return end;

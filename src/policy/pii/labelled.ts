@@ -126,7 +126,7 @@ function lastSeparator(text: string, from: number, end: number): number {
   return cut;
 }
 
-/** The value goes on to the left: it is the tail of a longer token. */
+/** Whether the value is the tail of a longer token, which continues to its left. */
 function isJoined(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1);
   return isDigit(before) || (isLetter(before) && isLetter(text.charCodeAt(at)));

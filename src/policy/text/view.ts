@@ -41,7 +41,7 @@ export class ViewBuilder {
     const { segments } = this;
     this.text += piece;
     if (piece.length === end - start) {
-      // Unit for unit, so it goes on with what stands before it.
+      // Unit for unit, so it continues the segment before it.
       const last = segments.length - SEGMENT;
       if (last >= 0 && segments[last + 3] === 1 && segments[last + 2] === start) {
         segments[last + 2] = end;

@@ -1,6 +1,6 @@
 /**
- * Reads the word lists of this folder. They are text, one word a line, so that they read and compare well; `#` begins
- * a line that says something about them, and `[heading]` a section. They are embedded when the binary is built.
+ * Parses the word lists of this folder. They are text files with one word per line, so that a diff is readable. A line
+ * that begins with `#` is a comment, `[heading]` begins a section. The build embeds them in the binary.
  */
 
 export interface Section {
