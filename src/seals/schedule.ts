@@ -1,12 +1,22 @@
 /** Which workspaces are to be sealed, and when: each some time after its first unsealed event. */
 import { systemTimer, type Timer } from "../timer.ts";
 
+/** When a workspace is to be sealed, ms since the epoch. */
+interface Appointment {
+  notedAtMs: number;
+  dueAtMs: number;
+}
+
+/** How long until then, ms. A clock that was set back since must not put it off. */
+const waitOf = ({ notedAtMs, dueAtMs }: Appointment, nowMs: number): number =>
+  nowMs < notedAtMs ? 0 : Math.max(0, dueAtMs - nowMs);
+
 export class SealSchedule {
   readonly #intervalMs: number;
   readonly #startTimer: Timer;
   readonly #onDue: () => void;
-  /** In the order in which they fall due. */
-  readonly #due = new Map<string, number>();
+  /** By workspace. */
+  readonly #due = new Map<string, Appointment>();
   /** Since when each has had unsealed events, the longest first; also while it is being sealed. */
   readonly #since = new Map<string, number>();
   #cancelTimer: (() => void) | null = null;
@@ -22,7 +32,7 @@ export class SealSchedule {
   note(workspaceId: string, nowMs: number, afterMs = this.#intervalMs): void {
     if (this.#due.has(workspaceId)) return;
     if (!this.#since.has(workspaceId)) this.#since.set(workspaceId, nowMs);
-    this.#due.set(workspaceId, nowMs + afterMs);
+    this.#due.set(workspaceId, { notedAtMs: nowMs, dueAtMs: nowMs + afterMs });
     this.#arm(nowMs);
   }
 
@@ -45,7 +55,9 @@ export class SealSchedule {
   /** The workspaces whose time has come; they are no longer waited for. */
   takeDue(nowMs: number): string[] {
     this.#cancelTimer = null;
-    const due = [...this.#due].filter(([, atMs]) => atMs <= nowMs).map(([workspaceId]) => workspaceId);
+    const due = [...this.#due]
+      .filter(([, one]) => waitOf(one, nowMs) === 0)
+      .map(([workspaceId]) => workspaceId);
     for (const workspaceId of due) this.#due.delete(workspaceId);
     this.#arm(nowMs);
     return due;
@@ -58,9 +70,11 @@ export class SealSchedule {
   }
 
   #arm(nowMs: number): void {
-    if (this.#cancelTimer !== null || this.#due.size === 0) return;
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const atMs of this.#due.values()) nextMs = Math.min(nextMs, atMs);
-    this.#cancelTimer = this.#startTimer(Math.max(0, nextMs - nowMs), this.#onDue);
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#due.size === 0) return;
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const one of this.#due.values()) waitMs = Math.min(waitMs, waitOf(one, nowMs));
+    this.#cancelTimer = this.#startTimer(waitMs, this.#onDue);
   }
 }

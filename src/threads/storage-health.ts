@@ -17,9 +17,16 @@ export class WorkspacePaused extends Error {
 
 interface Troubled {
   trouble: StorageTrouble;
-  pausedUntilMs: number;
+  failedAtMs: number;
   reportedAtMs: number;
 }
+
+/** Whether less than `periodMs` passed since then. A clock that was set back ends every period. */
+const isWithin = (periodMs: number, sinceMs: number, nowMs: number): boolean =>
+  nowMs >= sinceMs && nowMs < sinceMs + periodMs;
+
+const isPaused = ({ trouble, failedAtMs }: Troubled, nowMs: number): boolean =>
+  isWithin(pauseAfter(trouble), failedAtMs, nowMs);
 
 export class StorageHealth {
   readonly #troubled = new Map<string, Troubled>();
@@ -32,7 +39,7 @@ export class StorageHealth {
   /** To be asked before a workspace is used. @throws {WorkspacePaused} while it is left alone */
   require(workspaceId: string, nowMs: number): void {
     const found = this.#troubled.get(workspaceId);
-    if (found !== undefined && nowMs < found.pausedUntilMs) throw new WorkspacePaused(found.trouble);
+    if (found !== undefined && isPaused(found, nowMs)) throw new WorkspacePaused(found.trouble);
   }
 
   /** Notes a failure; answers whether the log should have it: a new trouble, or one that lasts for long. */
@@ -41,10 +48,10 @@ export class StorageHealth {
     const trouble = troubleOf(error);
     if (trouble === null) return true;
     const before = this.#troubled.get(workspaceId);
-    const report = before?.trouble !== trouble || nowMs - before.reportedAtMs >= REPORT_AGAIN_MS;
+    const report = before?.trouble !== trouble || !isWithin(REPORT_AGAIN_MS, before.reportedAtMs, nowMs);
     this.#troubled.set(workspaceId, {
       trouble,
-      pausedUntilMs: nowMs + pauseAfter(trouble),
+      failedAtMs: nowMs,
       reportedAtMs: report ? nowMs : before.reportedAtMs,
     });
     if (before?.trouble !== trouble) this.onChange(workspaceId, trouble, error);
@@ -59,8 +66,8 @@ export class StorageHealth {
   /** The first few troubled ones whose pause is over, those first that were not tried for longest. */
   toProbe(nowMs: number, count: number): string[] {
     return [...this.#troubled]
-      .filter(([, { pausedUntilMs }]) => pausedUntilMs <= nowMs)
-      .sort(([, a], [, b]) => a.pausedUntilMs - b.pausedUntilMs)
+      .filter(([, troubled]) => !isPaused(troubled, nowMs))
+      .sort(([, a], [, b]) => a.failedAtMs - b.failedAtMs)
       .slice(0, count)
       .map(([workspaceId]) => workspaceId);
   }

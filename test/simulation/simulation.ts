@@ -184,7 +184,7 @@ class Simulation {
           ),
       ],
       [10, () => this.#pass(random.pick([1, 50, 1_000, 30_000]))],
-      [3, () => this.#pass(random.between(1, 60) * HOUR_MS)],
+      [3, () => this.#sleep(random.between(1, 60) * HOUR_MS)],
       [1, () => this.#jump(random.between(-48, 48) * HOUR_MS)],
       [4, () => this.#main?.sweep(this.#workspaces.map(({ id }) => id))],
       [1, () => this.#main?.spare(random.chance(0.3))],
@@ -224,6 +224,11 @@ class Simulation {
   #pass(ms: number): void {
     this.#note(`${ms} ms pass`);
     this.#time.pass(ms);
+  }
+
+  #sleep(ms: number): void {
+    this.#note(`the machine sleeps for ${ms / HOUR_MS} hours`);
+    this.#time.sleep(ms);
   }
 
   #jump(ms: number): void {
@@ -389,11 +394,9 @@ class Simulation {
 
   /** When nothing fails any more, every workspace takes writes again within seconds. */
   async #requireUsable(): Promise<void> {
+    if (this.#random.chance(0.5)) await this.#failAndSetBack();
     this.#disk.heal();
-    for (let i = 0; i < 5; i++) {
-      this.#time.pass(1_000);
-      await this.#settle();
-    }
+    await this.#passSeconds(5);
     for (const workspace of this.#workspaces) {
       const before = this.#operations;
       const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
@@ -406,7 +409,32 @@ class Simulation {
       if (told !== undefined && (typeof told === "string" || told.auditId === null))
         throw new Error(`a workspace did not recover: ${JSON.stringify(told)}`);
     }
+    // Longer than a seal may be put off.
+    await this.#passSeconds(90);
     await this.#settleAndCheck(true);
+    for (const { id, hashes } of this.#workspaces) {
+      using view = new WorkspaceView(join(this.#disk.directory, `${id}.db`));
+      const sealed = view.connection.get<[number | null]>("SELECT max(size) FROM seals")?.[0];
+      if (sealed !== hashes.length) throw new Error(`${sealed} of ${hashes.length} events are sealed`);
+    }
+  }
+
+  /** The clock is set back while a workspace is left alone and another waits to be sealed. */
+  async #failAndSetBack(): Promise<void> {
+    this.#ask(4);
+    await this.#settle();
+    this.#disk.fail();
+    this.#ask(4);
+    await this.#settle();
+    this.#jump(-48 * HOUR_MS);
+  }
+
+  async #passSeconds(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      this.#time.pass(1_000);
+      await this.#tick();
+      if (i % 5 === 4) await this.#settle();
+    }
   }
 
   #counts(): Counts {

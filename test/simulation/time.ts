@@ -40,6 +40,12 @@ export class SimulatedTime {
     this.#elapsedMs = untilMs;
   }
 
+  /** The machine sleeps: what falls due meanwhile is called once, afterwards. */
+  sleep(ms: number): void {
+    this.#elapsedMs += ms;
+    this.pass(0);
+  }
+
   /** Sets the wall clock, forwards or backwards. */
   jump(ms: number): void {
     this.#skewMs += ms;
