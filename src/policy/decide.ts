@@ -14,7 +14,7 @@ import {
   policiesOf,
   screeningPolicies,
 } from "./policies.ts";
-import type { Content, Finding, Policy } from "./policy.ts";
+import type { Content, Finding } from "./policy.ts";
 import { buildDictionary, type Dictionary } from "./scan.ts";
 import { screen } from "./screen.ts";
 
@@ -40,14 +40,12 @@ export function decide(policies: PolicySettings, content: Content): Decision {
   const findings: Finding[] = [];
   let screening = 0;
   let bit = 1;
-  // Iterates over the names without making a list, since every write takes this path.
-  for (const name in POLICIES) {
-    const policy: Policy<JsonValue> = POLICIES[name as PolicyName];
-    const setting = policies[name as PolicyName];
+  for (const [name, policy] of contentPolicies()) {
+    const setting = policies[name];
     if (policy.decide === "detectors") {
       if (setting !== policy.off) screening |= bit;
       bit <<= 1;
-    } else if (policy.decide !== null && setting !== policy.off) {
+    } else if (setting !== policy.off) {
       for (const finding of policy.decide(setting, content)) findings.push({ policy: name, ...finding });
     }
   }

@@ -50,15 +50,20 @@ export type PolicySettings = { readonly [N in PolicyName]: (typeof POLICIES)[N][
 /** The `policies` of a config, as clients send it. */
 export type PolicyMembers = { [N in PolicyName]?: (typeof POLICIES)[N]["example"] };
 
+type Named<P> = [name: PolicyName, policy: P];
+
 /** Every policy with its name, in the order of the list. */
-export function allPolicies(): [PolicyName, Policy<JsonValue>][] {
-  return Object.entries(POLICIES) as [PolicyName, Policy<JsonValue>][];
+export function allPolicies(): Named<Policy<JsonValue>>[] {
+  return Object.entries(POLICIES) as Named<Policy<JsonValue>>[];
 }
 
+// Made once, since every write goes through it.
+const refusing = allPolicies().filter(
+  (one): one is Named<ContentPolicy<JsonValue>> => one[1].decide !== null,
+);
+
 /** The policies that refuse content, in the order of the list. */
-export function contentPolicies(): [PolicyName, ContentPolicy<JsonValue>][] {
-  return allPolicies().filter((one): one is [PolicyName, ContentPolicy<JsonValue>] => one[1].decide !== null);
-}
+export const contentPolicies = (): Named<ContentPolicy<JsonValue>>[] => refusing;
 
 /** The policies that are enforced by detectors, in the order of the list. */
 export function screeningPolicies(): PolicyName[] {

@@ -7,6 +7,7 @@ import { decide } from "../../src/policy/decide.ts";
 import { DETECTORS, type Detector, type DetectorName } from "../../src/policy/detectors.ts";
 import {
   allPolicies,
+  contentPolicies,
   NO_POLICIES,
   POLICIES,
   type PolicyName,
@@ -46,9 +47,11 @@ describe("a third policy", () => {
     const path = join(directory.path, "value-length.ts");
     await Bun.write(path, block?.code ?? "");
     list.value_length = (await import(path)).valueLength;
+    contentPolicies().push(["value_length" as PolicyName, list.value_length as ContentPolicy<JsonValue>]);
   });
   afterEach(() => {
     delete list.value_length;
+    contentPolicies().pop();
     workspace[Symbol.dispose]();
     directory[Symbol.dispose]();
   });
