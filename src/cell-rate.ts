@@ -1,23 +1,22 @@
 /**
- * The generic cell rate algorithm (ITU-T I.371): a bucket lets a number of things through at once, and
- * then one for each interval. It needs one number per bucket: when the things let through so far would
- * all have come, had they come evenly.
+ * Rate limits with the generic cell rate algorithm (ITU-T I.371). A bucket allows a burst of requests, and then one per
+ * interval. It needs one number per bucket: when all requests so far would have arrived if they had arrived evenly.
  */
 
-/** What one bucket lets through. */
+/** The limit of one bucket. */
 export interface Rate {
-  /** Things let through at once. */
+  /** How many requests are allowed at once. */
   burst: number;
-  /** Time until one more is, ms. */
+  /** Time until one more is allowed, ms. */
   intervalMs: number;
 }
 
-/** Rounding errors of the sum must not cost the last thing of a burst. */
+/** Tolerance for rounding errors, which must not refuse the last request of a burst. */
 const ROUNDING_MS = 0.001;
-/** Part of the buckets that is forgotten at once: going through all of them must stay rare. */
+/** The part of the buckets that is removed at once, since scanning all of them must stay rare. */
 const FORGOTTEN_PART = 0.1;
 
-/** Buckets by name. At most `maxRemembered` are held; past it those that are full again go, then the oldest. */
+/** Buckets by name. Beyond `maxRemembered`, full buckets are removed first, then the least recently used ones. */
 export class CellRates {
   readonly #maxRemembered: number;
   readonly #due = new Map<string, number>();
@@ -26,22 +25,22 @@ export class CellRates {
     this.#maxRemembered = maxRemembered;
   }
 
-  /** Time until the bucket lets one more through, ms; 0 for at once. */
+  /** Returns the time until the bucket allows one more request, ms; 0 when it allows one now. */
   waitMs(name: string, { burst, intervalMs }: Rate, nowMs: number): number {
     const waitMs = this.#dueMs(name, nowMs) + intervalMs - nowMs - burst * intervalMs;
     return waitMs > ROUNDING_MS ? waitMs : 0;
   }
 
-  /** How many more the bucket lets through at once. */
+  /** Returns how many more requests the bucket allows now. */
   remaining(name: string, { burst, intervalMs }: Rate, nowMs: number): number {
     const takenMs = this.#dueMs(name, nowMs) - nowMs - ROUNDING_MS;
     return Math.max(0, burst - Math.ceil(Math.max(0, takenMs) / intervalMs));
   }
 
-  /** Takes one thing that takes `intervalMs` from the bucket; a negative time gives one back. */
+  /** Takes one request of `intervalMs` from the bucket. A negative time gives one back. */
   take(name: string, intervalMs: number, nowMs: number): void {
     const due = this.#dueMs(name, nowMs) + intervalMs;
-    // Taken out and put in again: the map's order is that of last use.
+    // Removed and added again, so that the map is ordered by last use.
     this.#due.delete(name);
     if (due <= nowMs) return;
     if (this.#due.size >= this.#maxRemembered) this.#forget(nowMs);
@@ -62,10 +61,10 @@ export class CellRates {
   }
 }
 
-/** Groups of an IPv6 address that name a network: whoever has one address there has all of them. */
+/** The groups of an IPv6 address that name a network. One user typically has all addresses of a network. */
 const NETWORK_GROUPS = 4;
 
-/** Whom an address counts for: itself, or its /64 of IPv6. */
+/** Returns the network that the requests of an address count for: an IPv4 address itself, or the /64 of IPv6. */
 export function networkOf(address: string): string {
   if (!address.includes(":") || address.startsWith("::ffff:")) return address.replace(/^::ffff:/, "");
   const [head = "", tail] = address.split("::");

@@ -1,4 +1,4 @@
-/** What can stop a command, in the words of the field; stable, since scripts read them with `--json`. */
+/** Why a command can fail. The codes are stable, since scripts read them with `--json`. */
 export type FailureCode =
   | "usage"
   | "invalid_settings"
@@ -21,8 +21,8 @@ export type FailureCode =
 export const EXIT = { done: 0, no: 1, trouble: 2 } as const;
 
 /**
- * A failure that is explained to the person who typed the command: one clear line that says what to do,
- * without a stack trace. Anything else that is thrown is a defect of the program and is shown as one.
+ * A failure with a message for the person who ran the command: it says what is wrong and what to do, and is printed
+ * without a stack trace. Any other error is a bug and is reported as one.
  */
 export class Failure extends Error {
   override readonly name = "Failure";
@@ -36,10 +36,10 @@ export class Failure extends Error {
   }
 }
 
-/** Stack frames that tell where an error happened. */
+/** The most stack frames to report. */
 const MAX_FRAMES = 12;
 
-/** Where an error happened; its message is left out, since it may repeat what a client sent. */
+/** Returns the stack frames of an error without its message, which may repeat what a client sent. */
 export function stackFrames(error: unknown): string[] {
   const { stack } = (error ?? {}) as { stack?: unknown };
   if (typeof stack !== "string") return [];
@@ -47,13 +47,13 @@ export function stackFrames(error: unknown): string[] {
   return frames.slice(0, MAX_FRAMES).map((frame) => frame.trim());
 }
 
-/** The `code` of a system error (`ENOENT`, `EACCES`, …), or undefined. */
+/** Returns the `code` of a system error (`ENOENT`, `EACCES`, …), or undefined. */
 export function systemCode(error: unknown): string | undefined {
   if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
   return undefined;
 }
 
-/** A system error in words a person knows, for the end of a line: "permission denied", "no such file". */
+/** Describes a system error for the end of a message: "permission denied", "no such file or directory". */
 export function systemReason(error: unknown): string {
   switch (systemCode(error)) {
     case "EACCES":
@@ -74,7 +74,7 @@ export function systemReason(error: unknown): string {
   }
 }
 
-/** What an error says, or what was thrown in place of one. */
+/** Returns the message of an error, or any other thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 /**
  * Identifiers in TypeID form: a prefix, `_`, and a UUIDv7 (RFC 9562, section 5.7) in Crockford's
- * base32, 26 characters. Ids made by one source in one millisecond still sort in the order made.
+ * base32, 26 characters. Ids that one source creates in the same millisecond still sort in order of creation.
  */
 
 export type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv";
@@ -8,7 +8,7 @@ export type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv";
 /** Milliseconds since the Unix epoch. */
 export type Clock = () => number;
 
-/** Fills the bytes with randomness fit for secrets. */
+/** Fills the bytes with random values fit for secrets. */
 export type FillRandom = (bytes: Uint8Array) => void;
 
 export const systemClock: Clock = () => Date.now();
@@ -20,11 +20,11 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const SUFFIX_LENGTH = 26;
 const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const POOL_BYTES = 4_096;
-/** Room that the 12-bit counter of a fresh millisecond is left with. */
+/** Limits the start value of the 12-bit counter in a new millisecond, so that it has room to count. */
 const COUNTER_START_MASK = 0x7ff;
 const COUNTER_LIMIT = 0xfff;
 
-/** Randomness drawn in large pieces: one call to the system for hundreds of small requests. */
+/** Fetches random bytes from the system in large blocks, for many small requests. */
 export class RandomPool {
   readonly #fill: FillRandom;
   readonly #pool = new Uint8Array(POOL_BYTES);
@@ -34,13 +34,13 @@ export class RandomPool {
     this.#fill = fill;
   }
 
-  /** A copy of the next `count` random bytes (at most 4,096). */
+  /** Returns a copy of the next `count` random bytes (at most 4,096). */
   take(count: number): Uint8Array {
     if (this.#used + count > POOL_BYTES) {
       this.#fill(this.#pool);
       this.#used = 0;
     }
-    // A loop, since what is asked for is small: copying by `slice` and `fill` costs ten times as much.
+    // A loop, since requests are small: copying with `slice` and `fill` is ten times slower.
     const taken = new Uint8Array(count);
     for (let i = 0; i < count; i++) {
       taken[i] = this.#pool[this.#used] as number;
@@ -51,7 +51,7 @@ export class RandomPool {
 }
 
 const ALPHABET_CODES = Uint8Array.from(ALPHABET, (letter) => letter.charCodeAt(0));
-/** Where an identifier's characters are put together: joining strings would cost more than all the rest. */
+/** A buffer for the characters of an identifier: joining strings would cost more than everything else. */
 const characters = Buffer.alloc(SUFFIX_LENGTH);
 
 function base32(bytes: Uint8Array): string {
@@ -70,7 +70,7 @@ function base32(bytes: Uint8Array): string {
   return characters.toString("latin1", 0, length);
 }
 
-/** Makes identifiers from a clock and a source of randomness. */
+/** Creates identifiers from a clock and a source of random bytes. */
 export class IdSource {
   readonly #clock: Clock;
   readonly #random: RandomPool;
@@ -82,7 +82,7 @@ export class IdSource {
     this.#random = random;
   }
 
-  /** A new identifier. When the clock stands still or steps back, order is kept by counting on. */
+  /** Returns a new identifier. When the clock stands still or steps back, a counter keeps the order. */
   next(prefix: IdPrefix): string {
     const bytes = this.#random.take(16);
     const now = Math.max(this.#clock(), this.#lastMs);
@@ -109,7 +109,7 @@ function writeTimestamp(bytes: Uint8Array, ms: number): void {
   }
 }
 
-/** True for a well-formed identifier of that kind. */
+/** Reports whether the text is a well-formed identifier with this prefix. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return (
     text.length === prefix.length + 1 + SUFFIX_LENGTH &&

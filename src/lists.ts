@@ -1,27 +1,27 @@
 /**
- * Cursors of lists: opaque to clients, and bound to what the list was filtered by.
+ * Cursors of lists and exports. They are opaque to clients, and bound to the filters of the list.
  *
  * A cursor is `base64url(digest ‖ JSON(position))`, where `digest` is the start of the SHA-256 of the
- * filters. It is not a secret and grants nothing: the digest only finds a cursor that is used with
- * other filters than it was made for, which would otherwise skip or repeat rows in silence.
+ * filters. It is not a secret and grants nothing. The digest only detects a cursor that is used with other filters,
+ * which would otherwise silently skip or repeat rows.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { ExportResumption, Page } from "./operation-facts.ts";
 import type { OperationInputs, OperationName } from "./operations.ts";
 
-/** Bytes of the filters' digest that a cursor carries. */
+/** How many bytes of the filters' digest a cursor holds. */
 const DIGEST_BYTES = 9;
 
-/** Longest cursor that is looked at: a position is at most a 512 character key, 6 bytes a character. */
+/** The longest cursor that is accepted. A position is at most a key of 512 characters with 6 bytes each. */
 export const MAX_CURSOR_LENGTH = 8192;
 
-/** The operations that answer one page of a list. */
+/** The operations that return one page of a list. */
 export type ListOperation = {
   [N in OperationName]: OperationInputs[N] extends { page: Page } ? N : never;
 }[OperationName];
 
-/** Where the next page begins: after this key or agent (data, agents) or before this number (everything else). */
+/** Where the next page starts: after this key or agent (data, agents), or before this number (other lists). */
 export type CursorPosition = string | number;
 
 /**
@@ -42,20 +42,20 @@ export function listFilters<N extends ListOperation>(
   return filters;
 }
 
-/** The cursor for the page after `position` of the list with these filters. */
+/** Returns the cursor for the page after `position` of the list with these filters. */
 export function encodeCursor(filters: JsonObject, position: CursorPosition): string {
   return Buffer.concat([digestOf(filters), Buffer.from(JSON.stringify(position), "utf8")]).toString(
     "base64url",
   );
 }
 
-/** The position that `cursor` holds; null when it is malformed or was made with other filters. */
+/** Returns the position of a cursor; null when the cursor is malformed or belongs to other filters. */
 export function decodeCursor(filters: JsonObject, cursor: string): CursorPosition | null {
   if (cursor.length > MAX_CURSOR_LENGTH) return null;
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length <= DIGEST_BYTES || !bytes.subarray(0, DIGEST_BYTES).equals(digestOf(filters))) return null;
   const position = parsePosition(bytes.subarray(DIGEST_BYTES).toString("utf8"));
-  // One encoding per value: whatever the decoders above let pass is refused here.
+  // Each value has one encoding. Other encodings that the decoders accept are refused here.
   return position !== null && encodeCursor(filters, position) === cursor ? position : null;
 }
 
@@ -72,7 +72,7 @@ function digestOf(filters: JsonObject): Buffer {
   return createHash("sha256").update(sortedJson(filters)).digest().subarray(0, DIGEST_BYTES);
 }
 
-/** JSON with the members of every object in the order of their names. */
+/** Returns JSON with the members of every object sorted by name. */
 function sortedJson(value: JsonValue): string {
   return JSON.stringify(value, (_name, member: JsonValue) => {
     if (member === null || typeof member !== "object" || Array.isArray(member)) return member;
@@ -80,7 +80,7 @@ function sortedJson(value: JsonValue): string {
   });
 }
 
-/** What an export is of. */
+/** What an export covers. A cursor to resume it is bound to that. */
 export type ExportFilters = Pick<OperationInputs["audit.export"], "scope" | "format" | "window">;
 
 const filtersOf = ({ scope, format, window }: ExportFilters): JsonObject => ({
@@ -90,12 +90,15 @@ const filtersOf = ({ scope, format, window }: ExportFilters): JsonObject => ({
   window: { ...window },
 });
 
-/** The cursor of an export, before the number of events. */
+/**
+ * Returns the cursor to resume an interrupted export, which its response header carries. The client appends the number
+ * of events that it has received: `<cursor>.<events>`.
+ */
 export function encodeExportCursor(filters: ExportFilters, beforeSeq: number, exportedAt: string): string {
   return encodeCursor(filtersOf(filters), `${beforeSeq} ${exportedAt}`);
 }
 
-/** What a cursor continues; null when it is malformed or of an export with other filters. */
+/** Returns where to resume an export; null when the cursor is malformed or belongs to other filters. */
 export function decodeExportCursor(filters: ExportFilters, text: string): ExportResumption | null {
   const parts = /^([\w-]+)\.(0|[1-9][0-9]{0,15})$/.exec(text);
   const position = parts && decodeCursor(filtersOf(filters), parts[1] as string);

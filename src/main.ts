@@ -1,16 +1,16 @@
 #!/usr/bin/env bun
-/** From the words of the command line to an exit code. */
+/** Runs the command line and exits with its exit code. */
 import { tmpdir } from "node:os";
 
-/** The program; loading it loads libSQL's native part, which the binary unpacks for that. */
+/** Imports the program. This also loads libSQL's native part, which the binary unpacks first. */
 async function load(): Promise<typeof import("./cli/program.ts")> {
   try {
     return await import("./cli/program.ts");
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ERR_DLOPEN_FAILED")) throw error;
     console.error(
-      `governd: Cannot load libSQL's native part from ${tmpdir()}, where it is unpacked: ` +
-        "set TMPDIR to a directory that governd can write to and run programs from.",
+      `governd: Cannot load libSQL's native part from ${tmpdir()}. ` +
+        "Set TMPDIR to a directory that governd can write to and run programs from.",
     );
     process.exit(2);
   }

@@ -1,10 +1,9 @@
 /**
- * The URL of a worker thread's entry point, given its source path below `src/`.
+ * Returns the URL of a worker thread's entry point, given its source path below `src/`.
  *
- * Under Bun that is the source file itself. In the compiled binary every module is in one bundle at the
- * root, so a path relative to the importing module would not be found there, while the build keeps each
- * worker at its own path (`workspace/worker.ts` becomes `workspace/worker.js`). The URL is absolute in
- * both, so that a file of that name in the current directory is never run instead.
+ * Under Bun this is the source file itself. In the compiled binary all modules are in one bundle at the root, so a path
+ * relative to the importing module would not be found. But the build keeps each worker at its own path (`workspace/worker.ts` becomes `workspace/worker.js`). The URL is absolute in
+ * both cases, so that a file of that name in the current directory is never run instead.
  *
  * The build compiles every `worker.ts` and `*-worker.ts` under `src/` as an entry point.
  */

@@ -1,31 +1,31 @@
-/** All sinks of a daemon: each new seal goes to every one of them. */
+/** Delivers each new seal to all sinks of a daemon. */
 
 import { type AnchorEvents, type AnchorLag, AnchorQueue, type WaitingSeal } from "./queue.ts";
 import { type AnchorReceipt, AnchorReceipts } from "./receipts.ts";
 import { type AnchoredSeal, type AnchorKind, type AnchorSink, commandSink, webhookSink } from "./sinks.ts";
 import { parseWitness, type WitnessDeps, witnessSink } from "./witness.ts";
 
-/** What settings say about sinks. */
+/** The settings of sinks. */
 export interface AnchorSettings {
   anchor_command: string | null;
   anchor_url: string | null;
   witnesses: readonly string[];
 }
 
-/** What is known of one workspace's anchors at one sink. */
+/** What is known about one workspace's anchors at one sink. */
 export interface AnchorState {
   kind: AnchorKind;
   place: string | null;
-  /** The newest seal that the sink has taken; null when it is not known to have one. */
+  /** The newest seal that the sink accepted; null when none is known. */
   receipt: AnchorReceipt | null;
-  /** The seal that waits for it; null when none does. */
+  /** The seal that waits for the sink, or null. */
   waiting: WaitingSeal | null;
 }
 
 export interface AnchorsOptions {
-  /** A directory for notes about what was delivered; made when there is something to note. */
+  /** The directory for receipts of deliveries. It is created with the first one. */
   notesDir: string;
-  /** Told of a note that could not be written. */
+  /** Called when a receipt could not be written. */
   onError(error: unknown): void;
   clock?: () => number;
 }
@@ -45,7 +45,7 @@ export class Anchors implements AsyncDisposable {
     this.#queues = sinks.map((sink) => new AnchorQueue(sink, all, clock === undefined ? {} : { clock }));
   }
 
-  /** What each sink has of a workspace. */
+  /** Returns what each sink has of a workspace. */
   async of(workspaceId: string): Promise<AnchorState[]> {
     if (this.#queues.length === 0) return [];
     const receipts = await this.#receipts.of(workspaceId);

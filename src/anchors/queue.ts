@@ -1,40 +1,40 @@
 /**
- * The seals that wait for one sink. Of each workspace only the newest seal waits, since it covers what
- * the ones before it cover, so the queue is bounded by the number of workspaces and by a limit. What
- * is not delivered is tried again, ever more slowly.
+ * The queue of seals for one sink. Only the newest seal of each workspace waits, since it covers what the earlier ones
+ * cover. So the queue is bounded by the number of workspaces, and by a limit. Failed deliveries are retried with
+ * exponential backoff.
  */
 import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
-/** Workspaces whose seals may wait for one sink; past it the longest waiting is dropped. */
+/** The most workspaces whose seals wait for one sink. Beyond that, the longest waiting seal is dropped. */
 const MAX_WAITING = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 5 * 60_000;
 /** How long one delivery may take. */
 const DELIVERY_MS = 30_000;
-/** What a stop gives the deliveries that wait. */
+/** How long the remaining deliveries may take at shutdown. */
 const LAST_DELIVERIES_MS = 2_000;
 
 /** How far a sink is behind. */
 export interface AnchorLag {
   sink: string;
   waiting: number;
-  /** Since when the longest waiting seal waits, ms since the epoch; null when none does. */
+  /** When the longest waiting seal was queued, ms since the epoch; null when none waits. */
   sinceMs: number | null;
-  /** Deliveries that failed in a row. */
+  /** Failed deliveries since the last success. */
   failures: number;
-  /** Deliveries that failed since the start. */
+  /** Failed deliveries since the start. */
   failed: number;
   delivered: number;
-  /** When the last delivery succeeded, ms since the epoch; null when none did since the start. */
+  /** When the last delivery succeeded, ms since the epoch; null when none succeeded since the start. */
   deliveredMs: number | null;
   dropped: number;
 }
 
 /** A seal that waits for a sink. */
 export interface WaitingSeal {
-  /** Since when one of the workspace's seals waits. */
+  /** When a seal of the workspace was first queued after the last delivery. */
   sinceMs: number;
-  /** How often it was tried in vain. */
+  /** The number of failed attempts. */
   failures: number;
 }
 
@@ -45,11 +45,11 @@ interface Waiting extends WaitingSeal {
 }
 
 export interface AnchorEvents {
-  /** A delivery failed. `attempt` counts those in a row. */
+  /** A delivery failed. `attempt` counts the failures since the last success. */
   onFailure(sink: string, reason: string, attempt: number, lag: AnchorLag): void;
-  /** Deliveries work again. */
+  /** A delivery succeeded after failures. */
   onRecovery(sink: string, lag: AnchorLag): void;
-  /** A sink has taken a seal, which was made at `sealedMs`. */
+  /** A sink accepted a seal that was made at `sealedMs`. */
   onDelivered?(sink: string, seal: AnchoredSeal, sealedMs: number, takenMs: number): void;
 }
 
@@ -58,7 +58,7 @@ export class AnchorQueue implements AsyncDisposable {
   readonly #events: AnchorEvents;
   readonly #clock: () => number;
   readonly #retryMs: number;
-  /** In the order in which they came. */
+  /** By workspace, in the order of arrival. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #abort = new AbortController();
   #running: Promise<void> | null = null;
@@ -100,12 +100,12 @@ export class AnchorQueue implements AsyncDisposable {
     return this.#sink;
   }
 
-  /** The seal of a workspace that waits; null when none does. */
+  /** Returns the waiting seal of a workspace, or null. */
   waitingOf(workspaceId: string): WaitingSeal | null {
     return this.#waiting.get(workspaceId) ?? null;
   }
 
-  /** Takes a seal; one of the same workspace that still waits is replaced. */
+  /** Queues a seal. It replaces a waiting seal of the same workspace. */
   offer(seal: AnchoredSeal): void {
     if (this.#closing) return;
     const before = this.#waiting.get(seal.workspaceId);
@@ -123,7 +123,7 @@ export class AnchorQueue implements AsyncDisposable {
     });
   }
 
-  /** Gives what waits a last try. What is left is in the files of seals, and in the next seals. */
+  /** Tries to deliver the waiting seals a last time. Undelivered ones are in the seal files, and covered by later seals. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     this.#wake();
@@ -157,7 +157,7 @@ export class AnchorQueue implements AsyncDisposable {
       this.#putLast(seal.workspaceId);
       return false;
     }
-    // A newer one of the same workspace may have come meanwhile.
+    // A newer seal of the same workspace may have been queued meanwhile.
     const waiting = this.#waiting.get(seal.workspaceId);
     if (waiting?.seal === seal) this.#waiting.delete(seal.workspaceId);
     else if (waiting !== undefined) Object.assign(waiting, { sinceMs: waiting.sealedMs, failures: 0 });
@@ -171,7 +171,7 @@ export class AnchorQueue implements AsyncDisposable {
     return true;
   }
 
-  /** One workspace that is always refused must not keep the others waiting. */
+  /** Moves a workspace to the end, so that one whose seal is always refused does not delay the others. */
   #putLast(workspaceId: string): void {
     const waiting = this.#waiting.get(workspaceId);
     if (waiting === undefined) return;
@@ -193,7 +193,7 @@ export class AnchorQueue implements AsyncDisposable {
   }
 }
 
-/** The kind of an error alone: its message may repeat an address with a secret in it. */
+/** Returns only the kind of an error: its message may repeat an address that holds a secret. */
 function reasonOf(error: unknown): string {
   const { name, code } = error as { name?: unknown; code?: unknown };
   return [name, code].filter((part) => typeof part === "string").join(" ") || "it failed";

@@ -1,22 +1,22 @@
 /**
- * Which seal of a workspace each sink has taken last: a small file for each workspace, so that it is
- * known after a restart, too. It is a note and no evidence: what proves an anchor is with the sink. A
- * file that is lost or cut off means that nothing is known until the next delivery.
+ * Stores which seal of a workspace each sink accepted last: one small file per workspace, so that it is known after a
+ * restart. A receipt is not evidence: the proof of an anchor is at the sink. When a file is lost or truncated, nothing is
+ * known until the next delivery.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The newest seal that a sink has. */
+/** The newest seal that a sink accepted. */
 export interface AnchorReceipt {
-  /** Events that it covers. */
+  /** The number of events that it covers. */
   size: number;
   /** When it was made, ms since the epoch. */
   sealedMs: number;
-  /** When the sink took it. */
+  /** When the sink accepted it. */
   takenMs: number;
 }
 
-/** By the sink's name. */
+/** Receipts by the name of the sink. */
 export type AnchorReceiptsOf = Readonly<Record<string, AnchorReceipt>>;
 
 const DIRECTORY_MODE = 0o700;
@@ -24,15 +24,15 @@ const FILE_MODE = 0o600;
 
 export class AnchorReceipts {
   readonly #directory: string;
-  /** Files are written one after another. */
-  #turn: Promise<void> = Promise.resolve();
+  /** A serial queue: files are written one after another. */
+  #queue: Promise<void> = Promise.resolve();
   #made = false;
 
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** What is known of a workspace. */
+  /** Returns the receipts of a workspace. */
   async of(workspaceId: string): Promise<AnchorReceiptsOf> {
     let text: string;
     try {
@@ -44,10 +44,10 @@ export class AnchorReceipts {
     return parsed(text);
   }
 
-  /** Notes that a sink has taken a seal. @throws the system's error when it cannot be written */
+  /** Stores that a sink accepted a seal. @throws the system's error when the file cannot be written */
   keep(workspaceId: string, sink: string, receipt: AnchorReceipt): Promise<void> {
-    const done = this.#turn.then(() => this.#write(workspaceId, sink, receipt));
-    this.#turn = done.catch(() => {});
+    const done = this.#queue.then(() => this.#write(workspaceId, sink, receipt));
+    this.#queue = done.catch(() => {});
     return done;
   }
 

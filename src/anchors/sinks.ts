@@ -1,10 +1,13 @@
-/** Where seals go besides their file: a place that whoever has this machine cannot rewrite. */
+/**
+ * Sinks for seals: places that somebody who controls this machine cannot rewrite. Here are a program and a web hook; the
+ * third kind is a witness.
+ */
 import { basename } from "node:path";
 
-/** A seal on its way. */
+/** A seal to deliver. */
 export interface AnchoredSeal {
   workspaceId: string;
-  /** Events that it covers. */
+  /** The number of events that it covers. */
   size: number;
   /** The signed note. */
   note: string;
@@ -12,23 +15,23 @@ export interface AnchoredSeal {
 
 export type AnchorKind = "command" | "webhook" | "witness";
 
-/** One place. */
+/** A place that takes seals. */
 export interface AnchorSink {
   readonly kind: AnchorKind;
-  /** What a workspace's users may know it by: a host, a witness's name; null for a program. */
+  /** The name that users of a workspace see: a host or the name of a witness; null for a program. */
   readonly place: string | null;
-  /** For the log and the metrics; never a secret, such as the path or query of an address. */
+  /** The name in the log and the metrics. It holds no secret, such as the path or query of an address. */
   readonly name: string;
-  /** Delivers a seal. @throws {AnchorFailed} when that did not work; it is tried again */
+  /** Delivers a seal. @throws {AnchorFailed} when the delivery failed; it is retried */
   deliver(seal: AnchoredSeal, signal: AbortSignal): Promise<void>;
 }
 
-/** Why a delivery failed, in words for the operator's log. */
+/** Why a delivery failed, for the operator's log. */
 export class AnchorFailed extends Error {
   override readonly name = "AnchorFailed";
 }
 
-/** Runs no shell and passes no arguments; the environment names the workspace and the size. */
+/** Runs a program for each seal, with the seal on its standard input and the workspace and size in its environment. */
 export function commandSink(program: string): AnchorSink {
   return {
     kind: "command",
@@ -41,7 +44,7 @@ export function commandSink(program: string): AnchorSink {
           stdin: new TextEncoder().encode(note),
           stdout: "ignore",
           stderr: "ignore",
-          // Nothing of the daemon's own environment, which may hold its key.
+          // The daemon's own environment is not passed on: it may hold the signing key.
           env: {
             PATH: "/usr/local/bin:/usr/bin:/bin",
             GOVERND_WORKSPACE_ID: workspaceId,
@@ -50,7 +53,7 @@ export function commandSink(program: string): AnchorSink {
           signal,
         });
       } catch {
-        throw new AnchorFailed("the program cannot be started");
+        throw new AnchorFailed("cannot start the program");
       }
       const code = await child.exited;
       if (code !== 0) throw new AnchorFailed(`the program ended with exit code ${code}`);
@@ -58,7 +61,7 @@ export function commandSink(program: string): AnchorSink {
   };
 }
 
-/** Posts each seal as text; any 2xx answer means that it was taken. Redirections are not followed. */
+/** Posts each seal as text to an HTTPS address. A 2xx response means success. Redirects are not followed. */
 export function webhookSink(url: string): AnchorSink {
   return {
     kind: "webhook",
@@ -72,14 +75,14 @@ export function webhookSink(url: string): AnchorSink {
           "content-type": "text/plain; charset=utf-8",
           "x-workspace-id": workspaceId,
           "x-seal-size": `${size}`,
-          // The same seal may come twice: whoever keeps it can tell.
+          // The same seal may be sent twice. The key lets the receiver recognize that.
           "idempotency-key": `${workspaceId}-${size}`,
         },
         body: note,
         signal,
       });
       await response.body?.cancel();
-      if (!response.ok) throw new AnchorFailed(`the address answered ${response.status}`);
+      if (!response.ok) throw new AnchorFailed(`the server returned ${response.status}`);
     },
   };
 }

@@ -1,27 +1,27 @@
-/** C2SP tlog-witness: who countersigns a seal only if it continues what was countersigned before. */
+/** A C2SP tlog-witness: it cosigns a seal only if the seal continues what it cosigned before. */
 import { NoteError, parseVerifierKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
 import { addCheckpointBody, withCosignatures } from "../log/witness.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
-/** A witness as a setting names it. */
+/** A witness that a setting names. */
 export interface Witness {
   key: VerifierKey;
   /** The submission prefix. */
   url: string;
 }
 
-/** What a witness needs of the daemon. */
+/** What a witness sink needs from the daemon. */
 export interface WitnessDeps {
-  /** The consistency proof between two sizes of a workspace's log. */
+  /** Returns the consistency proof between two sizes of a workspace's log. */
   proveConsistency(workspaceId: string, from: number, to: number): Promise<Uint8Array[]>;
-  /** Keeps a seal with the cosignatures that it has got. */
+  /** Stores a seal with its new cosignatures. */
   keep(seal: AnchoredSeal): void;
 }
 
-/** Longest answer that is read, bytes. */
-const MAX_ANSWER_BYTES = 64 * 1024;
+/** The longest response that is read, bytes. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
-/** Reads `<verifier key> <https address>`. @throws {NoteError} when it is not that */
+/** Parses `<verifier key> <https address>`. @throws {NoteError} when the text has another form */
 export function parseWitness(text: string): Witness {
   const [key = "", url = "", more] = text.trim().split(/\s+/);
   if (more !== undefined || !/^https?:\/\//.test(url))
@@ -32,7 +32,7 @@ export function parseWitness(text: string): Witness {
 }
 
 export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSink {
-  /** The sizes that the witness knows, by workspace; what is not known is asked for by a first try. */
+  /** The log sizes that the witness knows, by workspace. An unknown size is learned from the first submission. */
   const known = new Map<string, number>();
 
   async function submit(seal: AnchoredSeal, from: number, signal: AbortSignal): Promise<Response> {
@@ -53,17 +53,17 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
     async deliver(seal, signal) {
       let response = await submit(seal, known.get(seal.workspaceId) ?? 0, signal);
       if (response.status === 409) {
-        const size = Number((await readAnswer(response)).trim());
-        if (!Number.isSafeInteger(size) || size < 0) throw new AnchorFailed("the witness names no size");
+        const size = Number((await readResponse(response)).trim());
+        if (!Number.isSafeInteger(size) || size < 0) throw new AnchorFailed("the witness returned no size");
         if (size > seal.size) {
           throw new AnchorFailed(
-            `the witness has cosigned ${size} events, more than the log has: the log was put back from an older copy, or cut off`,
+            `the witness has cosigned ${size} events, more than the log has: the log was restored from an older copy, or truncated`,
           );
         }
         known.set(seal.workspaceId, size);
         response = await submit(seal, size, signal);
       }
-      const answer = await readAnswer(response);
+      const answer = await readResponse(response);
       if (response.status !== 200) throw new AnchorFailed(refusal(response.status));
       let note: string;
       try {
@@ -78,21 +78,21 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
   };
 }
 
-async function readAnswer(response: Response): Promise<string> {
+async function readResponse(response: Response): Promise<string> {
   const text = await response.text();
-  if (text.length > MAX_ANSWER_BYTES) throw new AnchorFailed("the witness's answer is too long");
+  if (text.length > MAX_RESPONSE_BYTES) throw new AnchorFailed("the response of the witness is too long");
   return text;
 }
 
 function refusal(status: number): string {
   switch (status) {
     case 403:
-      return "the witness does not know the sealing key (403): give it the verifier key of `governd key-info`";
+      return "the witness does not know the sealing key (403). Give it the verifier key of `governd key-info`";
     case 404:
-      return "the witness does not know this workspace (404): give it the verifier key of `governd key-info`";
+      return "the witness does not know this workspace (404). Give it the verifier key of `governd key-info`";
     case 422:
-      return "the witness says that the seal does not continue what it knows (422)";
+      return "the witness says that the seal does not continue the log that it knows (422)";
     default:
-      return `the witness answered ${status}`;
+      return `the witness returned ${status}`;
   }
 }

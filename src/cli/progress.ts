@@ -1,4 +1,4 @@
-/** A progress bar on standard error, for a person who waits. */
+/** A progress bar on standard error. */
 import type { Terminal } from "./terminal.ts";
 
 const REDRAW_INTERVAL_MS = 100;
@@ -6,8 +6,8 @@ const BAR_CHARACTERS = 30;
 const CLEAR_LINE = "\r\u001b[K";
 
 /**
- * Draws how far the work is. Also lets the process's other work run now and then, so that it can be
- * interrupted; without a terminal that is all it does.
+ * Draws the progress bar. Also yields to the event loop regularly, so that the work can be interrupted. Without a
+ * terminal it only yields.
  */
 export class Progress {
   readonly #terminal: Terminal;
@@ -20,7 +20,7 @@ export class Progress {
     this.#shown = shown && terminal.interactive;
   }
 
-  /** @param unit what is counted, for example "events" */
+  /** Reports progress. @param unit what is counted, for example "events" */
   async step(done: number, total: number, unit: string): Promise<void> {
     const now = performance.now();
     if (now < this.#nextMs) return;
@@ -29,7 +29,7 @@ export class Progress {
     else await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
-  /** Takes the bar away again. */
+  /** Removes the bar. */
   async clear(): Promise<void> {
     if (this.#drawn) await this.#terminal.err(CLEAR_LINE);
     this.#drawn = false;

@@ -1,16 +1,16 @@
-/** The file that the setting `encryption_key_file` names: 32 random bytes, as they are, in hex or in base64. */
+/** Reads the file that the setting `encryption_key_file` names: 32 random bytes, raw, in hex or in base64. */
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { Failure, systemReason } from "../failure.ts";
 import { ENCRYPTION_KEY_BYTES, EncryptionKey } from "../store/encryption.ts";
 
-/** A key's file is small; anything longer is another file. */
+/** A longer file is not a key file. */
 const MAX_FILE_BYTES = 4096;
 const HEX = /^[0-9a-fA-F]{64}$/;
-/** 32 bytes are 43 digits and perhaps the padding; base64url is taken, too. */
+/** 32 bytes are 43 digits with optional padding. base64url is accepted too. */
 const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /**
- * Reads the key; null for null.
+ * Reads the key. Returns null for a null path.
  * @throws {Failure} `encryption_key` when the file cannot be read or holds no key. Its content is never quoted.
  */
 export function readEncryptionKey(path: string | null): EncryptionKey | null {
@@ -19,8 +19,8 @@ export function readEncryptionKey(path: string | null): EncryptionKey | null {
   if (bytes !== null) return EncryptionKey.ofBytes(bytes);
   throw new Failure(
     "encryption_key",
-    `${path} holds no encryption key: it must be 32 random bytes, as they are, as 64 hexadecimal digits or in base64. ` +
-      "Make one with: openssl rand -hex 32",
+    `${path} holds no encryption key. It must be 32 random bytes, raw, as 64 hexadecimal digits or in base64. ` +
+      "Create one with: openssl rand -hex 32",
   );
 }
 
@@ -41,7 +41,7 @@ function keyBytes(content: Buffer): Buffer | null {
   const text = content.toString("latin1").trim();
   if (HEX.test(text)) return Buffer.from(text, "hex");
   if (BASE64.test(text)) return wholeKey(Buffer.from(text, "base64"));
-  // 32 letters are somebody's password, not random bytes.
+  // 32 printable characters are a password, not random bytes.
   if (/^[\x20-\x7e\s]*$/.test(text)) return null;
   return wholeKey(content);
 }

@@ -1,43 +1,43 @@
-/** Where things are in a data directory. Nothing else composes these paths. */
+/** The paths in a data directory. No other module composes them. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../ids.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 
-/** Ends the name of a workspace's database. */
+/** The file extension of workspace databases. */
 const DATABASE_SUFFIX = ".db";
 
-/** The paths of one data directory, and what is needed to read its databases. */
+/** The paths of one data directory, and the key of its databases. */
 export interface DataDirectory {
   root: string;
   /** Accounts, workspaces, API keys. */
   control: string;
-  /** Tells the processes on this directory that `control` changed. */
+  /** The shared counter that tells processes that `control` changed. */
   generation: string;
   /** Held by the running daemon. */
   lock: string;
-  /** Held by whoever is opening `control`: making or upgrading it is for one process at a time. */
+  /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
   controlLock: string;
-  /** Space set aside for a full disk. */
+  /** Disk space reserved for when the disk is full. */
   reserve: string;
-  /** There while a backup is restored into this directory: until then it is no data directory. */
+  /** Exists while a backup is being restored into this directory, which is unusable until then. */
   unfinished: string;
   /** One database for each workspace. */
   workspaces: string;
-  /** One file of seals for each workspace. */
+  /** One seal file for each workspace. */
   seals: string;
-  /** For each workspace, what was anchored where; made with the first anchor. */
+  /** For each workspace, what was anchored where. Created with the first anchor. */
   anchors: string;
   keys: string;
   sealKey: string;
   sealPublicKey: string;
   tls: string;
-  /** The certificate of the daemon's own authority, which clients trust. */
+  /** The certificate of the daemon's own authority, which clients must trust. */
   authority: string;
   authorityKey: string;
   serverCertificate: string;
   serverKey: string;
-  /** The key of its databases; null when they are not encrypted. */
+  /** The key of the databases; null when they are not encrypted. */
   encryptionKey: EncryptionKey | null;
 }
 
@@ -67,12 +67,12 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
   };
 }
 
-/** The database of a workspace. */
+/** Returns the path of a workspace's database. */
 export function workspaceFile(directory: DataDirectory, workspaceId: string): string {
   return join(directory.workspaces, `${workspaceId}${DATABASE_SUFFIX}`);
 }
 
-/** The ids of the workspaces whose databases are there, in no order. @throws when their directory is not */
+/** Returns the ids of the workspaces whose databases exist, in no order. @throws when their directory is missing */
 export function presentWorkspaces({ workspaces }: DataDirectory): string[] {
   return readdirSync(workspaces)
     .filter((name) => name.endsWith(DATABASE_SUFFIX))
@@ -80,7 +80,7 @@ export function presentWorkspaces({ workspaces }: DataDirectory): string[] {
     .filter((id) => isId("ws", id));
 }
 
-/** The seals of a workspace, append-only. */
+/** Returns the path of a workspace's seal file, which is append-only. */
 export function sealFile(directory: DataDirectory, workspaceId: string): string {
   return join(directory.seals, `${workspaceId}.log`);
 }

@@ -1,10 +1,10 @@
 /**
- * Locks between processes: a SQLite file in an exclusive transaction. The operating system ends such a
- * lock with the process, however that ends, and it works alike on every platform. The lock against a
- * second daemon is one; commands beside the daemon do not take that.
+ * Locks between processes: an exclusive transaction on a SQLite file. The operating system releases such a lock when
+ * the process ends, however it ends, and it works the same on every platform. One of them keeps a second daemon off a
+ * data directory. Commands beside the daemon do not take that one.
  *
- * A lock is the process's, and is lost when the process closes any other handle of the file (POSIX
- * advisory locks): nothing else may open it.
+ * A lock belongs to the process. It is lost when the process closes any other handle of the file (POSIX advisory
+ * locks), so nothing else may open the file.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
@@ -12,12 +12,12 @@ import { Failure } from "../failure.ts";
 import type { DataDirectory } from "./layout.ts";
 import { createPrivateFile } from "./private-files.ts";
 
-/** Who only looks whether the lock is held is in its way for a moment; a daemon that holds it stays. */
-const LOOKERS_PATIENCE_MS = 1_000;
+/** How long to wait for processes that only check the lock. A daemon holds it for longer. */
+const CHECK_PATIENCE_MS = 1_000;
 
 /**
- * Takes the lock for as long as the returned object is not disposed of.
- * @throws {Failure} `data_directory_in_use` when another daemon holds it.
+ * Takes the daemon's lock until the returned object is disposed of.
+ * @throws {Failure} `data_directory_in_use` when another daemon holds it
  */
 export function lockDataDirectory(directory: DataDirectory): Disposable {
   return holdLock(
@@ -25,23 +25,23 @@ export function lockDataDirectory(directory: DataDirectory): Disposable {
     (cause) =>
       new Failure(
         "data_directory_in_use",
-        `The data directory ${directory.root} is in use by another running governd. Stop that one, or choose another --data-dir.`,
+        `The data directory ${directory.root} is in use by another running governd. Stop that process, or choose another --data-dir.`,
         { cause },
       ),
-    LOOKERS_PATIENCE_MS,
+    CHECK_PATIENCE_MS,
   );
 }
 
 /**
- * Takes the lock that is this file, made when absent, waiting for it at most `patienceMs` milliseconds.
- * @throws what `inUse` makes, when another process holds it
+ * Takes the lock on this file, which is created if missing. Waits at most `patienceMs` milliseconds.
+ * @throws the result of `inUse` when another process holds the lock
  */
 export function holdLock(path: string, inUse: (cause: unknown) => Failure, patienceMs = 0): Disposable {
   if (!existsSync(path)) createPrivateFile(path, "");
   const file = new Database(path);
   try {
     file.run(`PRAGMA busy_timeout = ${patienceMs}`);
-    // Nothing is ever written, so there is nothing to keep for a rollback.
+    // Nothing is written, so no rollback journal is needed.
     file.run("PRAGMA journal_mode = MEMORY");
     file.run("BEGIN EXCLUSIVE");
   } catch (error) {
@@ -56,7 +56,7 @@ export function holdLock(path: string, inUse: (cause: unknown) => Failure, patie
   };
 }
 
-/** Whether a daemon holds the lock. Neither makes nor changes a file. */
+/** Reports whether a daemon holds the lock. Does not create or change a file. */
 export function isLocked({ lock }: DataDirectory): boolean {
   if (!existsSync(lock)) return false;
   using file = new Database(lock, { readonly: true });

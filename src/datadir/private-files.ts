@@ -1,4 +1,4 @@
-/** Files and directories that only the daemon's user may look at, and that are whole or absent. */
+/** Files and directories that only the daemon's user can read. A file is either complete or absent. */
 import {
   closeSync,
   fchmodSync,
@@ -17,19 +17,19 @@ import { syncPath } from "../store/sync.ts";
 export const PRIVATE_FILE_MODE = 0o600;
 export const PRIVATE_DIRECTORY_MODE = 0o700;
 
-/** Makes a directory and those above it; answers false when it was there already. */
+/** Creates a directory and its parents. Returns false when it already existed. */
 export function makePrivateDirectory(path: string): boolean {
   return mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE }) !== undefined;
 }
 
 /**
- * Makes a file with this content unless there is one; answers whether it was made. When several
- * processes try at once, one of them succeeds, and nobody ever sees half a file.
+ * Creates a file unless it exists. Reports whether it created one. Of several concurrent processes one succeeds, and
+ * nobody sees an incomplete file.
  */
 export function createPrivateFile(path: string, content: string | Uint8Array): boolean {
   const draft = writeDraft(path, content);
   try {
-    // A link fails when the name is taken, which a rename does not.
+    // Unlike a rename, a link fails when the name exists.
     linkSync(draft, path);
     syncPath(dirname(path));
     return true;
@@ -41,7 +41,7 @@ export function createPrivateFile(path: string, content: string | Uint8Array): b
   }
 }
 
-/** Puts this content in place of the file's, at once and durably. */
+/** Replaces the content of a file, atomically and durably. */
 export function replaceFile(path: string, content: string | Uint8Array, mode = PRIVATE_FILE_MODE): void {
   const draft = writeDraft(path, content, mode);
   try {
@@ -72,12 +72,12 @@ function writeDraft(path: string, content: string | Uint8Array, mode = PRIVATE_F
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Has a signal remove `paths` before it ends the process, until the returned object is disposed of. */
+/** Makes signals remove `paths` before they end the process, until the returned object is disposed of. */
 export function removedOnSignal(paths: () => readonly string[]): Disposable {
   const onSignal = (signal: NodeJS.Signals) => {
     stop();
     for (const path of paths()) rmSync(path, { recursive: true, force: true });
-    // With the handler gone, the signal does what it does by default.
+    // Without the handler, the signal has its default effect.
     process.kill(process.pid, signal);
   };
   const stop = () => {

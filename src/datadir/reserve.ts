@@ -1,7 +1,6 @@
 /**
- * Space that is set aside on the disk of a data directory, for when that is full: what reads are recorded with
- * needs space, too, and so does deleting. When a write finds no space the reserve is given up, and until it could
- * be set aside again nothing is taken that makes the data grow.
+ * Disk space that is reserved for when the disk is full: recording reads and deletions needs space, too. When a write
+ * finds no space, the reserve is released. Until it can be created again, operations that make the data grow are refused.
  */
 import { randomBytes } from "node:crypto";
 import { rmSync, statSync } from "node:fs";
@@ -9,11 +8,11 @@ import { rename, rm, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PRIVATE_FILE_MODE } from "./private-files.ts";
 
-/** Room for some thousands of reads. */
+/** Enough for some thousands of recorded reads. */
 const RESERVE_BYTES = 4 * 1024 * 1024;
-/** The disk must have this much space before some is set aside. */
+/** The free space that is required to create the reserve. */
 const NEEDED_BYTES = 2 * RESERVE_BYTES;
-/** Between two tries to set it aside. */
+/** Time between two attempts to create the reserve. */
 const RETRY_MS = 1_000;
 
 export class DiskReserve implements Disposable {
@@ -24,16 +23,16 @@ export class DiskReserve implements Disposable {
   #disposed = false;
   #timer: NodeJS.Timeout | null = null;
 
-  /** `onChange` is told when only what needs little space is to be done, and when that is over. */
+  /** `onChange` is called with true when only operations that need little space are accepted, and with false afterwards. */
   constructor(path: string, onChange: (sparing: boolean) => void) {
     this.#path = path;
     this.#onChange = onChange;
-    // One that an earlier process set aside is as good.
+    // The reserve of an earlier process can be used as well.
     this.#held = statSync(path, { throwIfNoEntry: false })?.size === RESERVE_BYTES;
     if (!this.#held) this.#retry();
   }
 
-  /** Gives the space up: the disk is full. Without a reserve nothing changes. */
+  /** Releases the reserve because the disk is full. Does nothing when there is no reserve. */
   release(): void {
     if (!this.#held) return;
     rmSync(this.#path, { force: true });
@@ -56,13 +55,13 @@ export class DiskReserve implements Disposable {
     this.#onChange(false);
   }
 
-  /** Whether the space is set aside now. A disk that refuses is asked again later. */
+  /** Creates the reserve. Reports whether it succeeded. */
   async #write(): Promise<boolean> {
     const draft = `${this.#path}.tmp`;
     try {
       const { bavail, bsize } = await statfs(dirname(this.#path));
       if (bavail * bsize < NEEDED_BYTES) return false;
-      // Random, so that no file system packs it.
+      // Random bytes, so that no file system compresses them.
       await writeFile(draft, randomBytes(RESERVE_BYTES), { mode: PRIVATE_FILE_MODE, flush: true });
       await rename(draft, this.#path);
       return true;

@@ -1,7 +1,7 @@
 /**
  * The Ed25519 key pair that signs seals: `keys/seal.key` (PKCS #8, RFC 8410, in PEM, mode 0600) and its
- * public half `keys/seal.pub` (SubjectPublicKeyInfo in PEM), which auditors get. The setting `seal_key`
- * puts the private key elsewhere: another file, or the PEM itself in the environment.
+ * public half `keys/seal.pub` (SubjectPublicKeyInfo in PEM), which auditors get. With the setting `seal_key` the private
+ * key is kept elsewhere: in another file, or as PEM in the environment.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -18,33 +18,33 @@ export interface SealKey {
   publicBytes: Uint8Array;
 }
 
-/** Where the private key is. Plain data: it is passed on to threads. */
+/** Where the private key is. Plain data that can be sent to threads. */
 export type SealKeySource = { kind: "file"; path: string } | { kind: "pem"; pem: string };
 
-/** Where the key is by the setting `seal_key` (null: in the data directory). */
+/** Returns where the key is according to the setting `seal_key` (null: in the data directory). */
 export function sealKeySource(directory: DataDirectory, setting: string | null): SealKeySource {
   if (setting === null) return { kind: "file", path: directory.sealKey };
   return setting.startsWith(PEM_BEGINNING) ? { kind: "pem", pem: setting } : { kind: "file", path: setting };
 }
 
-/** A fresh private key in PEM. */
+/** Returns a new private key in PEM. */
 export function newSealKey(): string {
   const { privateKey } = generateKeyPairSync("ed25519");
   return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
 }
 
-/** A public key in PEM, as auditors get it. */
+/** Returns the public key in PEM, the form that auditors get. */
 export function publicPem({ publicKey }: SealKey): string {
   return publicKey.export({ format: "pem", type: "spki" }).toString();
 }
 
 /**
- * Makes the key pair unless it is there. Whoever comes first makes it; everybody else finds it.
- * @throws {Failure} `data_directory_unusable` when the private half was there and is lost: another key
- *   could not seal what that one sealed
+ * Creates the key pair unless it exists. Of several processes, the first one creates it and the others find it.
+ * @throws {Failure} `data_directory_unusable` when the private half is lost: another key could not continue the
+ *   existing seals
  */
 export function ensureSealKey(directory: DataDirectory): void {
-  // The public half is made last, and looked for first: another process may be making both just now.
+  // The public half is created last and checked first, since another process may be creating both.
   const made = existsSync(directory.sealPublicKey);
   if (!existsSync(directory.sealKey)) {
     if (made) throw lostSealKey(directory);
@@ -61,13 +61,13 @@ export function ensureSealKey(directory: DataDirectory): void {
 const lostSealKey = ({ sealKey, sealPublicKey }: DataDirectory): Failure =>
   new Failure(
     "data_directory_unusable",
-    `${sealKey} is missing: put it back from a backup, or name where it is by the setting seal_key. ` +
-      `If it is lost for good, move ${sealPublicKey} away: another key is made then, and workspaces that the lost one sealed get no further seals.`,
+    `${sealKey} is missing. Restore it from a backup, or set seal_key to its location. ` +
+      `If it is lost for good, move ${sealPublicKey} away. A new key is then created, and workspaces that the lost key sealed get no further seals.`,
   );
 
 /**
  * Reads the key pair.
- * @throws {Failure} `data_directory_unusable` when it is not there or not an Ed25519 key in PEM.
+ * @throws {Failure} `data_directory_unusable` when it is missing or not an Ed25519 key in PEM
  */
 export function readSealKey(source: SealKeySource): SealKey {
   const where = source.kind === "pem" ? "The setting seal_key" : source.path;
@@ -94,11 +94,11 @@ function parsePrivateKey(pem: string, where: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch (error) {
-    // The cause may quote the file, and the file is a secret.
+    // The error is not passed on as the cause: it may quote the file, which is secret.
     if (!(error instanceof Error)) throw error;
   }
   throw new Failure(
     "data_directory_unusable",
-    `${where} is not an Ed25519 private key in PEM (PKCS #8): put the right one back from a backup.`,
+    `${where} is not an Ed25519 private key in PEM (PKCS #8). Restore the right one from a backup.`,
   );
 }

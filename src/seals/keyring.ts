@@ -1,4 +1,4 @@
-/** The sealing key of a process: read when first needed, and again when a log names another one. */
+/** The signing key of a process: read when it is first needed, and again when a log names another key. */
 
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readSealKey, type SealKey, type SealKeySource } from "../datadir/seal-key.ts";
@@ -12,13 +12,13 @@ export class SealKeyring {
     this.#source = source;
   }
 
-  /** The key at hand. @throws {Failure} when it cannot be read */
+  /** Returns the present key. @throws {Failure} when it cannot be read */
   current(): SealKey {
     this.#key ??= readSealKey(this.#source);
     return this.#key;
   }
 
-  /** Whether this is the key at hand. The file is read again before the answer is no: it may be new. */
+  /** Reports whether this is the present key. Reads the file again before it returns false: the key may be new. */
   has(publicKey: Uint8Array): boolean {
     if (sameHash(this.current().publicBytes, publicKey)) return true;
     if (this.#source.kind === "pem") return false;
@@ -27,13 +27,13 @@ export class SealKeyring {
   }
 }
 
-/** A key from its 32 raw bytes (RFC 8032). */
+/** Returns an Ed25519 public key from its 32 raw bytes (RFC 8032). */
 export function publicKeyObject(raw: Uint8Array): KeyObject {
   const x = Buffer.from(raw).toString("base64url");
   return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
 }
 
-/** SubjectPublicKeyInfo in PEM (RFC 8410). */
+/** Returns an Ed25519 public key as SubjectPublicKeyInfo in PEM (RFC 8410). */
 export function publicKeyPem(raw: Uint8Array): string {
   return publicKeyObject(raw).export({ format: "pem", type: "spki" }).toString();
 }

@@ -1,20 +1,20 @@
-/** How the workspaces of a data directory are sealed. Plain data: it is passed on to threads. */
+/** How the workspaces of a data directory are sealed. Plain data that can be sent to threads. */
 import { join } from "node:path";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
 import type { Settings } from "../settings/definitions.ts";
 
 export interface SealingOptions {
-  /** Directory of the files of seals. */
+  /** The directory of the seal files. */
   sealsDir: string;
   key: SealKeySource;
-  /** From a workspace's first unsealed event to its seal, ms. */
+  /** Time from the first unsealed event of a workspace to its seal, ms. */
   intervalMs: number;
 }
 
 /**
- * The host in the origin of seals where no setting names one. An origin is fixed when its workspace is
- * made, so that another name of the machine does not make another log of it.
+ * The host in the origin of seals when no setting names one. The origin is fixed when the workspace is created, so
+ * renaming the machine does not change the identity of the log.
  */
 export const DEFAULT_SEAL_HOST = "localhost";
 
@@ -29,13 +29,13 @@ export function sealingOptions(
   };
 }
 
-/** The origin of a new workspace's seals: the first of `hostnames` that is a name, and the workspace. */
+/** Returns the origin of a new workspace's seals: the first of `hostnames` without a wildcard, and the workspace. */
 export function newOrigin(hostnames: readonly string[], workspaceId: string): string {
   const host = hostnames.find((name) => !name.startsWith("*.")) ?? DEFAULT_SEAL_HOST;
   return `${host}/${workspaceId}`;
 }
 
-/** The file of a workspace's seals. */
+/** Returns the path of a workspace's seal file. */
 export function sealFilePath({ sealsDir }: Pick<SealingOptions, "sealsDir">, workspaceId: string): string {
   return join(sealsDir, `${workspaceId}.log`);
 }

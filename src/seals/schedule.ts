@@ -1,5 +1,7 @@
-/** Which workspaces are to be sealed, and when: each some time after its first unsealed event. */
-import { systemTimer, type Timer } from "../timer.ts";
+/** Schedules when workspaces are sealed: each some time after its first unsealed event. */ import {
+  systemTimer,
+  type Timer,
+} from "../timer.ts";
 
 /** When a workspace is to be sealed, ms since the epoch. */
 interface Appointment {
@@ -17,18 +19,18 @@ export class SealSchedule {
   readonly #onDue: () => void;
   /** By workspace. */
   readonly #due = new Map<string, Appointment>();
-  /** Since when each has had unsealed events, the longest first; also while it is being sealed. */
+  /** Since when each workspace has unsealed events, the longest first. Kept while a workspace is being sealed. */
   readonly #since = new Map<string, number>();
   #cancelTimer: (() => void) | null = null;
 
-  /** `onDue` is called when a workspace falls due; it is to ask for {@link takeDue}. */
+  /** `onDue` is called when a workspace is due. It must call {@link takeDue}. */
   constructor(intervalMs: number, onDue: () => void, timer: Timer = systemTimer) {
     this.#intervalMs = intervalMs;
     this.#onDue = onDue;
     this.#startTimer = timer;
   }
 
-  /** This workspace has unsealed events. Said again before it is sealed, it changes nothing. */
+  /** Schedules a workspace that has unsealed events. Does nothing when it is already scheduled. */
   note(workspaceId: string, nowMs: number, afterMs = this.#intervalMs): void {
     if (this.#due.has(workspaceId)) return;
     if (!this.#since.has(workspaceId)) this.#since.set(workspaceId, nowMs);
@@ -40,19 +42,19 @@ export class SealSchedule {
     return this.#due.has(workspaceId);
   }
 
-  /** It was sealed. */
+  /** Removes a workspace that was sealed. */
   remove(workspaceId: string): void {
     this.#due.delete(workspaceId);
     this.#since.delete(workspaceId);
   }
 
-  /** How many workspaces have unsealed events, and since when the first of them; 0 when none has. */
+  /** The number of workspaces with unsealed events, and since when the first one has them; 0 when none has. */
   get unsealed(): { workspaces: number; sinceMs: number } {
     const [sinceMs = 0] = this.#since.values();
     return { workspaces: this.#since.size, sinceMs };
   }
 
-  /** The workspaces whose time has come; they are no longer waited for. */
+  /** Returns the workspaces that are due, and removes them from the schedule. */
   takeDue(nowMs: number): string[] {
     this.#cancelTimer = null;
     const due = [...this.#due]
@@ -63,7 +65,7 @@ export class SealSchedule {
     return due;
   }
 
-  /** Every workspace that waits, the longest waiting first; nothing falls due any more. */
+  /** Stops the schedule. Returns all scheduled workspaces, the longest waiting first. */
   end(): string[] {
     this.#cancelTimer?.();
     return [...this.#due.keys()];

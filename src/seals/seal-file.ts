@@ -1,11 +1,11 @@
 /**
- * The file of a workspace's seals, outside its database: what an operator ships elsewhere. Append-only
- * text, each seal followed by an empty line, so that empty lines alone divide it:
+ * The seal file of a workspace, outside its database, which an operator copies elsewhere. It is append-only text. Each
+ * seal is followed by an empty line, so that empty lines alone delimit records:
  *
  *   <origin>⏎<size>⏎<root>⏎ ⏎ — <name> <signature>⏎ ⏎ <origin>⏎ …
  *
- * A seal may stand in it more than once: again with the cosignatures of witnesses, or when two
- * processes brought the file up to date at once.
+ * A seal may occur more than once: again with cosignatures of witnesses, or when two processes updated the file at the
+ * same time.
  */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
@@ -13,7 +13,7 @@ import { systemCode } from "../failure.ts";
 import { NoteError } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
 
-/** How much of the file's end is read to find its last seal: at first, and when that holds no whole one. */
+/** How much of the file's end is read to find its last seal: first, and when that holds no complete one. */
 const TAIL_BYTES = 16 * 1024;
 const LONG_TAIL_BYTES = 1024 * 1024;
 
@@ -24,8 +24,8 @@ export interface FiledSeal {
 }
 
 /**
- * The seals of a file's text, in its order; a cut-off record at the end is left out.
- * @throws {NoteError} when a record is no seal
+ * Returns the seals of a seal file's text in order, without an incomplete record at the end.
+ * @throws {NoteError} when a record is not a seal
  */
 export function parseSealFile(text: string): FiledSeal[] {
   const parts = text.split("\n\n");
@@ -38,21 +38,21 @@ export function parseSealFile(text: string): FiledSeal[] {
 }
 
 /**
- * The seals of a file, read piece by piece; a cut-off record at the end is left out.
- * @throws {NoteError} when a record is no seal
+ * Reads the seals of a seal file piece by piece, without an incomplete record at the end.
+ * @throws {NoteError} when a record is not a seal
  */
 export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<FiledSeal> {
   let bytes: Buffer = Buffer.alloc(0);
   for await (const piece of pieces) {
     bytes = Buffer.concat([bytes, piece]);
-    if (bytes.length > LONG_TAIL_BYTES && !bytes.includes("\n\n")) throw new NoteError("not a file of seals");
+    if (bytes.length > LONG_TAIL_BYTES && !bytes.includes("\n\n")) throw new NoteError("not a seal file");
     const whole = wholeRecords(bytes);
     yield* parseSealFile(bytes.toString("utf8", 0, whole));
     bytes = bytes.subarray(whole);
   }
 }
 
-/** The last seal of the file; null when it has none. @throws {NoteError} for a foreign file */
+/** Returns the last seal of the file, or null. @throws {NoteError} when it is not a seal file */
 export function lastFiledSeal(path: string): FiledSeal | null {
   const tail = readTail(path);
   const parts = tail.toString("utf8", 0, wholeRecords(tail)).split("\n\n");
@@ -61,7 +61,7 @@ export function lastFiledSeal(path: string): FiledSeal | null {
   return { seal: parseSeal(note), note };
 }
 
-/** Adds seals to the end of the file, durably. What a cut-off write left behind is removed first. */
+/** Appends seals to the file, durably. Removes an incomplete record of an interrupted write first. */
 export function appendSeals(path: string, notes: readonly string[]): void {
   const file = openSync(path, "a+", PRIVATE_FILE_MODE);
   try {
@@ -105,7 +105,7 @@ function readTail(path: string): Buffer {
   }
 }
 
-/** The end of a file, from the beginning of a record on. */
+/** Returns the end of a file from the start of a record. */
 function readAt(file: number, size: number): Buffer {
   for (const length of [TAIL_BYTES, LONG_TAIL_BYTES]) {
     const bytes = readBytes(file, Math.max(0, size - length), size);
@@ -115,7 +115,7 @@ function readAt(file: number, size: number): Buffer {
     const next = signatures < 0 ? -1 : bytes.indexOf("\n\n", signatures + 2);
     if (next >= 0 && bytes.indexOf("\n\n— ", next + 2) >= 0) return bytes.subarray(next + 2);
   }
-  throw new NoteError("the file of seals has a record that is too long");
+  throw new NoteError("the seal file has a record that is too long");
 }
 
 function readBytes(file: number, start: number, end: number): Buffer {

@@ -1,9 +1,9 @@
 /**
- * Seals one workspace: signs the head of its tree, stores the seal in the same transaction, and once
- * that is on disk adds it to the workspace's file of seals.
+ * Seals one workspace: signs the head of its tree, stores the seal in the same transaction, and appends it to the
+ * workspace's seal file once the transaction is on disk.
  *
- * It never signs two logs: before a seal is made, the newest one is compared with the tree as it
- * stands now, so a log that was changed or cut off behind a seal is not sealed any further.
+ * It never signs two different logs. Before it makes a seal, it compares the newest seal with the present tree. So a log
+ * that was changed or truncated behind a seal is not sealed again.
  */
 import { sameHash } from "../log/merkle.ts";
 import { ed25519Signer, formatNote, NoteError, parseVerifierKey, type VerifierKey } from "../log/note.ts";
@@ -22,24 +22,24 @@ import type { Reader, Transaction } from "../store/transaction.ts";
 import type { SealKeyring } from "./keyring.ts";
 import { appendSeals, lastFiledSeal } from "./seal-file.ts";
 
-/** Why a workspace is not sealed, in words for the operator's log. They hold no data. */
+/** Why a workspace is not sealed, for the operator's log. The message holds no data. */
 export class SealRefused extends Error {
   override readonly name = "SealRefused";
 }
 
 export interface SealerOptions {
   keyring: SealKeyring;
-  /** The workspace's file of seals. */
+  /** The workspace's seal file. */
   file: string;
-  /** Told of every new seal once it is on disk. */
+  /** Called with every new seal once it is on disk. */
   onSealed?: (seal: StoredSeal) => void;
 }
 
 export class WorkspaceSealer {
   readonly #options: SealerOptions;
-  /** Made in transactions that are not committed yet. */
+  /** Seals of transactions that are not committed yet. */
   #made: StoredSeal[] = [];
-  /** On disk, and not yet in the file. */
+  /** Seals that are on disk, but not yet in the seal file. */
   #unfiled: StoredSeal[] = [];
   #sealedSize = 0;
 
@@ -48,8 +48,8 @@ export class WorkspaceSealer {
   }
 
   /**
-   * Takes up a workspace; to be called before anything else. Its file of seals is repaired when a
-   * crash left it behind the database. A file that is no file of seals is left alone: sealing refuses it.
+   * Loads the state of the workspace. Call it first. Adds seals that a crash kept out of the seal file. A file that is
+   * not a seal file is left unchanged, and sealing refuses it.
    */
   async load(reader: Reader): Promise<void> {
     const newest = await newestSeal(reader);
@@ -63,14 +63,14 @@ export class WorkspaceSealer {
     this.#file();
   }
 
-  /** Events under the newest seal that this process knows of. */
+  /** The number of events under the newest seal that this process knows. */
   get sealedSize(): number {
     return this.#sealedSize;
   }
 
   /**
-   * Seals the first `size` events, the last ones of which this transaction may have appended; answers
-   * the seal over them, an earlier one if nothing was added since.
+   * Seals the first `size` events, including those that this transaction appended. Returns the seal over them, which is
+   * an earlier one if nothing was appended since.
    * @throws {SealRefused} when the log must not or cannot be sealed; nothing is changed then
    */
   async seal(tx: Transaction, size: number): Promise<StoredSeal> {
@@ -91,7 +91,7 @@ export class WorkspaceSealer {
     }
   }
 
-  /** To be called when the transaction is on disk. @throws the system's error when the file takes no more */
+  /** Call this when the transaction is on disk. @throws the system's error when the seal file cannot be written */
   committed(): void {
     if (this.#made.length === 0) return;
     const made = this.#made;
@@ -102,12 +102,12 @@ export class WorkspaceSealer {
     this.#file();
   }
 
-  /** To be called when the transaction came to nothing. */
+  /** Call this when the transaction was rolled back. */
   abandoned(): void {
     this.#made = [];
   }
 
-  /** Has the file carry a seal again, with the cosignatures that it has now. */
+  /** Appends a seal to the seal file again, with its new cosignatures. */
   fileAgain(seal: StoredSeal): void {
     this.#unfiled.push(seal);
     this.#file();
@@ -134,13 +134,13 @@ export class WorkspaceSealer {
     }
   }
 
-  /** The tree still begins with what was sealed before, here and in the file of seals. */
+  /** Checks that the tree continues the newest seals in the database and in the seal file. */
   async #requireContinuation(tx: Reader, newest: StoredSeal, size: number): Promise<void> {
     const last = lastFiledSeal(this.#options.file);
     for (const seal of [parseSeal(newest.note), ...(last === null ? [] : [last.seal])]) {
       if (seal.size > size) {
         throw new SealRefused(
-          "a seal covers more events than the log has: the workspace was put back from an older copy, or cut off",
+          "a seal covers more events than the log has: the workspace was restored from an older copy, or its log was truncated",
         );
       }
       if (sameHash(await treeRoot(tx, seal.size), seal.root)) continue;
@@ -150,21 +150,21 @@ export class WorkspaceSealer {
     }
   }
 
-  /** The name that the key at hand seals this log under. */
+  /** Returns the name under which the present key seals this log. */
   async #requireKey(tx: Reader): Promise<string> {
     const text = await sealingKey(tx);
     if (text === null) throw new SealRefused("the log names no sealing key");
     const named: VerifierKey = parseVerifierKey(text);
     if (!this.#options.keyring.has(named.publicKey)) {
       throw new SealRefused(
-        "the sealing key at hand is not the one that the log names: bring that one back, or announce this one with `governd rotate-seal-key`",
+        "the present sealing key is not the one that the log names: restore that key, or announce the present one with `governd rotate-seal-key`",
       );
     }
     return named.name;
   }
 }
 
-/** Adds the signatures that a stored seal lacks; answers the seal as it is now, null when nothing is new. */
+/** Adds cosignatures of witnesses to a stored seal. Returns the seal with them, or null when none is new. */
 export async function keepCosignatures(
   tx: Transaction,
   size: number,

@@ -1,28 +1,25 @@
-/** Looking at certificates and keys in PEM, without making any. */
+/** Reads certificates and keys in PEM, and reports how long they are valid. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Failure, systemReason } from "../failure.ts";
 
-/** A certificate chain and its key, as the server takes them, with what is worth showing of them. */
+/** A certificate chain and its key, as the server uses them. */
 export interface ServerCertificate {
   /** The chain in PEM, the server's own certificate first. */
   cert: string;
   /** The private key in PEM. */
   key: string;
-  /** From when on clients refuse the server's own certificate, milliseconds since the Unix epoch. */
+  /** When the server's own certificate expires, milliseconds since the Unix epoch. */
   expiresAt: number;
-  /** Authorities in PEM by one of which every client must have a certificate; absent or null to ask for none. */
+  /** Authorities in PEM that must have issued the certificate of every client; absent or null to require none. */
   clientCa?: string | null;
-  /**
-   * Present when the daemon's own authority was renewed just now: until when clients that trust the one
-   * before still accept what it issues.
-   */
+  /** Set when the daemon's own authority was just renewed: when clients that trust the old one stop accepting it. */
   formerAuthorityEnds?: number;
 }
 
 /**
  * Reads a chain and its key from two files.
- * @throws {Failure} `certificate_unusable` when one cannot be read, is not PEM, or they do not belong together.
+ * @throws {Failure} `certificate_unusable` when one cannot be read, is not PEM, or the key does not match
  */
 export function readServerCertificate(certPath: string, keyPath: string): ServerCertificate {
   const cert = read(certPath, "certificate");
@@ -31,7 +28,7 @@ export function readServerCertificate(certPath: string, keyPath: string): Server
   if (!leaf.checkPrivateKey(parseKey(key, keyPath))) {
     throw new Failure(
       "certificate_unusable",
-      `The key ${keyPath} does not belong to the certificate ${certPath}: name the pair that was issued together.`,
+      `The key ${keyPath} does not belong to the certificate ${certPath}. Name a matching pair.`,
     );
   }
   return { cert, key, expiresAt: Date.parse(leaf.validTo) };
@@ -41,27 +38,27 @@ export function readServerCertificate(certPath: string, keyPath: string): Server
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Reads the authorities that clients' certificates must be by: one certificate or several.
- * @throws {Failure} `certificate_unusable` when the file cannot be read or one of them is no authority.
+ * Reads the authorities of client certificates: one certificate or several.
+ * @throws {Failure} `certificate_unusable` when the file cannot be read or a certificate is not an authority
  */
 export function readClientAuthorities(path: string): string {
   const certificates = certificatesOf(read(path, "authority of the clients"), path);
   if (!certificates.every(({ ca }) => ca)) {
     throw new Failure(
       "certificate_unusable",
-      `${path} holds a certificate that is not an authority's: name the file of those that issue certificates to clients.`,
+      `${path} holds a certificate that is not an authority. Name the file of the authorities that issue client certificates.`,
     );
   }
   return certificates.map((certificate) => certificate.toString()).join("");
 }
 
-/** Every certificate of a PEM text, one at least. */
+/** Returns all certificates of a PEM text, at least one. */
 export function certificatesOf(pem: string, path: string): X509Certificate[] {
   const texts = pem.match(PEM_CERTIFICATE) ?? [pem];
   return texts.map((text) => parseCertificate(text, path));
 }
 
-/** The first certificate of a PEM text. */
+/** Returns the first certificate of a PEM text. */
 export function parseCertificate(pem: string, path: string): X509Certificate {
   try {
     return new X509Certificate(pem);
@@ -74,7 +71,7 @@ function parseKey(pem: string, path: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The cause may quote the file, and the file is a secret.
+    // The error is not passed on as the cause: it may quote the file, which is secret.
     throw new Failure("certificate_unusable", `${path} is not a private key in PEM without a passphrase.`);
   }
 }
@@ -90,22 +87,22 @@ function read(path: string, what: string): string {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** A certificate with less than this left is warned of. */
+/** A certificate that expires sooner than this causes a warning. */
 export const WARN_BEFORE_DAYS = 21;
 
-/** One certificate and its end. */
+/** One certificate and when it expires. */
 export interface CertificateStatus {
-  /** `server`: what clients are shown; `client_ca`: what their certificates must be by. */
+  /** `server`: the certificate that clients see. `client_ca`: an authority of client certificates. */
   role: "server" | "client_ca";
   /** The subject's distinguished name, on one line. */
   subject: string;
-  /** Its last moment, milliseconds since the Unix epoch. */
+  /** When it expires, milliseconds since the Unix epoch. */
   notAfter: number;
-  /** Whole days until then; negative when that is over. */
+  /** Whole days until then; negative when it has expired. */
   daysLeft: number;
 }
 
-/** The certificates that are in use, the server's own first. */
+/** Returns the status of the certificates in use, the server's own first. */
 export function certificateStatus(certificate: ServerCertificate, nowMs: number): CertificateStatus[] {
   const [server] = statusesOf("server", certificate.cert, nowMs);
   const authorities = certificate.clientCa ? statusesOf("client_ca", certificate.clientCa, nowMs) : [];

@@ -1,22 +1,22 @@
 /**
- * Making X.509 certificates (RFC 5280): a certificate authority of one's own, and what it issues to the
- * server. The library is loaded only when something is to be made, since that takes a while.
+ * Creates X.509 certificates (RFC 5280): the daemon's own certificate authority and the server certificates that it
+ * issues. The library is imported only when a certificate is created, since that takes a while.
  */
 import { createPrivateKey, KeyObject } from "node:crypto";
 import { isIP } from "node:net";
 import type { X509Certificate } from "@peculiar/x509";
 
-/** ECDSA on P-256 with SHA-256: what every client of today accepts. */
+/** ECDSA on P-256 with SHA-256, which every current client accepts. */
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Clocks of clients may be behind. */
+/** Certificates are valid from this long ago, since the clocks of clients may be slow. */
 const BACKDATE_MS = 60 * 60 * 1_000;
 const AUTHORITY_DAYS = 3_650;
-/** The longest that the strictest clients accept from a public authority. */
+/** The longest validity that the strictest clients accept from a public authority. */
 const SERVER_DAYS = 397;
 const SERIAL_BYTES = 16;
 
-/** The library, after the polyfill that it needs: a bundler does not keep the order of two static imports. */
+/** Imports the polyfill and then the library. A bundler would not keep the order of two static imports. */
 async function library() {
   await import("reflect-metadata");
   return import("@peculiar/x509");
@@ -28,7 +28,7 @@ export interface Issued {
   key: string;
 }
 
-/** A new authority that can issue server certificates and nothing below it. */
+/** Returns a new authority that can issue server certificates, but no further authorities. */
 export async function makeAuthority(now: number): Promise<Issued> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const serialNumber = randomSerial();
@@ -38,8 +38,8 @@ export async function makeAuthority(now: number): Promise<Issued> {
 }
 
 /**
- * The same authority for another ten years: its name and key stay, so that whoever trusts the certificate
- * before accepts what is issued from now on, until the end of that one.
+ * Renews an authority for ten years. Its name and key stay the same, so clients that trust the old certificate accept
+ * new server certificates until the old one expires.
  */
 export async function renewAuthority(authority: Issued, now: number): Promise<Issued> {
   const x509 = await library();
@@ -73,7 +73,7 @@ async function selfSigned(
   return pem(certificate);
 }
 
-/** A new server certificate with its own key. `names` are host names and IP addresses. */
+/** Issues a server certificate with a new key. `names` are host names and IP addresses. */
 export async function issueServerCertificate(
   authority: Issued,
   names: readonly string[],
@@ -112,7 +112,7 @@ function validity(now: number, days: number): { notBefore: Date; notAfter: Date 
   return { notBefore: new Date(now - BACKDATE_MS), notAfter: new Date(now + days * DAY_MS) };
 }
 
-/** 127 random bits that make a positive number (RFC 5280, section 4.1.2.2), hex. */
+/** Returns a positive number of 127 random bits in hex (RFC 5280, section 4.1.2.2). */
 function randomSerial(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(SERIAL_BYTES));
   bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;

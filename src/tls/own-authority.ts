@@ -1,7 +1,7 @@
 /**
- * `tls = "auto"`: a certificate authority of the daemon's own in `tls/`, made at the first start, and a
- * server certificate by it, renewed when it is near its end or the names changed. People trust `tls/ca.crt`
- * once; after nine years it is renewed with the same key, and they have a year to take the new file.
+ * `tls = "auto"`: the daemon's own certificate authority in `tls/`, created at the first start, and a server
+ * certificate that it issued, which is renewed before it expires or when the names change. People trust `tls/ca.crt`
+ * once. After nine years it is renewed with the same key, and they have a year to install the new file.
  */
 import type { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -11,19 +11,19 @@ import { replaceFile } from "../datadir/private-files.ts";
 import { parseCertificate, readServerCertificate, type ServerCertificate } from "./certificate.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** A server certificate with less than this left is renewed. */
+/** A server certificate that expires sooner than this is renewed. */
 const RENEW_BEFORE_MS = 120 * DAY_MS;
-/** The authority is renewed when its end is nearer than this: no server certificate is to outlive it. */
+/** The authority is renewed when it expires sooner than this, so that no server certificate outlives it. */
 const RENEW_AUTHORITY_BEFORE_MS = 400 * DAY_MS;
 /** Certificates are public. */
 const CERTIFICATE_MODE = 0o644;
-/** Every server certificate is good for these, whatever `hostnames` says. */
+/** Names in every server certificate, in addition to `hostnames`. */
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "::1"] as const;
 
 /**
- * The server certificate for these names and this machine's own, made when needed. To be called by the
- * one daemon that holds the data directory.
- * @throws {Failure} `certificate_unusable` when the files in `tls/` are damaged.
+ * Returns the server certificate for these names and the local ones, and creates or renews it when needed. Only the
+ * daemon that holds the data directory may call this.
+ * @throws {Failure} `certificate_unusable` when the files in `tls/` are damaged
  */
 export async function ownCertificate(
   directory: DataDirectory,
@@ -37,7 +37,7 @@ export async function ownCertificate(
     const issuer = readServerCertificate(authority, authorityKey);
     const { issueServerCertificate } = await import("./issue.ts");
     const issued = await issueServerCertificate(issuer, names, now);
-    // A crash between the two leaves a pair that does not match: seen at the next start, and made anew.
+    // A crash between the two leaves a pair that does not match. The next start detects that and issues a new one.
     replaceFile(serverKey, issued.key);
     replaceFile(serverCertificate, issued.cert, CERTIFICATE_MODE);
   }
@@ -59,7 +59,7 @@ async function ensureAuthority(
   return before === null ? { isNew: true } : { isNew: true, formerEnds: before.expiresAt };
 }
 
-/** True when there is a pair by this authority, for exactly these names, that is good for a while. */
+/** Reports whether the present pair was issued by this authority for exactly these names and does not expire soon. */
 function isCurrent(directory: DataDirectory, names: readonly string[], now: number): boolean {
   const { authority, serverCertificate, serverKey } = directory;
   if (!existsSync(serverCertificate) || !existsSync(serverKey)) return false;
@@ -69,7 +69,7 @@ function isCurrent(directory: DataDirectory, names: readonly string[], now: numb
     const issuer = parseCertificate(readFileSync(authority, "utf8"), authority);
     return expiresAt - now > RENEW_BEFORE_MS && leaf.verify(issuer.publicKey) && coversExactly(leaf, names);
   } catch {
-    // Whatever is wrong with the pair, a new one by the same authority mends it.
+    // A new certificate by the same authority replaces a pair that cannot be used.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/** Where the server's certificate comes from, by the settings. */
+/** Where the server's certificate comes from, according to the settings. */
 import { existsSync } from "node:fs";
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { Clock } from "../ids.ts";
@@ -6,16 +6,17 @@ import type { Settings } from "../settings/definitions.ts";
 import { readClientAuthorities, readServerCertificate, type ServerCertificate } from "./certificate.ts";
 import { ownCertificate } from "./own-authority.ts";
 
-/** The certificate to serve with now; each call looks anew. */
+/** Where to load the server's certificate from. */
 export interface CertificateSource {
+  /** Returns the certificate to use now. Each call reads the files again. */
   load(): Promise<ServerCertificate>;
-  /** The file of the authority that clients are to trust, when it is the daemon's own. */
+  /** The file of the authority that clients must trust, when it is the daemon's own. */
   authorityFile: string | null;
 }
 
 type TlsSettings = Pick<Settings, "tls" | "tls_cert" | "tls_key" | "client_ca" | "hostnames">;
 
-/** The source that the settings name, or null with `tls = "off"`. */
+/** Returns the source that the settings name, or null with `tls = "off"`. */
 export function certificateSource(
   settings: TlsSettings,
   directory: DataDirectory,
@@ -33,8 +34,8 @@ export function certificateSource(
 }
 
 /**
- * The certificate that is there now, with nothing made or renewed: for looking at a directory from outside.
- * Null with `tls = "off"`, and before the daemon made its own.
+ * Returns the present certificate without creating or renewing one. Returns null with `tls = "off"`, and before the
+ * daemon created its own.
  * @throws {Failure} `certificate_unusable`
  */
 export function storedCertificate(

@@ -112,7 +112,7 @@ describe("a command", () => {
   test("that fails or is not there is a failed delivery", async () => {
     const deliver = (program: string) => commandSink(program).deliver(seal(1), unhurried());
     await expect(deliver("/bin/false")).rejects.toThrow("exit code 1");
-    await expect(deliver("/nowhere/at-all")).rejects.toThrow("cannot be started");
+    await expect(deliver("/nowhere/at-all")).rejects.toThrow("cannot start the program");
   });
 });
 
@@ -133,7 +133,7 @@ test("a webhook gets the seal; anything but 2xx is tried again", async () => {
   queue.offer(seal(4));
   await eventually("it is delivered", () => queue.lag.delivered === 1);
   expect(bodies).toEqual(["ws_a-4 4", "ws_a-4 4", "ws_a-4 4"]);
-  expect(failures).toEqual(["the address answered 500", "the address answered 302"]);
+  expect(failures).toEqual(["the server returned 500", "the server returned 302"]);
   await queue[Symbol.asyncDispose]();
 });
 

@@ -111,7 +111,7 @@ describe("finds", () => {
     expect(messages).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/damaged/),
-        expect.stringMatching(/its file is gone/),
+        expect.stringMatching(/its file is missing/),
         expect.stringMatching(/holds another workspace/),
       ]),
     );
@@ -131,7 +131,7 @@ describe("finds", () => {
     const checked = await check(from.data.root);
     expect(found(checked)).toEqual(["problem database"]);
     expect(checked.findings.find((one) => one.check === "upgrade")?.message).toMatch(
-      /would bring 1 workspace to schema \d+, each when it is first used; copies before that take 0\.1 MiB/,
+      /would migrate 1 workspace to schema \d+, each when it is first used; it first makes copies, which need 0\.1 MiB/,
     );
   });
 

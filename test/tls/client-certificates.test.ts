@@ -103,5 +103,5 @@ test("what `client_ca` names must be authorities", async () => {
   expect(() => readClientAuthorities(directory.join("none"))).toThrow("no such file");
   expect(() => readClientAuthorities(file("text", "text"))).toThrow("is not a certificate in PEM");
   const leaf = (await authority.issue("a")).cert;
-  expect(() => readClientAuthorities(file("leaf", authority.cert + leaf))).toThrow("not an authority's");
+  expect(() => readClientAuthorities(file("leaf", authority.cert + leaf))).toThrow("not an authority");
 });

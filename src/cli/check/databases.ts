@@ -1,4 +1,4 @@
-/** `governd check`: every database file, read as evidence is, so that not a byte changes. */
+/** `governd check`: checks every database file without changing a byte of it. */
 import { existsSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { listWorkspaces } from "../../control/workspaces.ts";
@@ -16,15 +16,15 @@ import { readHead } from "../../workspace/head.ts";
 import { count, mebibytes } from "../terminal.ts";
 import { type EvidenceFile, openEvidenceFile } from "../verify/evidence-file.ts";
 
-/** How often a file that is written to while it is read is read again. */
+/** How often to read a file again that was written to while it was read. */
 const MAX_ATTEMPTS = 5;
 
-/** What all databases come to. */
+/** The result for all databases. */
 export interface DatabasesChecked {
   findings: CheckResult[];
-  /** What the copies before migrations will need, bytes. */
+  /** The size of the copies that are made before migrations, bytes. */
   bytesForCopies: number;
-  /** The public keys that workspaces name to seal them, by workspace. */
+  /** The public keys that the workspaces name for their seals, by workspace. */
   sealingKeys: Map<string, Uint8Array>;
 }
 
@@ -53,7 +53,7 @@ export async function checkDatabases(
       problem(
         checked,
         path,
-        "the control database names this workspace, and its file is gone: restore it from a backup",
+        "the control database names this workspace, but its file is missing: restore it from a backup",
       );
       continue;
     }
@@ -75,13 +75,13 @@ export async function checkDatabases(
 
 interface Looked {
   path: string;
-  /** What is wrong; null when nothing is. */
+  /** What is wrong, or null. */
   trouble: string | null;
   schema: number;
   bytes: number;
 }
 
-/** Checks a file's structure, and has a look into it. */
+/** Checks a file's structure, and reads from it with `into`. */
 async function look(
   path: string,
   { encryptionKey }: DataDirectory,
@@ -95,19 +95,19 @@ async function look(
       if (typeof looked === "string") return failed(looked);
       if (file.unchanged()) return { path, trouble: null, ...looked };
     }
-    return failed("it is written to so much that it was never read in one state: try again");
+    return failed("it is written to so often that it could not be read in one state: try again");
   } catch (error) {
     if (error instanceof EncryptionMismatch) return failed(error.advice);
     if (error instanceof Failure) return failed(error.message);
     if (isDamage(error))
-      return failed("the database is damaged, or no database: it cannot be read to its end");
+      return failed("the database is damaged, or not a database: it cannot be read completely");
     const { code } = error as { code?: unknown };
     if (typeof code === "string" && code.startsWith("SQLITE_")) return failed(`it cannot be read (${code})`);
     throw error;
   }
 }
 
-/** What a file's structure comes to, or what is wrong with it. */
+/** Returns the schema and size of a file, or what is wrong with its structure. */
 async function lookOnce(
   file: EvidenceFile,
   encryptionKey: EncryptionKey | null,
@@ -137,7 +137,7 @@ async function lookIntoWorkspace(
   if (key !== null) checked.sealingKeys.set(id, parseVerifierKey(key).publicKey);
 }
 
-/** Takes down what a file came to; true when an upgrade would change it. */
+/** Adds the result for a file. Reports whether an upgrade would migrate the file. */
 function note(checked: DatabasesChecked, looked: Looked, known: number, pending?: string[]): boolean {
   const { path, trouble, schema, bytes } = looked;
   if (trouble !== null) {
@@ -148,7 +148,7 @@ function note(checked: DatabasesChecked, looked: Looked, known: number, pending?
     problem(
       checked,
       path,
-      `a newer governd wrote it (schema ${schema}, this one knows ${known}): use that one`,
+      `a newer governd wrote it (schema ${schema}, this one knows ${known}): use the newer governd`,
     );
     return false;
   }
@@ -165,20 +165,20 @@ function problem(checked: DatabasesChecked, path: string, message: string): void
 function summarize(checked: DatabasesChecked, workspaces: number, pending: readonly string[]): void {
   const { findings, bytesForCopies } = checked;
   if (findings.every(({ severity }) => severity !== "problem")) {
-    const message = `control database and ${count(workspaces, "workspace")}: integrity_check finds nothing`;
+    const message = `control database and ${count(workspaces, "workspace")}: integrity_check found no problems`;
     findings.push({ check: "database", severity: "ok", message });
   }
   const message =
     pending.length === 0
-      ? "this governd would change no schema"
-      : `this governd would bring ${pending.join(", and ")}; copies before that take ${mebibytes(bytesForCopies)}`;
+      ? "this governd would not change any schema"
+      : `this governd would migrate ${pending.join(", and ")}; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
   findings.push({ check: "upgrade", severity: "ok", message });
 }
 
-/** `problem`: it does not work, or will not after an upgrade. `warning`: it will not for long. */
+/** `problem`: it does not work, or will not work after an upgrade. `warning`: it will stop working. */
 export type Severity = "ok" | "warning" | "problem";
 
-/** The names of the checks; stable, since scripts read them. */
+/** The names of the checks. They are stable, since scripts read them. */
 export type CheckName =
   | "daemon"
   | "permissions"
@@ -197,7 +197,7 @@ export interface CheckResult {
   path?: string;
 }
 
-/** The worst of findings. */
+/** Returns the worst severity of the findings. */
 export function worst(findings: readonly CheckResult[]): Severity {
   for (const severity of ["problem", "warning"] as const) {
     if (findings.some((finding) => finding.severity === severity)) return severity;

@@ -1,18 +1,15 @@
-/**
- * The commands as plain data, read from the parser itself, so that what is generated from it (completions,
- * the manual page) says what the program does.
- */
+/** The commands as plain data, read from the parser. Completions and the manual page are generated from it. */
 import type { Argument, Command, Option } from "commander";
 
-/** What may stand in a place: a file's name, one of some words, or something that only the user knows. */
+/** What a value can be: a file name, one of some words, or free text. */
 export type Value = { kind: "file" } | { kind: "choice"; choices: readonly string[] } | { kind: "free" };
 
 export interface CommandOption {
-  /** With its dashes; absent for an option that has only a short form. */
+  /** With its dashes; undefined for an option that has only a short form. */
   long: string | undefined;
   short: string | undefined;
   help: string;
-  /** Null when it takes no value. */
+  /** Null for an option without a value. */
   value: (Value & { name: string }) | null;
   repeatable: boolean;
 }
@@ -22,23 +19,23 @@ export interface CommandNode {
   path: readonly string[];
   /** One line. */
   summary: string;
-  /** Everything that `--help` says before the options. */
+  /** The text of `--help` before the options. */
   description: string;
-  /** What `--help` says after the options. */
+  /** The text of `--help` after the options. */
   after: string;
-  /** The words of its usage line after its name: `[options] <evidence...>`. */
+  /** The usage line after the name: `[options] <evidence...>`. */
   usage: string;
   options: readonly CommandOption[];
   arguments: readonly (Value & { name: string; help: string })[];
   commands: readonly CommandNode[];
 }
 
-/** Names of values that are files or directories. */
+/** The names of values that are files or directories. */
 const FILES = new Set(["path", "file", "files", "evidence", "directory", "dir", "dest", "src", "source"]);
-/** `<auto|files|off>` lists its values itself. */
+/** Matches a value name that lists its choices, such as `auto|files|off`. */
 const LISTED = /^[a-z]+(\|[a-z]+)+$/;
 
-/** Reads a command and all below it. Aliases of `help` are left out: they complete to nothing new. */
+/** Returns a command with all its subcommands. */
 export function commandTree(command: Command, path: readonly string[] = []): CommandNode {
   const children = command.commands.map((child) => commandTree(child, [...path, child.name()]));
   const help = command.createHelp();
@@ -54,7 +51,7 @@ export function commandTree(command: Command, path: readonly string[] = []): Com
   };
 }
 
-/** All commands below this one and itself, in order. */
+/** Returns this command and all its subcommands, in order. */
 export function everyCommand(node: CommandNode): CommandNode[] {
   return [node, ...node.commands.flatMap(everyCommand)];
 }
@@ -82,7 +79,7 @@ function placeOf(name: string, choices: readonly string[] | undefined): Value {
   return FILES.has(name) ? { kind: "file" } : { kind: "free" };
 }
 
-/** The parser keeps these texts as listeners of an event, which its types leave out. */
+/** Returns the text after the help. The parser keeps it in event listeners, which its types do not declare. */
 function textAfterHelp(command: Command): string {
   let text = "";
   const write = (piece: string) => {

@@ -1,4 +1,4 @@
-/** The manual page, in the man macros that every `man` reads. */
+/** The manual page, written with the man macros that every `man` understands. */
 import { CONFIG_VARIABLE, DEFINITIONS, flagOf, variableOf } from "../../settings/definitions.ts";
 import { type CommandNode, type CommandOption, everyCommand } from "./command-tree.ts";
 
@@ -9,20 +9,20 @@ const FILES: readonly (readonly [string, string])[] = [
   ],
   ["/etc/governd/governd.toml", "settings of the system service"],
   ["/var/lib/governd", "data directory of the system service"],
-  ["governd-data", "data directory where no setting names one, in the current directory"],
-  ["governd-data/tls/ca.crt", "the certificate authority that clients trust, with tls = auto"],
+  ["governd-data", "default data directory, in the current directory"],
+  ["governd-data/tls/ca.crt", "the certificate authority that clients must trust, with tls = auto"],
   ["governd-data/keys/seal.pub", "the public key that auditors need"],
 ];
 
 const SIGNALS: readonly (readonly [string, string])[] = [
   [
     "SIGTERM, SIGINT",
-    "stop: finish what was begun, seal, close; within ten seconds, and at once when it comes again",
+    "stop: finish running requests, seal, and close, within ten seconds; a second signal stops at once",
   ],
-  ["SIGHUP", "read the certificate again"],
+  ["SIGHUP", "reload the certificate"],
 ];
 
-/** The page that `governd man` prints. */
+/** Returns the page that `governd man` prints. */
 export function manualPage(root: CommandNode, version: string): string {
   const commands = everyCommand(root).filter(
     ({ path, commands }) => path.length > 0 && commands.length === 0,
@@ -44,7 +44,7 @@ export function manualPage(root: CommandNode, version: string): string {
     ...commands.map(ofCommand),
     ".SH ENVIRONMENT",
     paragraphs(
-      "A flag outranks the environment, the environment outranks the settings file, and that outranks the default.",
+      "A flag takes precedence over the environment, the environment over the settings file, and that over the default.",
     ),
     item(CONFIG_VARIABLE, "the settings file"),
     ...DEFINITIONS.map(({ name }) =>
@@ -86,7 +86,7 @@ function item(term: string, meaning: string): string {
   return `.TP\n.B ${quoted(term)}\n${escaped(meaning)}`;
 }
 
-/** Running text: an empty line ends a paragraph. */
+/** Formats text in which empty lines separate paragraphs. */
 function paragraphs(text: string): string {
   return text
     .split(/\n{2,}/)
@@ -94,7 +94,7 @@ function paragraphs(text: string): string {
     .join("\n.PP\n");
 }
 
-/** Text as roff prints it literally; what is not ASCII by its code point. */
+/** Escapes text so that roff prints it literally. Other characters than ASCII are written as code points. */
 function escaped(text: string): string {
   return text
     .replaceAll("\\", "\\e")

@@ -1,13 +1,11 @@
 /**
- * A database as evidence: read without changing one byte of it or of its directory, also while a daemon
- * writes to it.
+ * Opens a database as evidence: without changing one byte of it or of its directory, even while a daemon writes to it.
  *
- * Without a write-ahead log beside it, the file is all there is, and is opened in place as immutable. With
- * one, SQLite would have to make a shared-memory file next to it, so the database and then the log are
- * copied to a private directory. The copies are taken at different moments, and are consistent all the
- * same when the log's header stayed as it was: whatever a checkpoint moved into the database meanwhile is
- * in the log too, which outranks it, and a log that began anew would have other salts in its header
- * (https://www.sqlite.org/walformat.html, "WAL Header").
+ * Without a write-ahead log, the database file is complete, and is opened in place as immutable. With a log, SQLite
+ * would have to create a shared-memory file beside it, so the database and then the log are copied to a private
+ * directory. The copies are made at different moments, but are consistent if the header of the log did not change:
+ * whatever a checkpoint moved into the database meanwhile is also in the log, which takes precedence, and a log that was
+ * restarted would have other salts in its header (https://www.sqlite.org/walformat.html, "WAL Header").
  */
 import {
   closeSync,
@@ -22,33 +20,34 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removedOnSignal } from "../../datadir/private-files.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 
 const WAL_HEADER_BYTES = 32;
-/** A busy daemon starts its log anew now and then; not this often in a row. */
+/** A busy daemon restarts its log now and then, but not this often in a row. */
 const MAX_ATTEMPTS = 8;
 const RETRY_DELAY_MS = 100;
 
-/** A database that can be opened for reading. Disposing of it removes what was made for that. */
+/** A database that can be opened for reading. Disposing of it removes its temporary files. */
 export interface EvidenceFile extends Disposable {
-  /** What to open. */
+  /** The file to open. */
   path: string;
-  /** Whether it is to be opened as immutable: nobody writes to it, and nothing beside it counts. */
+  /** Whether to open it as immutable: nobody writes to it, and files beside it are ignored. */
   immutable: boolean;
   /**
-   * True when what was read is one state of the evidence: to be asked after reading. False when somebody
-   * wrote to a file that was read in place; then it is to be read again.
+   * Reports whether the file was in one state while it was read. Call it after reading. When it returns false, somebody
+   * wrote to the file meanwhile, and it must be read again.
    */
   unchanged(): boolean;
 }
 
 /**
- * Makes a database file ready to be read as evidence.
- * @throws {Failure} `evidence_unreadable` when it cannot be read or copied, or does not hold still.
+ * Prepares a database file to be read as evidence.
+ * @throws {Failure} `evidence_unreadable` when it cannot be read or copied, or is written to too often
  */
 export async function openEvidenceFile(path: string): Promise<EvidenceFile> {
   try {
-    // The log stands beside the file itself, not beside a link to it.
+    // The log is beside the file itself, not beside a link to it.
     return await held(realpathSync(path), path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
@@ -68,7 +67,7 @@ function inPlace(file: string): EvidenceFile {
   };
 }
 
-/** In place while there is no log, and a copy while there is one, which may come and go. */
+/** Opens the file in place when there is no log, and as a copy otherwise. The log may appear and disappear. */
 async function held(file: string, path: string): Promise<EvidenceFile> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) await Bun.sleep(RETRY_DELAY_MS);
@@ -78,11 +77,11 @@ async function held(file: string, path: string): Promise<EvidenceFile> {
   }
   throw new Failure(
     "evidence_unreadable",
-    `${path} is written to so much that no copy of it holds still: try again.`,
+    `${path} is written to so often that no consistent copy could be made. Try again.`,
   );
 }
 
-/** A copy, or null when the log began anew meanwhile. */
+/** Returns a copy, or null when the log was restarted meanwhile. */
 function copied(file: string, path: string): EvidenceFile | null {
   const directory = privateDirectory();
   const copy = join(directory.path, "evidence.db");
@@ -94,7 +93,7 @@ function copied(file: string, path: string): EvidenceFile | null {
     if (systemCode(error) !== "ENOSPC") throw error;
     throw new Failure(
       "evidence_unreadable",
-      `There is no space in ${tmpdir()} for a copy of ${path}: set TMPDIR to a directory with more.`,
+      `Not enough space in ${tmpdir()} for a copy of ${path}. Set TMPDIR to a directory with more space.`,
       { cause: error },
     );
   }
@@ -102,17 +101,17 @@ function copied(file: string, path: string): EvidenceFile | null {
   return null;
 }
 
-/** Copies database and log; false when the log began anew meanwhile, so that the copies do not fit. */
+/** Copies database and log. Returns false when the log was restarted meanwhile, so that the copies do not match. */
 function copyOnce(file: string, copy: string): boolean {
   const before = readWalHeader(file);
   copyFileSync(file, copy, constants.COPYFILE_FICLONE);
-  // A log that is gone by now is in the database, but perhaps not in the copy of it.
+  // The content of a log that has disappeared is in the database, but perhaps not in its copy.
   if (before === null || readWalHeader(file) === null) return false;
   copyFileSync(`${file}-wal`, `${copy}-wal`, constants.COPYFILE_FICLONE);
   return readWalHeader(copy) === before && readWalHeader(file) === before;
 }
 
-/** The header of the write-ahead log beside a database, hex; null when there is none, or it is empty. */
+/** Returns the header of the write-ahead log in hex; null when there is no log or it is empty. */
 function readWalHeader(file: string): string | null {
   let log: number;
   try {
@@ -134,19 +133,13 @@ function fingerprint(file: string): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-/** A directory for this process alone, removed when a signal ends it, too: it holds somebody's data. */
+/** Creates a directory for this process only, which is removed when a signal ends it: it holds somebody's data. */
 function privateDirectory(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "governd-"));
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  const onSignal = (signal: NodeJS.Signals) => {
-    remove();
-    // With the handler gone, the signal does what it does by default.
-    process.kill(process.pid, signal);
-  };
+  const cleaner = removedOnSignal(() => [path]);
   const remove = () => {
-    for (const signal of signals) process.off(signal, onSignal);
+    cleaner[Symbol.dispose]();
     rmSync(path, { recursive: true, force: true });
   };
-  for (const signal of signals) process.on(signal, onSignal);
   return { path, remove };
 }

@@ -1,4 +1,4 @@
-/** From the paths on the command line to pieces of evidence, each verified. */
+/** Finds the evidence that the command line names, and verifies each piece. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
@@ -17,31 +17,31 @@ import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { openEvidenceFile } from "./evidence-file.ts";
 
-/** How often a file that is written to while it is read is read again. */
+/** How often to read a file again that was written to while it was read. */
 const MAX_ATTEMPTS = 5;
 
-/** What is asked of every piece of evidence. */
+/** Options for every piece of evidence. */
 export interface Asked {
   agentId: string | undefined;
   trust: Trust;
   encryptionKey: KeySource;
-  /** How many threads may work. */
+  /** The number of threads to use. */
   threads: number;
 }
 
-/** The key of encrypted databases, read when it is first needed; null without one. */
+/** Returns the key of encrypted databases, or null. It is read when it is first needed. */
 export type KeySource = () => EncryptionKey | null;
 
 /** One piece of evidence. */
 export interface Source {
   path: string;
-  /** The workspace that its place says it is. */
+  /** The workspace that its file name names. */
   workspaceId?: string;
-  /** The workspace's file of seals, when it is there. */
+  /** The workspace's seal file, if it exists. */
   sealFile?: string;
 }
 
-/** What is to be verified: a data directory is all its workspaces. */
+/** Returns the pieces of evidence at a path. For a data directory these are all its workspaces. */
 export async function expand(path: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
   try {
     if (!statSync(path).isDirectory()) return [{ path }];
@@ -54,15 +54,15 @@ export async function expand(path: string, encryptionKey: KeySource): Promise<So
 async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
-  if (!existsSync(directory.workspaces)) return none("this directory is no data directory of governd");
+  if (!existsSync(directory.workspaces)) return none("this directory is not a data directory of governd");
   const ids = new Set(
     readdirSync(directory.workspaces)
       .filter((name) => name.endsWith(".db"))
       .map((name) => name.slice(0, -".db".length)),
   );
-  // A workspace whose file is gone is still known here.
+  // The control database also names workspaces whose files are missing.
   for (const id of await knownWorkspaces(directory.control, encryptionKey)) ids.add(id);
-  if (ids.size === 0) return none("this data directory holds no workspaces");
+  if (ids.size === 0) return none("this data directory has no workspaces");
   return [...ids].sort().map((workspaceId) => {
     const seals = sealFile(directory, workspaceId);
     const path = workspaceFile(directory, workspaceId);
@@ -85,8 +85,8 @@ async function knownWorkspaces(control: string, encryptionKey: KeySource): Promi
 }
 
 /**
- * The driver lets go of a closed file only when its statements are collected; with thousands of
- * workspaces that must not wait.
+ * The driver releases a closed file only when its statements are garbage collected. With thousands of workspaces that
+ * must not wait.
  */
 const SOURCES_BETWEEN_COLLECTIONS = 100;
 
@@ -104,7 +104,7 @@ export async function verifySources(
   return results;
 }
 
-/** Verifies one piece of evidence; whatever is wrong with it is in the result. */
+/** Verifies one piece of evidence. All problems are part of the result. */
 async function verifySource(
   source: Source,
   { agentId, trust, threads, encryptionKey }: Asked,
@@ -144,15 +144,15 @@ async function verifyWorkspaceFile(
 ): Promise<SourceResult> {
   const onProgress = (checked: number, total: number) => progress.step(checked, total, "events");
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    // As long as it is before the database is read: a seal that a daemon adds later is of a later log.
+    // The length before the database is read: seals that a daemon appends later belong to a later log.
     const length = sealFile === undefined ? 0 : statSync(sealFile).size;
     using file = await openEvidenceFile(wish.path);
-    // Anew for each attempt, since it is read as a stream.
+    // Created for each attempt, since a stream can be read only once.
     const seals = sealFile === undefined ? null : () => Bun.file(sealFile).slice(0, length).stream();
     const result = await verifyDatabaseFile(file, { ...wish, onProgress, sealFile: seals });
     if (file.unchanged()) return result;
   }
-  const message = "the file is written to so much that it was never read in one state: try again";
+  const message = "the file is written to so often that it could not be read in one state: try again";
   return obstacle(wish.path, "unknown", "evidence_unreadable", message);
 }
 
@@ -161,7 +161,7 @@ async function isReceipt(path: string): Promise<boolean> {
 }
 
 function missingWorkspace(path: string, workspaceId: string): SourceResult {
-  const message = "the data directory knows this workspace, and its file is gone";
+  const message = "the data directory knows this workspace, but its file is missing";
   const result = obstacle(path, "workspace", "evidence_unreadable", message);
   result.report.workspace_id = workspaceId;
   result.report.problems = [{ code: "content_missing", seq: null, id: null, message }];

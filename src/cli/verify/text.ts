@@ -1,4 +1,4 @@
-/** What `governd verify` says to a person. */
+/** The report of `governd verify` for a person. */
 
 import { PROBLEM_MEANINGS } from "../../verify/problems.ts";
 import {
@@ -12,13 +12,13 @@ import {
 } from "../../verify/report.ts";
 import { count } from "../terminal.ts";
 
-/** Problems of one file that are written out; `--json` has more. */
+/** The most problems of one file to print. `--json` has more. */
 const MAX_SHOWN = 20;
 
 const UNSEALED =
-  "unsealed: the links and hashes hold, but whoever could write this file could have made all of it anew";
+  "unsealed: links and hashes are valid, but anyone who could write this file could have replaced all of it";
 
-/** The report on one piece of evidence. */
+/** Returns the report on one piece of evidence. */
 export function sourceLines(result: SourceResult, agentId: string | undefined): string[] {
   const { report, range, erasedDetails } = result;
   const lines = [report.path];
@@ -31,7 +31,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
   for (const agent of agents) lines.push(...agentLines(agent));
   if (erasedDetails > 0)
-    lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events stand`);
+    lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events remain`);
   if (report.pruned_before !== undefined) {
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);
@@ -42,13 +42,13 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   return lines;
 }
 
-/** A restore explains a gap against seals kept elsewhere, so it is always said. */
+/** A restore explains why a log does not continue seals kept elsewhere, so it is always reported. */
 function restoreLine({ epoch, seq, restored_at, backup_created_at }: ReportedRestore): string {
   const from = backup_created_at === null ? "a backup" : `a backup of ${backup_created_at}`;
-  return `  epoch ${epoch} from event ${seq} on: restored ${restored_at} from ${from}; what was recorded between the two is not in this log`;
+  return `  epoch ${epoch} from event ${seq} on: restored ${restored_at} from ${from}; events recorded between backup and restore are not in this log`;
 }
 
-/** Which events are sealed, which are not, and which are under a seal that the auditor brought. */
+/** Reports which events are sealed, which are not, and which are covered by a seal that the auditor provided. */
 function sealLines(
   { sealed_through: sealed, anchored_through: anchored }: SourceResult["report"],
   range: { first: number; last: number },
@@ -64,7 +64,7 @@ function span(first: number, last: number): string {
   return first === last ? `${first}` : `${first} to ${last}`;
 }
 
-/** The last line. */
+/** Returns the last line. */
 export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
   switch (verdict) {
     case "verified":
@@ -73,10 +73,10 @@ export function verdictLine(verdict: Verdict, results: readonly SourceResult[]):
         : "Verified, but unsealed: every hash, link and stored row agrees with the log.";
     case "tampered": {
       const bad = results.filter((result) => result.verdict === "tampered").length;
-      return `TAMPERED: ${bad} of ${count(results.length, "piece")} of evidence ${bad === 1 ? "is" : "are"} not what was written.`;
+      return `TAMPERED: ${bad} of ${count(results.length, "piece")} of evidence ${bad === 1 ? "was" : "were"} changed.`;
     }
     case "undetermined":
-      return "Undetermined: what was asked cannot be established; nothing here shows that it was tampered with.";
+      return "Undetermined: it cannot be verified, but there is no sign of tampering.";
   }
 }
 

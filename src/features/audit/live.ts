@@ -3,7 +3,6 @@ import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { StreamPlan } from "../../workspace/contract.ts";
 import {
   answered,
   knownAgent,
@@ -11,6 +10,7 @@ import {
   type Operation,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
+import type { StreamPlan } from "../../workspace/streams.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
 

@@ -1,30 +1,31 @@
-/** The workspaces whose files cannot be used. The other workspaces are not affected. */
+/** The workspaces whose files cannot be used: each is down alone, and the rest of the daemon works. */
 
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 
-/** Most outages that are kept. */
+/** Workspaces that are kept in mind. */
 const MAX_KEPT = 1_000;
 
-/** A workspace that is down. */
-export interface Outage {
+/** One that is down. */
+export interface DownWorkspace {
   workspaceId: string;
   /** The class and code of the error; holds no data. */
   reason: string;
+  /** What kind of trouble it is. */
   trouble: StorageTrouble;
-  /** When it began, ms since the Unix epoch. */
+  /** Since when, ms since the epoch. */
   sinceMs: number;
 }
 
-export class Outages {
+export class DownWorkspaces {
   readonly #clock: () => number;
-  readonly #down = new Map<string, Outage>();
+  readonly #down = new Map<string, DownWorkspace>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Notes that a workspace cannot be used. Returns the outage when it is new, else null. */
-  mark(workspaceId: string, reason: string, trouble: StorageTrouble): Outage | null {
+  /** This one cannot be used. Answers what is now known of it, or null when it was known to be down. */
+  mark(workspaceId: string, reason: string, trouble: StorageTrouble): DownWorkspace | null {
     const known = this.#down.get(workspaceId);
     if (known === undefined && this.#down.size >= MAX_KEPT) return null;
     const workspace = { workspaceId, reason, trouble, sinceMs: known?.sinceMs ?? this.#clock() };
@@ -32,17 +33,17 @@ export class Outages {
     return known === undefined ? workspace : null;
   }
 
-  /** Notes that a workspace has recovered. Returns whether it was down. */
+  /** This one works again. Answers whether it was known to be down. */
   clear(workspaceId: string): boolean {
     return this.#down.delete(workspaceId);
   }
 
-  /** Removes the outages of the workspaces of a thread that died. */
+  /** Forgets those that a thread knew of which is gone. */
   clearWhere(isGone: (workspaceId: string) => boolean): void {
     for (const workspaceId of [...this.#down.keys()]) if (isGone(workspaceId)) this.#down.delete(workspaceId);
   }
 
-  some(is: (workspace: Outage) => boolean): boolean {
+  some(is: (workspace: DownWorkspace) => boolean): boolean {
     return this.#down.size > 0 && this.list().some(is);
   }
 
@@ -50,8 +51,8 @@ export class Outages {
     return this.#down.size;
   }
 
-  /** The outages, the oldest first. */
-  list(): Outage[] {
+  /** Those that are down, the longest first. */
+  list(): DownWorkspace[] {
     return [...this.#down.values()];
   }
 }
