@@ -27,6 +27,17 @@ export class Bytes {
   }
 }
 
+/** A copy of an array with room for `length` elements or twice as many as before. The rest of it is zero. */
+export function enlarged<T extends Uint8Array | Uint32Array | Int32Array | Float64Array>(
+  array: T,
+  length = 0,
+): T {
+  const Kind = array.constructor as new (length: number) => T;
+  const larger = new Kind(Math.max(2 * array.length, length));
+  larger.set(array);
+  return larger;
+}
+
 /** Whether `length` bytes of `a` from `at` on are there and are those of `b` from `from` on. */
 export function same(a: Bytes, at: number, b: Bytes, from: number, length: number): boolean {
   if (at + length > a.u8.length) return false;

@@ -66,7 +66,7 @@ import { ZERO_HASH } from "./hash.ts";
 /** The format that every event names. */
 export const AUDIT_FORMAT = "governd.audit/1";
 
-/** What an operation came to. */
+/** The result of an operation. */
 export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
 
 /** What is hashed of an event; the members are explained in the head of this file. */

@@ -14,7 +14,7 @@ export interface ExportWriter {
   begin(): string;
   /** One event. */
   event(stored: StoredEvent): string;
-  /** In place of `begin` and the first events, when who reads has these already: the hash of the last. */
+  /** In place of `begin` and the first `count` events, when the reader has them. @param head the hash of the last */
   resume(count: number, head: string): void;
   /** What comes after the last event. @throws RangeError when events are missing or too many */
   end(): string;

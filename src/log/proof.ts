@@ -83,7 +83,7 @@ export async function consistencyProof(
       start = middle;
     }
   }
-  // The old tree itself is known to who verifies, unless it is only a part on the right.
+  // The verifier knows the old tree, unless that is only the right part of a subtree.
   if (start > 0) path.push(await rootOf(start, end, reader));
   return path.reverse();
 }

@@ -42,8 +42,8 @@ export function partialWidth(level: number, size: number): number {
 }
 
 /**
- * Adds leaves to a tree kept in tiles, and says which tiles to store. Made anew for each batch from
- * what is stored, so that nothing is lost when the transaction that stores the tiles fails.
+ * Adds leaves to a tree kept in tiles, and says which tiles to store. One is made for each batch from
+ * what is stored, so nothing is lost when the transaction that stores the tiles fails.
  */
 export class TileWriter {
   #size: number;

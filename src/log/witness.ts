@@ -1,5 +1,5 @@
 /**
- * What is said to a witness and what it answers: C2SP tlog-witness `add-checkpoint`, and the
+ * Requests to a witness and its responses: C2SP tlog-witness `add-checkpoint`, and the
  * timestamped Ed25519 cosignatures of C2SP tlog-cosignature (`cosignature/v1`).
  */
 

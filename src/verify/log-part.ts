@@ -1,7 +1,4 @@
-/**
- * A part of a workspace's log, verified by itself on a connection of its own. It is meant for logs that are
- * good: where anything is to be said, the part is given up, and one thread verifies the whole log anew.
- */
+/** Verifies a part of a workspace's log by itself, on a connection of its own. It only accepts valid parts. */
 import { canonicalEvent } from "../log/event.ts";
 import type { Reader } from "../store/transaction.ts";
 import { feedLog } from "./events/event-pages.ts";
@@ -18,9 +15,9 @@ export interface LogRange {
   marks: readonly number[];
 }
 
-/** An event on which something beside the log depends. */
+/** An event on which stored rows depend, besides packed writes. */
 export interface NotedEvent {
-  /** How many of the packed writes stand before it. */
+  /** How many of the packed writes are before it. */
   after: number;
   /** Canonical text. */
   event: string;
@@ -28,7 +25,7 @@ export interface NotedEvent {
   details: string | null;
 }
 
-/** What is found of a part with which all is well. */
+/** What a valid part holds. */
 export interface LogPart {
   segment: Segment;
   /** The root over each full tile of leaves. */
@@ -37,7 +34,7 @@ export interface LogPart {
   events: NotedEvent[];
 }
 
-/** Verifies a part; null when anything is to be said of it, or when it takes the whole log to tell. */
+/** Verifies a part. Returns null when it is not valid, and when only the whole log can tell. */
 export async function verifyLogPart(reader: Reader, range: LogRange): Promise<LogPart | null> {
   const { firstSeq, lastSeq, marks } = range;
   const writes = new WritePacker(lastSeq - firstSeq + 1);
@@ -72,7 +69,7 @@ export async function verifyLogPart(reader: Reader, range: LogRange): Promise<Lo
   const segment = verifier.segment();
   const whole = segment.events === lastSeq - firstSeq + 1 && segment.nextSeq === lastSeq + 1;
   if (!whole || !stored || segment.problems.count > 0) return null;
-  // Whether it names the event before it is for who knows that.
+  // A restore has to name the event before it, which is in another part.
   if (segment.restores.some(({ seq }) => seq === firstSeq)) return null;
   return { segment, roots, writes: writes.packed(), events };
 }

@@ -1,4 +1,4 @@
-/** What is made ready before the events of a workspace are read, and what is told of each of them. */
+/** What a verification of a workspace needs before the events are read, and what follows from each event. */
 import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
@@ -18,13 +18,13 @@ export type VerificationScope = { scope: "workspace" } | { agentId: string };
 
 export interface WorkspaceVerificationOptions {
   /**
-   * Told after each page how many events were checked and how many there are, as the file says. What
-   * it returns is awaited, so that a caller can give way to other work.
+   * Called after each page with the number of events checked and the number that the file states. Its promise is
+   * awaited, so that a caller can give way to other work.
    */
   onProgress?: (checked: number, total: number) => void | Promise<void>;
   /** How many keys are followed at once: with more, the log is read several times. Bounds the memory. */
   maxKeys?: number;
-  /** The key that seals are to be signed with, 32 raw bytes; null without one. */
+  /** The key that must have signed the seals, 32 raw bytes; null without one. */
   publicKey?: Uint8Array | null;
   /** Seals that were kept elsewhere: those of this workspace must be of this log. */
   anchors?: readonly Seal[];

@@ -114,7 +114,7 @@ export class ProblemList {
   }
 }
 
-/** What a verification comes to: tampering found outranks what could not be established. */
+/** What a verification establishes. Tampering that was found outranks what could not be established. */
 export type Verdict = "verified" | "tampered" | "undetermined";
 
 /** The verdict of a report: of a log, a workspace or an export. */

@@ -3,10 +3,7 @@
 import type { DeclaredRestore } from "../log/restores.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
-import { MAX_REPORTED_PROBLEMS } from "./problems.ts";
-
-/** What is established. Finding tampering outranks not being able to tell. */
-export type Verdict = "verified" | "tampered" | "undetermined";
+import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
 
 /** Exit codes of the verdicts. */
 export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tampered: 1, undetermined: 2 };
@@ -67,7 +64,7 @@ export interface SourceReport {
   problems: ReportedProblem[];
 }
 
-/** A report and what it comes to. */
+/** A report and its verdict. */
 export interface SourceResult {
   report: SourceReport;
   verdict: Verdict;
@@ -130,7 +127,7 @@ export function resultOf(
       anchored_through: found.seals?.anchoredThrough ?? null,
       problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
     },
-    verdict: found.valid ? (inTheWay.length === 0 ? "verified" : "undetermined") : "tampered",
+    verdict: verdictOf({ problemCount: found.problemCount, undetermined: inTheWay[0]?.message ?? null }),
     problemCount: found.problemCount + inTheWay.length,
     range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails: found.erasedDetails,
@@ -148,7 +145,7 @@ function reportedRestore(restore: DeclaredRestore, index: number): ReportedResto
 }
 
 /** The verdict over all evidence: tampering anywhere, else anything that cannot be told. */
-export function verdictOf(results: readonly SourceResult[]): Verdict {
+export function overallVerdict(results: readonly SourceResult[]): Verdict {
   if (results.some(({ verdict }) => verdict === "tampered")) return "tampered";
   const all = results.length > 0 && results.every(({ verdict }) => verdict === "verified");
   return all ? "verified" : "undetermined";

@@ -79,7 +79,7 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const source = { path: wish.path, kind: "workspace" } as const;
   if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection))))
     return changedSchema(source);
-  // Seals are of the whole log, so who asks for one of them gets all of it verified.
+  // Seals cover the whole log, so comparing them takes all of it.
   const whole = wish.agentId === undefined || wish.publicKey != null || (wish.anchors?.length ?? 0) > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
   const found = await verifyWorkspace(connection, scope, wish);
@@ -163,8 +163,8 @@ export async function verifyExport(
 }
 
 /**
- * Verifies an export in a file, with several threads where it is large and nothing is wrong with it. What is
- * reported does not depend on how many there are: when anything is wrong, one thread verifies all of it again.
+ * Verifies an export in a file, a large and valid one with several threads. The report does not depend on their
+ * number: when anything is wrong, one thread verifies all of it again.
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */

@@ -5,7 +5,7 @@
  * What is found: any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`,
  * `seals`, `seal_keys` and `entries` (but `entries.id` and `seals.id`, which say nothing), and any row that is added, taken away, exchanged
  * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
- * or written anew, together with everything stored beside it.
+ * or rewritten, together with everything stored beside it.
  */
 import { sealedWorkspace } from "../log/seal.ts";
 import { readSealFile } from "../seals/seal-file.ts";
@@ -26,8 +26,8 @@ import {
   type WorkspaceVerificationOptions,
 } from "./preparation.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
-import { chunksInTurn, type EntryChunks } from "./rows/entry-chunks.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
+import { chunksInTurn, type EntryChunks } from "./rows/present-entries.ts";
 import { SealFeed } from "./rows/stored-seals.ts";
 import type { PartThreads } from "./threads.ts";
 
@@ -72,10 +72,10 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
   }
 }
 
-/** Takes the events of a log that was never pruned; false when the report would be of no use. */
+/** Feeds the events to the verifier; false when threads gave up, so that there is no report. */
 type Feed = (check: Prepared & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
 
-/** How the events are taken, and who reads entries. */
+/** How events and present entries are read. */
 interface Way {
   feedEvents: Feed;
   present: EntryChunks;
@@ -96,7 +96,7 @@ async function verifyEverything(
   await tiles.finish();
   await check.keys.compare(reader, verifier);
   checkHead(verifier, head);
-  // Where keys were left out, no entry can be struck off: reading ahead would be in vain.
+  // When keys were left out, no entry can be struck off, so there is no use in reading ahead.
   const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);
   await checkNothingLeft(reader, verifier, met);
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
@@ -105,7 +105,7 @@ async function verifyEverything(
   return { ...report, prunedBefore: before };
 }
 
-/** One thread takes all events. */
+/** One thread feeds all events. */
 const feedInTurn =
   (reader: Reader, { onProgress }: WorkspaceVerificationOptions): Feed =>
   async (check, head) => {
@@ -128,7 +128,7 @@ const feedInTurn =
     return true;
   };
 
-/** Threads take the events, a part each. */
+/** Threads verify the events, a part each. */
 const feedDivided =
   (threads: PartThreads, count: number, options: WorkspaceVerificationOptions): Feed =>
   async (check, head) => {
@@ -143,7 +143,7 @@ const feedDivided =
   };
 
 /**
- * The report of a large log with which all is well; null for others, of which nothing is known then.
+ * The report of a large and valid log; null for any other, about which it says nothing.
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
@@ -221,7 +221,7 @@ async function feed(
   }
 }
 
-/** Rows that stand under no agent were met by no check. */
+/** Rows of no agent were not checked: they are counted here. */
 async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowCounts): Promise<void> {
   for (const table of ["configs", "checkpoints", "entries"] as const) {
     const row = await reader.get<[number]>(`SELECT count(*) FROM ${table}`);

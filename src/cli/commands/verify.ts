@@ -4,13 +4,8 @@ import { type Command, InvalidArgumentError } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
-import {
-  EXIT_CODES,
-  type ReportedProblem,
-  type SourceResult,
-  type Verdict,
-  verdictOf,
-} from "../../verify/report.ts";
+import type { Verdict } from "../../verify/problems.ts";
+import { EXIT_CODES, overallVerdict, type ReportedProblem, type SourceResult } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
 import { addSettingOptions, type Session, settingsOf } from "../session.ts";
 import { expand, verifySources } from "../verify/sources.ts";
@@ -79,7 +74,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   }, !options.quiet);
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
-  const verdict = verdictOf(results);
+  const verdict = overallVerdict(results);
   session.exitCode = EXIT_CODES[verdict];
   await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
 }

@@ -1,6 +1,6 @@
 /** The report of `governd verify` for a person. */
 
-import { PROBLEM_MEANINGS } from "../../verify/problems.ts";
+import { PROBLEM_MEANINGS, type Verdict } from "../../verify/problems.ts";
 import {
   OBSTACLE_MEANINGS,
   type ObstacleCode,
@@ -8,7 +8,6 @@ import {
   type ReportedRestore,
   type SourceAgent,
   type SourceResult,
-  type Verdict,
 } from "../../verify/report.ts";
 import { count } from "../terminal.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Feeding a verifier with the stored events of a file. A page of them is read as one value, since the
- * driver's cost is by value, and goes the quick way through the verifier; where that stops, rows are read
- * one by one (log-pages.ts), so that nothing that they may hold is lost on the way.
+ * Feeds the stored events of a file to a verifier. A page of them is read as one value, since the driver's cost is
+ * per value, and takes the fast path; events that it does not accept are read row by row (log-pages.ts) and take the
+ * plain path.
  */
 
 import type { Reader } from "../../store/transaction.ts";
@@ -43,9 +43,9 @@ const LARGE_BLOCK = 1024 * 1024;
 const TAKE_BLOCK = "SELECT length(CAST(zeroblob(?) AS TEXT) || 'x')";
 
 /**
- * Has the allocator keep what a page took for the next one. The C library gives such memory back to the system
- * each time, which costs more than reading, until it has seen a larger block come and go
- * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). To be called once before pages are read.
+ * Makes the allocator keep the memory of a page for the next one. The C library returns such blocks to the system
+ * each time, which costs more than reading, until a larger block was freed once
+ * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). Call it once before pages are read.
  */
 export async function keepPageMemory(reader: Reader): Promise<void> {
   await reader.get(TAKE_BLOCK, [LARGE_BLOCK]);
@@ -105,7 +105,7 @@ async function readPage(
 async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage): Promise<void> {
   let rows = 1;
   for (let at = verifier.addStored(page, 0); at < page.count; ) {
-    // The more in a row go the thorough way, the more are read at once.
+    // The more events in a row take the plain path, the more are read together.
     const end = Math.min(at + rows, page.count);
     await feedRows(reader, verifier, page.seq(at), page.seq(end - 1));
     const next = verifier.addStored(page, end);
@@ -114,12 +114,11 @@ async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage)
   }
 }
 
-/** The thorough way. */
 async function feedRows(reader: Reader, verifier: LogVerifier, first: number, last: number): Promise<void> {
   for await (const rows of pagesOfLog(reader, last, first)) addRows(verifier, rows);
 }
 
-/** Has a page of rows verified the thorough way. */
+/** Feeds a page of rows to the plain path. */
 export function addRows(verifier: LogVerifier, rows: FileEvent[]): void {
   verifier.add(rows);
   for (const { typed, seq } of rows) {

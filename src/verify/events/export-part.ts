@@ -1,8 +1,4 @@
-/**
- * Some lines of an export, verified by themselves: so that several threads can verify one export. It is
- * meant for exports that are good; at the first thing that is not, the part is given up, and the whole
- * export is verified anew by one thread, which reports what is wrong.
- */
+/** Verifies some lines of an export by themselves, for one of several threads. It only accepts valid parts. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
 import { addShownText } from "./export-event.ts";
@@ -15,7 +11,7 @@ import type { Segment } from "./segment.ts";
 export interface PartOptions {
   form: "json" | "ndjson";
   scope: "workspace" | "agent";
-  /** Tree sizes at which seals that were brought are to be compared. */
+  /** Tree sizes of the given seals. */
   marks: readonly number[];
 }
 
@@ -28,7 +24,7 @@ export class ExportPart {
     this.#options = options;
   }
 
-  /** Takes whole lines. False when the part is given up. */
+  /** Takes whole lines. False when the part is not valid. */
   push(bytes: Uint8Array): boolean {
     const text = new Bytes(bytes);
     for (let from = 0; this.#good && from < bytes.length; ) {
@@ -40,8 +36,8 @@ export class ExportPart {
   }
 
   /**
-   * What was found; null when the part was given up, or something is wrong with it. Likewise when it declares
-   * a restore, which has to be compared with the event before, and that may be in another part.
+   * What was found; null when the part is not valid. Null, too, when it declares a restore: that has to be compared
+   * with the event before, which may be in another part.
    */
   segment(): Segment | null {
     const segment = this.#good ? (this.#verifier?.segment() ?? null) : null;
@@ -54,10 +50,10 @@ export class ExportPart {
     if (json && text.u8[end - 1] !== COMMA) return false;
     const last = json ? end - 1 : end;
     const lead = json ? ELEMENT_LEAD : LINE_LEAD;
-    return this.#verifier?.addShown(text, start, last, lead) || this.#thorough(text.u8.subarray(start, last));
+    return this.#verifier?.addShown(text, start, last, lead) || this.#plain(text.u8.subarray(start, last));
   }
 
-  #thorough(line: Uint8Array): boolean {
+  #plain(line: Uint8Array): boolean {
     const found = read(line);
     if (found === null) return false;
     const { type, ...event } = found.value;
@@ -78,7 +74,7 @@ export class ExportPart {
   }
 }
 
-/** A line as text and as the object that it is; null when it is none, so that one thread looks at it. */
+/** A line as text and as an object; null when it is not one. */
 function read(line: Uint8Array): { text: string; value: JsonObject } | null {
   try {
     const text = decode(line);

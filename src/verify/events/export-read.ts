@@ -87,7 +87,7 @@ export class ExportVerifier {
     this.#guard(() => this.#take(bytes, false));
   }
 
-  /** Says what was found, after the last bytes. */
+  /** Returns what was found, after the last bytes. */
   finish(): ExportReport {
     this.#guard(() => {
       this.#take(new Uint8Array(), true);
@@ -115,13 +115,13 @@ export class ExportVerifier {
     addShownText(this.#verifier, text, value, line);
   }
 
-  /** Goes on behind a part of the export that was verified by itself (export-part.ts). */
+  /** Appends a part of the export that was verified by itself (export-part.ts). */
   append(segment: Segment): void {
     this.#verifier?.append(segment);
     this.#document.skipPart();
   }
 
-  /** Whether the verifier stands where a part may follow: behind an event, and before the next. */
+  /** Whether a part may follow: the last bytes ended an event, and the next begin another. */
   get mayAppend(): boolean {
     return (
       this.#undetermined === null &&
@@ -130,7 +130,7 @@ export class ExportVerifier {
     );
   }
 
-  /** Takes an event as bytes, if nothing is to be said of it; otherwise it is to come as text. */
+  /** Takes an event on the fast path; false when it has to come as text. */
   eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean {
     return this.#verifier?.addShown(text, start, end, lead) ?? false;
   }
@@ -214,8 +214,8 @@ class LineReader {
 }
 
 /**
- * json: one object; its `events` are taken one by one. This format's own writer begins a line with each, so
- * that whole lines can be tried as bytes; the rest goes through the scanner.
+ * json: one object; its `events` are taken one by one. This format's own writer begins a line with each, so whole
+ * lines are tried on the fast path; everything else goes through the scanner.
  */
 class DocumentReader {
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

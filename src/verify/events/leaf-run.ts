@@ -6,7 +6,7 @@ import { SHA256 } from "bun";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 
-/** Told of each tile of leaves that is full: its number, its hashes, and the root over them. */
+/** Called with each full tile of leaves: its number, its hashes, and the root over them. */
 export type OnTile = (tile: number, hashes: Uint8Array, root: Uint8Array) => void;
 
 export class LeafRun {
@@ -40,7 +40,7 @@ export class LeafRun {
     return this.#range.end + this.#held - this.#given;
   }
 
-  /** Where the next leaf is to be written; it counts once {@link grow} is called. */
+  /** Where to write the next leaf; it counts once {@link grow} is called. */
   get slot(): Uint8Array {
     return this.#slots[this.#held] as Uint8Array;
   }

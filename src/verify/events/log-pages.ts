@@ -1,4 +1,4 @@
-/** The events of a file in pages, read so that no content of a row can stop the reading. */
+/** The plain path for stored events: pages of rows, read so that no content of a row can stop the reading. */
 import { isUtf8 } from "node:buffer";
 import type { StoredEvent } from "../../log/rows.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -79,7 +79,7 @@ function toEvent([seq, typed, bodyLength, detailsLength, saltLength, all]: Row):
   };
 }
 
-/** What is no UTF-8 is read as Latin-1: it fits no commitment, which is what is to be found. */
+/** Bytes that are not UTF-8 are read as Latin-1. That text does not fit the commitment, which is then reported. */
 function utf8(bytes: Buffer, start: number, end: number): string {
   return isUtf8(bytes.subarray(start, end))
     ? bytes.toString("utf8", start, end)

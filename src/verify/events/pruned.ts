@@ -1,6 +1,6 @@
 /**
- * The pruned beginning of a log: of most events only the leaves are left. The tree over them still has
- * to be the one that was sealed, and the events that are kept have to be those leaves.
+ * The pruned beginning of a log: of most events only the leaf hashes are left. The tree over them must be the one
+ * that was sealed, and the events that are kept must be those leaves.
  */
 
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
@@ -24,11 +24,11 @@ export interface PrunedParts {
   verifier: LogVerifier;
   seals: SealFeed;
   tiles: TileCheck;
-  /** Told of every event that is kept. */
+  /** Called with every event that is kept. */
   takeKept(event: AuditEventBody, details: string | null): void;
 }
 
-/** Verifies what is left of the events before `beforeSeq`, and has the verifier go on behind them. */
+/** Verifies what is left of the events before `beforeSeq`, so that the verifier continues with that event. */
 export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise<void> {
   const kept = await keptEvents(parts, beforeSeq);
   for (let start = 0; start < beforeSeq; start += TILE_WIDTH) {

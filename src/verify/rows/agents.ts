@@ -7,11 +7,10 @@ import type { LogVerifier } from "../events/log-verifier.ts";
 import { checkCheckpoints } from "./checkpoints.ts";
 import { checkConfigs } from "./configs.ts";
 import { EntryCheck } from "./entries.ts";
-import { chunksOfAgent, type EntryChunks } from "./entry-chunks.ts";
 import type { Census } from "./expected/census.ts";
 import type { Histories } from "./expected/history.ts";
 import type { AgentName, Report } from "./findings.ts";
-import { takePresent } from "./present-entries.ts";
+import { chunksOfAgent, type EntryChunks, takePresent } from "./present-entries.ts";
 
 const AGENTS_AT_ONCE = 500;
 
@@ -27,7 +26,7 @@ type Row = [
 const SELECT = `SELECT first_seq, ${isOfWrongType("agent_id", "text")}, ${textBytes("agent_id")},
   ${integer("head_seq")}, ${textBytes("head_hash")}, ${integer("live_entries")} FROM agents`;
 
-/** Rows met in each table. */
+/** Rows of each table that were checked. */
 export interface RowCounts {
   configs: number;
   checkpoints: number;
@@ -41,10 +40,7 @@ export interface StoredCheck {
   census: Census;
 }
 
-/**
- * All agents, and the present entries of all. Answers how many rows were met, so that none is left that belongs to
- * nobody.
- */
+/** Checks all agents and the present entries of all. Returns the number of rows, to find those of no agent. */
 export async function checkAllAgents(check: StoredCheck, present: EntryChunks): Promise<RowCounts> {
   const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
   const met = new Set<string | null>();
@@ -74,7 +70,7 @@ export async function checkAllAgents(check: StoredCheck, present: EntryChunks): 
   return total;
 }
 
-/** One agent. Nothing is checked when it has no events. */
+/** Checks one agent, if it has events. */
 export async function checkOneAgent(check: StoredCheck, agentId: string): Promise<void> {
   const rows = await check.reader.all<Row>(`${SELECT} WHERE agent_id = ? LIMIT 2`, [agentId]);
   for (const row of rows) {
@@ -98,7 +94,7 @@ async function checkEntries(
   for (const check of checks.values()) await check.finish(reader);
 }
 
-/** An agent without its entries: how many rows were met, and who takes those. */
+/** Checks an agent without its entries. Returns the number of rows, and the check for the entries. */
 async function checkAgent(
   check: StoredCheck,
   row: Row,
@@ -125,7 +121,7 @@ async function checkAgent(
   return { configs: configs.rows, checkpoints: checkpoints.rows, entries };
 }
 
-/** The row itself: where the agent's chain begins and where it ends. */
+/** Checks the row itself: where the agent's chain begins and ends. */
 function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: Report): void {
   const [firstSeq, wrongType, idBytes, headSeq, headHash] = row;
   const chain = verifier.chains.get(name.agentId);
@@ -134,7 +130,7 @@ function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: 
     report("row_mismatch", firstSeq, "a row of an agent that has no events");
     return;
   }
-  // Of an agent's chain alone, pruned ones are not looked at.
+  // The beginning of a pruned chain is not read when one agent is verified.
   if (firstSeq !== chain.first.event.seq && chain.first.event.agent_seq === 1) {
     report(
       "row_mismatch",

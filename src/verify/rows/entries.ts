@@ -7,7 +7,7 @@ import type { AgentHistory } from "./expected/history.ts";
 import type { AgentName, Report } from "./findings.ts";
 import { type CountedCheckpoint, Visibility } from "./visibility.ts";
 
-/** What is known of the agent beforehand. */
+/** What is known of the agent before its entries are read. */
 export interface EntryFacts {
   checkpoints: readonly CountedCheckpoint[];
   history: AgentHistory;
@@ -17,11 +17,11 @@ export interface EntryFacts {
 }
 
 /**
- * Checks every row, counts it in the census, and checks that each checkpoint sees as many entries as its event says.
- * The present ones are told to it, in any order and between those of other agents; {@link finish} reads the others.
+ * Checks every row, adds it to the census, and checks that each checkpoint sees as many entries as its event says.
+ * It is given the present entries in any order, between those of other agents; {@link finish} reads the ended ones.
  */
 export class EntryCheck {
-  /** Rows that were met. */
+  /** Rows that were checked. */
   rows = 0;
   #live = 0;
   readonly #visibility: Visibility | null;
@@ -38,14 +38,14 @@ export class EntryCheck {
     this.#visibility = facts.checkpoints.length === 0 ? null : new Visibility(facts.checkpoints);
   }
 
-  /** A present entry that is as the log left it. */
+  /** Counts a present entry that is as the log left it. */
   proved(liveFrom: number, updatedAt: number): void {
     this.rows += 1;
     this.#live += 1;
     this.#visibility?.add(liveFrom, null, updatedAt);
   }
 
-  /** An entry that is to be looked at. */
+  /** Checks an entry on the plain path. */
   other({ live, writtenSeq, version }: EntryOfFile): void {
     this.rows += 1;
     if (live) this.#live += 1;
@@ -68,7 +68,7 @@ export class EntryCheck {
     this.#facts.census.add(this.agent, row, this.report);
   }
 
-  /** Checks the ended entries, and what all of them together come to. */
+  /** Checks the ended entries, and the counts over all of them. */
   async finish(reader: Reader): Promise<void> {
     for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
       for (const entry of page) this.other(entry);
@@ -95,7 +95,7 @@ function checkCheckpointCounts(visibility: Visibility, history: AgentHistory, re
   }
 }
 
-/** How many stored entries say of each restore that it brought them back: one number for a restore. */
+/** For each restore, how many stored entries say that it brought them back. */
 class RestoredCounts {
   readonly #counts = new Map<number, { counted: number; stated: number }>();
 

@@ -1,4 +1,4 @@
-/** Stored entries in pages of bounded size, with the events that they name. */
+/** The plain path for entries: pages of bounded size, with the events that the rows name. */
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { goOn } from "../../store/walk.ts";
@@ -57,7 +57,8 @@ const COLUMNS = `${isOfWrongType("e.live_to", "integer")}, ${TEXTS}, ${INTEGERS}
 const PLACE = `${integer("e.agent")}, ${integer("e.live_to")}, e.id`;
 const SELECT = `SELECT ${COLUMNS}, ${EVENTS}, ${PLACE}`;
 
-// What is greater cannot be gone on behind, since it is read as another number. Whoever counts all rows finds it.
+// The driver reads greater numbers as other numbers, so no page could begin behind them. The count of all rows
+// finds such rows.
 const EXACT = `e.live_to <= ${Number.MAX_SAFE_INTEGER} AND e.id <= ${Number.MAX_SAFE_INTEGER}`;
 const ENDED: Walk = {
   from: "entries e INDEXED BY entries_ended",

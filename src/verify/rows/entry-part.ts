@@ -1,10 +1,10 @@
 /**
- * Present entries of an agent, read quickly: a page of them as one value, since the driver's cost is by value,
- * and only what it takes to compare them with the log is kept. It has no words for what is out of form: where
- * anything is, the rows go the thorough way (entry-pages.ts).
+ * The fast path for present entries: a page of them is read as one value, since the driver's cost is per value, and
+ * only what a comparison with the log needs is kept. It reports no errors: rows that are out of form fall back to
+ * the plain path (entry-pages.ts).
  */
 import { SHA256 } from "bun";
-import { Bytes, copy } from "../../log/bytes.ts";
+import { Bytes, copy, enlarged } from "../../log/bytes.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { isJson } from "./entry.ts";
 
@@ -34,7 +34,7 @@ export interface PackedEntries {
 
 /** Rows of a page. */
 export const ROWS_AT_ONCE = 96;
-/** Bytes of a value and its metadata: larger ones go the thorough way, so that a page has its bound. */
+/** Bytes of a value and its metadata: larger ones take the plain path, which bounds the size of a page. */
 const MAX_BYTES = 64 * 1024;
 
 /** Rows in an order, behind a place in it. */
@@ -44,8 +44,8 @@ export interface Walk {
   order: string;
 }
 
-// By id, which is how the table is stored: each page of the file is met once, whatever the order in which the
-// agents wrote. What they overwrote has its old place, with the events that it names elsewhere.
+// By id, which is the order of the table in the file, so each page of the file is read once, whatever the order in
+// which the agents wrote.
 const PRESENT: Omit<Walk, "from"> = {
   condition: "e.live_to IS NULL AND e.id > ? AND e.id <= ?",
   order: "ORDER BY e.id",
@@ -56,18 +56,18 @@ const PRESENT_OF_IDS: Walk = {
   from: "(SELECT value AS wanted FROM json_each(?)) i CROSS JOIN entries e NOT INDEXED ON e.id = i.wanted",
 };
 
-/** How the present entries of a range are met, by whoever reads them: the ways take turns, place by place. */
+/** The walk over the present entries of a range. The fast path and the plain path take turns on it. */
 export const presentWalk = ({ ids }: EntryRange): Walk =>
   ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS;
 
-/** What that walk is bound to, behind an id of the range. */
+/** The parameters of that walk behind an id of the range. */
 export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
   ids === undefined ? [after, upTo] : [ids, after, upTo];
 
 const NUMBERS = ["agent", "written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
 const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
 const HEAD = [...NUMBERS, ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
-/** The text that is hashed, put together from the columns as they stand, so each byte of them counts. */
+/** The text that is hashed, built from the columns as they are stored, so each of their bytes counts. */
 const [KEY_LEAD, METADATA_LEAD, VALUE_LEAD, END] = ['{"key":"', '","metadata":', ',"value":', "}"];
 const HASHED = `'${KEY_LEAD}', key, '${METADATA_LEAD}', metadata, '${VALUE_LEAD}', value, '${END}'`;
 const AROUND = KEY_LEAD.length + METADATA_LEAD.length + VALUE_LEAD.length + END.length;
@@ -84,7 +84,7 @@ const pageOf = ({ from, condition, order }: Walk): string =>
 
 type PageRow = [count: number, good: number, bytes: Buffer | null];
 
-/** Reads at most `limit` entries of a range, and says where it ended; null when they are to go the thorough way. */
+/** Reads at most `limit` entries of a range. `last` is the id of the last one. Null: take the plain path. */
 export async function readEntryPart(
   reader: Reader,
   range: EntryRange,
@@ -124,7 +124,7 @@ class EntryPacker {
   #end = 0;
   readonly #head = new Float64Array(NUMBERS.length + LENGTHS.length);
   readonly #digest = new Uint8Array(HASH_BYTES);
-  /** Metadata that are JSON: many entries have the same. */
+  /** The last metadata that were JSON: many entries have the same. */
   #metadata = "{}";
 
   constructor(after: number) {
@@ -145,7 +145,7 @@ class EntryPacker {
     return { count: this.count, numbers: this.#numbers, ends: this.#ends, bytes: this.#bytes };
   }
 
-  /** Takes the row that begins at `start`; answers where it ends, or -1. */
+  /** Takes the row that begins at `start`; returns its end, or -1. */
   #add(text: Bytes, start: number): number {
     const at = this.#readHead(text.u8, start);
     if (at < 0) return -1;
@@ -169,7 +169,7 @@ class EntryPacker {
     return end;
   }
 
-  /** Reads the numbers that a row begins with; answers where they end, or -1. */
+  /** Reads the numbers that a row begins with; returns their end, or -1. */
   #readHead(text: Uint8Array, start: number): number {
     let at = start;
     for (let index = 0; index < this.#head.length; index++) {
@@ -196,21 +196,16 @@ class EntryPacker {
 
   #reserve(bytes: number): void {
     if (this.count === this.#ends.length) {
-      const [numbers, ends] = [this.#numbers, this.#ends];
-      this.#numbers = new Float64Array(2 * numbers.length);
-      this.#numbers.set(numbers);
-      this.#ends = new Uint32Array(2 * ends.length);
-      this.#ends.set(ends);
+      this.#numbers = enlarged(this.#numbers);
+      this.#ends = enlarged(this.#ends);
     }
     if (this.#end + bytes <= this.#bytes.length) return;
-    const held = this.#bytes;
-    this.#bytes = new Uint8Array(2 * held.length + bytes);
-    this.#bytes.set(held);
+    this.#bytes = enlarged(this.#bytes, this.#end + bytes);
     this.#text = new Bytes(this.#bytes);
   }
 }
 
-/** Whether a key stands in canonical JSON as it is. */
+/** Whether a key is written in canonical JSON without escapes. */
 function isPlain(text: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = text[at] as number;

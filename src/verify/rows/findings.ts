@@ -1,7 +1,7 @@
-/** How the checks of stored rows say what is wrong. */
+/** How the checks of stored rows report problems. */
 import type { ProblemCode } from "../problems.ts";
 
-/** Takes what was found about the rows of one agent. Messages never hold what a client stored. */
+/** Reports a problem with the rows of one agent. Messages never hold what a client stored. */
 export type Report = (code: ProblemCode, seq: number | null, message: string) => void;
 
 /** An agent as the stored rows name it. */

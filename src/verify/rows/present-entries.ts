@@ -1,13 +1,13 @@
-/** The present entries against what the log left of each key. */
+/** The stored present entries against what the log left of each key. */
 import { SHA256 } from "bun";
 import { Bytes } from "../../log/bytes.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import type { EntryCheck } from "./entries.ts";
 import type { StoredLife } from "./entry.ts";
-import type { EntryChunks } from "./entry-chunks.ts";
 import { type EntryOfFile, presentPage } from "./entry-pages.ts";
 import {
+  ALL_ENTRIES,
   ENTRY_NUMBERS,
   type EntryRange,
   type PackedEntries,
@@ -17,17 +17,51 @@ import {
 import type { Replay } from "./expected/replay.ts";
 import type { KeyPlace, StoredWrite } from "./expected/write-key.ts";
 
-/** Rows that go the thorough way together when all have to; when one has to, they are those of its page. */
+/** A range of present entries. `entries` is null when nothing was read ahead, or the plain path has to. */
+export interface EntryChunk {
+  range: EntryRange;
+  entries: PackedEntries | null;
+}
+
+/** The ranges to check, in the order of ids. */
+export type EntryChunks = AsyncGenerator<EntryChunk>;
+
+/** The present entries of the whole file, without reading ahead. */
+export async function* chunksInTurn(): EntryChunks {
+  yield { range: ALL_ENTRIES, entries: null };
+}
+
+/** Ids of an agent that are held at once. */
+const IDS_OF_AGENT = 1 << 18;
+
+/** The present entries of one agent alone. An index has their ids in the order of keys, so they are sorted first. */
+export async function* chunksOfAgent(reader: Reader, agent: number): EntryChunks {
+  const sql = `SELECT json_group_array(id) FROM (SELECT id FROM entries INDEXED BY entries_live
+    WHERE agent = ? AND live_to IS NULL AND id > ? AND id <= ? ORDER BY id LIMIT ?)`;
+  for (let { after, upTo } = ALL_ENTRIES; ; ) {
+    const [list] = (await reader.get<[string]>(sql, [agent, after, upTo, IDS_OF_AGENT])) as [string];
+    const ids = JSON.parse(list) as number[];
+    for (let start = 0; start < ids.length; start += ROWS_AT_ONCE) {
+      const some = ids.slice(start, start + ROWS_AT_ONCE);
+      const range = { after, upTo: some.at(-1) as number, ids: JSON.stringify(some) };
+      yield { range, entries: null };
+      after = range.upTo;
+    }
+    if (ids.length < IDS_OF_AGENT) return;
+  }
+}
+
+/** Rows of a page on the plain path when all entries take it; otherwise they are those of one fast page. */
 const MANY_ROWS = 500;
 
-/** Who is told of present entries. */
+/** What present entries are compared with, and who checks those that differ. */
 export interface PresentSink {
   replay: Replay;
-  /** By `agents.first_seq`; rows of others belong to nobody, and are left for who counts all rows. */
+  /** By `agents.first_seq`. Rows of no agent are left out here; the count of all rows finds them. */
   checks: ReadonlyMap<number, EntryCheck>;
 }
 
-/** Takes all of them. */
+/** Checks all present entries. */
 export async function takePresent(reader: Reader, chunks: EntryChunks, sink: PresentSink): Promise<void> {
   for await (const { range, entries } of chunks) {
     if (entries === null || !takeProved(entries, sink)) await takeInTurn(reader, range, sink);
@@ -54,7 +88,7 @@ async function takeInTurn(reader: Reader, range: EntryRange, sink: PresentSink):
 const checkOf = ({ agent }: EntryOfFile, { checks }: PresentSink) =>
   agent === null ? undefined : checks.get(agent);
 
-/** Takes entries if the log proves all of each; otherwise none of them, and false. */
+/** Strikes entries off when the log proves each of them in all columns; otherwise takes none, and returns false. */
 function takeProved(
   { count, numbers, ends, bytes }: PackedEntries,
   { replay, checks }: PresentSink,
@@ -63,7 +97,7 @@ function takeProved(
   const slots = new Int32Array(count);
   const place = { text, start: 0, end: 0 };
   const row = { seq: 0, timeMs: 0, created: 0, createdMs: 0 };
-  /** Reads a row; answers whose it is. */
+  /** Reads a row. Returns the check of its agent. */
   const read = (index: number): EntryCheck | undefined => {
     const at = ENTRY_NUMBERS * index;
     place.start = index === 0 ? 0 : (ends[index - 1] as number);

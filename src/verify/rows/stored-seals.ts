@@ -1,6 +1,6 @@
 /**
- * The seals and sealing keys that stand beside a log, and those of its file of seals, for the
- * verifier: read in step with the events, so that memory does not grow with them.
+ * The stored seals and sealing keys of a log, and those in its file of seals. They are read in step with the events,
+ * so memory does not grow with them.
  */
 
 import type { JsonObject } from "../../json.ts";
@@ -18,7 +18,7 @@ const SEALS_AT_ONCE = 500;
 
 type SealRow = [id: number, size: number | null, note: Buffer | null];
 
-/** Gives a verifier the seals that it is to expect, a little ahead of the events. */
+/** Gives a verifier the seals to expect, a little ahead of the events. */
 export class SealFeed {
   readonly #reader: Reader;
   readonly #verifier: LogVerifier;
@@ -35,7 +35,7 @@ export class SealFeed {
     this.#stored = this.#readStored();
   }
 
-  /** Expects every seal over at most `size` events; without a bound, all that are left. Answers their sizes. */
+  /** Expects every seal over at most `size` events, by default all that are left. Returns their sizes. */
   async upTo(size = Number.POSITIVE_INFINITY): Promise<number[]> {
     const sizes: number[] = [];
     for (;;) {
@@ -110,7 +110,7 @@ interface NamingEvent {
   origin: unknown;
 }
 
-/** The keys that stand beside the log against the events that name them. */
+/** Compares the stored sealing keys with the events that name them. */
 export class KeyCheck {
   readonly #named: NamingEvent[] = [];
 
@@ -152,7 +152,7 @@ interface StoredKey {
   key: VerifierKey | null;
 }
 
-/** The keys that stand beside the log; they count only where the log names them. */
+/** The stored sealing keys; they count only where the log names them. */
 export async function readKeys(reader: Reader): Promise<StoredKey[]> {
   const rows = await reader.all<[number, Buffer | null]>(
     `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`,

@@ -28,7 +28,7 @@ export class Visibility {
     this.#withRetention = checkpoints.some(({ cutoffMs }) => cutoffMs >= 0);
   }
 
-  /** Counts an entry. Answers whether any checkpoint sees it. */
+  /** Counts an entry. Returns whether any checkpoint sees it. */
   add(liveFrom: number, liveTo: number | null, updatedAt: number): boolean {
     const first = firstAtOrAfter(this.#asOf, liveFrom);
     const end = liveTo === null ? this.#asOf.length : firstAtOrAfter(this.#asOf, liveTo);

@@ -13,12 +13,12 @@ import { namesSealKey } from "../../../log/seal.ts";
 import type { ChainState } from "../chains.ts";
 import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
 
-/** Shapes remembered at once; what goes beyond is learned anew. Each takes a few kilobytes. */
+/** Shapes that are remembered; beyond, all are forgotten and learned again. Each takes a few kilobytes. */
 const MAX_SHAPES = 8_192;
-/** Of one agent: an agent that does more kinds of things in turn is verified more slowly. */
+/** Shapes of one agent: one with more kinds of events in turn is verified more slowly. */
 const MAX_SHAPES_OF_AGENT = 32;
 
-/** Events whose details the verifier reads itself, or that may stand in one place only. */
+/** Whether the verifier reads the details of such an event itself, so that it always takes the plain path. */
 const isNeverFast = (operation: string): boolean => namesSealKey(operation) || operation === LOG_RESTORE;
 
 /** What the next event has to follow. */
@@ -83,9 +83,9 @@ export class KnownChains {
   }
 
   /**
-   * Takes note of an event that went the thorough way, and of where its chain stands now.
+   * Learns the shape of an event that took the plain path, and the new end of its chain.
    *
-   * @param own whether events of its shape may go the quick way: not those of another workspace
+   * @param own whether events of its shape may take the fast path: not those of another workspace
    */
   learn(state: ChainState, event: AuditEventBody, hash: string, own: boolean): void {
     this.time.learn(event.timestamp);
@@ -128,7 +128,7 @@ export class KnownChains {
 
   /**
    * Accepts the event whose parts {@link accepted} names in `text`, when hash, link and commitment are right: then
-   * its chain goes on with it, and `leaf` is its hash.
+   * it is the new end of its chain, and `leaf` is its hash.
    *
    * @param body a text with the event's canonical bytes from `start` to `end`, and a zero byte before them
    * @param shape the number of the event's shape among the chain's
@@ -247,7 +247,7 @@ export function agentHashAt(text: Uint8Array, at: number, limit: number): number
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a. Where two agents share a hash, one of them is verified the thorough way. */
+/** FNV-1a. When two agents share a hash, one of them takes the plain path. */
 function agentHash(text: Uint8Array, start: number, end: number): number {
   let hash = FNV_OFFSET | 0;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (text[at] as number), FNV_PRIME);

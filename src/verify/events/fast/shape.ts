@@ -143,7 +143,7 @@ const COLON = 0x3a;
 /** Where parts of a time stand: 2026-01-02T03:04:05.678Z. */
 const DATE_CHARS = 11;
 
-/** Reads times quickly that are of a day that is known to exist. */
+/** Recognizes times of a day that is known to exist. */
 export class TimeForm {
   readonly #day = new Bytes(new Uint8Array(DATE_CHARS));
   #dayMs = 0;

@@ -21,7 +21,7 @@ export class Census {
     this.replay = new Replay(histories, maxKeys);
   }
 
-  /** Takes a stored row, after the log was read. */
+  /** Adds a stored row, after the log was read. */
   add(agent: AgentName, row: StoredLife, report: Report): void {
     const { replay } = this;
     const known = row.liveTo === null && !replay.overflowed;
@@ -35,7 +35,7 @@ export class Census {
     this.#sums(agent.agentId)[part]?.add(name, 1);
   }
 
-  /** Compares, after the last row. `again` reads the log once more; it is not verified again. */
+  /** Compares the sums, after the last row. `again` reads the log again, without verifying it. */
   async compare(verifier: LogVerifier, again: () => AsyncGenerator<FileEvent[]>): Promise<void> {
     const { replay } = this;
     if (!replay.overflowed) return this.#compare(verifier, replay, 0);
@@ -70,7 +70,7 @@ function addTo(replay: Replay, { canonical, details }: FileEvent): void {
     const event = parseEvent(canonical);
     replay.add(event, recordedEffect(event, details === null ? null : JSON.parse(details)));
   } catch (error) {
-    // What is no event was reported when the log was verified.
+    // The verification of the log reported it.
     if (!(error instanceof EventFormatError)) throw error;
   }
 }

@@ -105,7 +105,7 @@ async function loadSweeps(
   return swept;
 }
 
-/** Rows in pages; the first column is the number that the query's first parameter goes on from. */
+/** Rows in pages. The first column is the position that the query's first parameter continues from. */
 async function* rowsOf<R extends Row>(
   reader: Reader,
   sql: string,

@@ -1,18 +1,18 @@
 /**
- * Keys of agents, each with a number, in a few pieces of memory: an object and a string for each would take
- * several times the space, and most of the time that following them takes.
+ * A hash table from the keys of agents to slots (small numbers), in a few arrays: an object and a string for each
+ * key would take several times the memory, and most of the time.
  */
-import { Bytes, copy, same } from "../../../log/bytes.ts";
+import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
 
 const FIRST_SLOTS = 1_024;
 const FIRST_BYTES = 16 * 1_024;
-/** Cells of the index for each key, at least. */
+/** The least cells of the index for each key. */
 const CELLS_PER_KEY = 2;
-/** A cell of the index that is free, and one that was used; others hold a slot plus 1. */
+/** A cell of the index that is free, and one whose key was removed; others hold a slot plus 1. */
 const [FREE, USED] = [0, -1];
 const NOBODY = -1;
 
-// Drawn anew for each process, so that nobody can choose keys that meet.
+// Random for each process, so that nobody can choose keys with the same hash.
 const [SEED, MULTIPLIER, MIXER] = crypto.getRandomValues(new Uint32Array(3)).map((value) => value | 1);
 
 /** A hash of the bytes from `start` to `end`, and of a number. */
@@ -44,12 +44,12 @@ export class KeyTable {
   readonly #free: number[] = [];
   #end = 0;
 
-  /** One more than the largest slot there ever was. */
+  /** One more than the largest slot that was ever used. */
   get end(): number {
     return this.#end;
   }
 
-  /** The slot of a key, UTF-8 from `start` to `end` of a text; -1 if it is not here. */
+  /** The slot of a key, UTF-8 from `start` to `end` of a text; -1 when the table does not hold it. */
   find(agent: number, text: Bytes, start: number, end: number): number {
     const hash = hashOf(agent, text, start, end);
     const mask = this.#index.length - 1;
@@ -60,7 +60,7 @@ export class KeyTable {
     }
   }
 
-  /** Adds a key that is not here yet; answers its slot. */
+  /** Adds a key that the table does not hold; returns its slot. */
   add(agent: number, text: Bytes, start: number, end: number): number {
     if (CELLS_PER_KEY * (this.#taken + 1) > this.#index.length) this.#rebuild();
     const slot = this.#free.pop() ?? this.#end++;
@@ -114,7 +114,7 @@ export class KeyTable {
     this.#taken += 1;
   }
 
-  /** Makes the index anew, larger if it is full of keys. */
+  /** Rebuilds the index without removed keys, larger if that is not enough. */
   #rebuild(): void {
     const keys = this.#end - this.#free.length + 1;
     let cells = this.#index.length;
@@ -127,12 +127,11 @@ export class KeyTable {
   }
 
   #growSlots(): void {
-    const grown = new Int32Array(2 * this.#slots.length).fill(NOBODY);
-    grown.set(this.#slots);
-    this.#slots = grown;
+    const { length } = this.#slots;
+    this.#slots = enlarged(this.#slots).fill(NOBODY, length);
   }
 
-  /** Makes the text anew without the keys that were removed, larger if that is not enough. */
+  /** Copies the text without the keys that were removed, to a larger array if that is not enough. */
   #makeRoom(length: number): void {
     const needed = 2 * (this.#textEnd - this.#unused + length);
     const text = new Bytes(new Uint8Array(Math.max(needed, this.#text.u8.length)));

@@ -1,15 +1,13 @@
 /**
- * Which entries must be stored as a whole. The log is gone through once more in thought: each key is
- * followed from write to write, and each version that must still be there (it is the present one, or
- * a stored checkpoint sees it) is added to a sum; the stored rows are added to another. A row that is
- * gone, that was put back to an earlier genuine content, or that began or ended elsewhere than the
- * log says makes the sums differ.
+ * Replays the log to derive the entries that must be stored. Each key is followed from write to write, and each
+ * version that must still be there (the present one, and those that a stored checkpoint sees) is added to a sum; the
+ * stored rows are added to another. The sums differ when a row is gone, was put back to an earlier genuine content,
+ * or began or ended elsewhere than the log says.
  *
- * What may have been swept, and what a restore had a part in whose details are erased, is left
- * out on both sides, as the log does not say enough of it; entry.ts and visibility.ts check these. A row
- * that is in all its columns what its key was last written with is left out on both sides, too, and not
- * summed. Memory is bounded: when there are more keys than fit, they are divided into parts, and the log
- * is read once for each part.
+ * Both sides leave out what the log does not determine: entries that may have been swept, and those that a restore
+ * with erased details may have changed; entry.ts and visibility.ts check these. Both leave out, too, a row that is in
+ * all columns what its key was last written with. Memory is bounded: when there are more keys than fit, they are
+ * divided into parts, and the log is read once for each part.
  */
 
 import { Bytes } from "../../../log/bytes.ts";
@@ -18,7 +16,6 @@ import type { AuditEventBody } from "../../../log/event.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { StoredLife } from "../entry.ts";
-import { DigestTable } from "./digest-table.ts";
 import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable } from "./key-table.ts";
 import { MultisetPrint } from "./multiset.ts";
@@ -57,21 +54,20 @@ export class Replay {
   readonly #byNumber: AgentReplay[] = [];
   readonly #keys = new KeyTable();
   readonly #present = new PresentVersions();
-  readonly #digests = new DigestTable();
   /** By slot, ended versions that a checkpoint may see, as far as the log is read. */
   readonly #past = new Map<number, Past[]>();
   readonly #part: number;
   readonly #maxKeys: number;
   /** How many parts the keys are divided into. */
   parts: number;
-  /** True when keys had to be left out on the way, so that no sum is right. */
+  /** True when keys had to be left out, so that no sum is right. */
   overflowed = false;
   #held = 0;
   #counted = false;
 
   /**
    * @param division the part of the keys that is followed. A number instead: all are, until they are
-   *   more than that; then `overflowed` is true, and `parts` says how often the log is to be read.
+   *   more than that; then `overflowed` is true, and the log has to be read once for each of `parts`.
    */
   constructor(histories: Histories, division: { part: number; parts: number } | number = MAX_KEYS) {
     const all = typeof division === "number";
@@ -93,7 +89,7 @@ export class Replay {
   /** The same with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
   addPlainWrite(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
     const slot = this.#write(write, text, keyAt, keyEnd);
-    if (slot >= 0) this.#digests.set(slot, write.seq, text, digestAt);
+    if (slot >= 0) this.#present.setDigest(slot, write.seq, text, digestAt);
   }
 
   #put(write: PlainWrite, effect: RecordedEffect): void {
@@ -101,13 +97,13 @@ export class Replay {
     const key = bytesOf(effect.key);
     const slot = this.#write(write, key, 0, key.u8.length);
     if (slot < 0 || effect.digest.length !== HASH_CHARS) return;
-    this.#digests.set(slot, write.seq, Bytes.of(effect.digest), 0);
+    this.#present.setDigest(slot, write.seq, Bytes.of(effect.digest), 0);
   }
 
   /**
    * Whether a stored present version is, in all its columns, what its key was last written with and when. It
-   * was an allowed write with genuine details then, so nothing is left to be said of that row by itself.
-   * Answers the key's slot, or -1.
+   * was an allowed write with genuine details then, so the row needs no check of its own.
+   * Returns the key's slot, or -1.
    *
    * @param digest the digest of what is stored, 32 bytes
    */
@@ -122,12 +118,10 @@ export class Replay {
     const slot = this.#keys.find(agent.number, text, start, end);
     if (slot < 0) return -1;
     this.#follow(agent, slot);
-    const { seq, timeMs, created, createdMs } = row;
-    const isSo = this.#present.isWrite(slot, seq, timeMs, created, createdMs);
-    return isSo && this.#digests.is(slot, seq, digest) ? slot : -1;
+    return this.#present.isWrite(slot, row, digest) ? slot : -1;
   }
 
-  /** Takes note that a row was met which {@link proves}; false when another one was, so that it is to be summed. */
+  /** Marks a row that is proved as found. False when another row was: then this one has to be summed. */
   meet(slot: number): boolean {
     return this.#present.meet(slot);
   }
@@ -150,7 +144,7 @@ export class Replay {
     return this.#present.has(slot) ? this.#present.from(slot) : null;
   }
 
-  /** Says of a stored row how it is to be counted; null when it is left out. */
+  /** The name under which a stored row is summed; null when it is left out. */
   nameOf(agentId: string | null, row: StoredLife): string | null {
     const { history } = this.#agent(agentId);
     if (history.unknown || row.updatedAt < history.facts.sweptBeforeMs) return null;
@@ -164,7 +158,7 @@ export class Replay {
     return this.#agent(agentId).history.unknown;
   }
 
-  /** The sum for an agent of what was not met, after the last event and the last row. */
+  /** The sum of an agent's versions that were not found, after the last event and the last row. */
   expected(agentId: string | null): MultisetPrint {
     if (!this.#counted) this.#countPresent();
     return this.#agents.get(agentId)?.expected ?? new MultisetPrint();
@@ -181,7 +175,7 @@ export class Replay {
     }
   }
 
-  /** Answers the slot of the key; -1 when it is not followed. */
+  /** Returns the slot of the key; -1 when the key is not followed. */
   #write(event: PlainWrite, text: Bytes, start: number, end: number): number {
     if (this.parts !== 1 && partOf(text.text(start, end), this.parts) !== this.#part) return -1;
     const agent = this.#agent(event.agent_id);
@@ -191,7 +185,7 @@ export class Replay {
     if (slot < 0) return this.#begin(agent, event, text, start, end);
     const present = this.#present;
     this.#follow(agent, slot);
-    // What is expired is gone already: what follows it under the same key is a new entry.
+    // An expired entry is gone already: the next write of its key begins a new entry.
     const goesOn = present.has(slot) && present.timeMs(slot) >= history.cutoff(event.config_version, timeMs);
     const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
     if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
@@ -214,7 +208,7 @@ export class Replay {
     const begun = this.#present.get(slot);
     this.#end(agent, slot, seq);
     this.#forget(agent, slot);
-    // What began stays known to what follows.
+    // The time of creation stays known for the versions that follow.
     if (begun !== null) this.#present.set(slot, begun);
   }
 
@@ -309,7 +303,7 @@ export class Replay {
     return agent;
   }
 
-  /** Goes on with half of the keys, to learn how many parts are needed. */
+  /** Continues with half of the keys, to learn how many parts are needed. */
   #divide(): void {
     this.overflowed = true;
     this.parts *= 2;

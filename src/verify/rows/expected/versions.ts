@@ -1,5 +1,8 @@
-/** The present version of each key, by its slot in a {@link KeyTable}, as numbers in one piece of memory. */
+/** The present version of each key by its slot in a {@link KeyTable}: numbers and digests in a few arrays. */
+import { Bytes, copy, enlarged, isHexOf } from "../../../log/bytes.ts";
+import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { AgentHistory } from "./history.ts";
+import type { StoredWrite } from "./write-key.ts";
 
 /** A version of a key. */
 export interface Version {
@@ -11,7 +14,7 @@ export interface Version {
   createdMs: number;
 }
 
-/** What is summed of a version: all of its life. Where a key began is left out where the log cannot say. */
+/** What is summed of a version: its whole life. Where the key began is left out when the log does not tell. */
 export function nameOf(
   history: AgentHistory,
   key: string,
@@ -30,6 +33,9 @@ const NONE = -1;
 export class PresentVersions {
   #numbers = new Float64Array(NUMBERS * FIRST_SLOTS);
   #met = new Uint8Array(FIRST_SLOTS);
+  /** Of each slot the digest (hex) of what was last written with one, and the position of that write. */
+  #digests = new Bytes(new Uint8Array(FIRST_SLOTS * HASH_CHARS));
+  #digestSeqs = new Float64Array(FIRST_SLOTS).fill(NONE);
 
   /** Begins a slot for a key. @param followed how many of its agent's bulk changes are applied already */
   begin(slot: number, version: Version, followed: number): void {
@@ -71,7 +77,7 @@ export class PresentVersions {
     numbers[at + CREATED_TIME] = createdMs;
   }
 
-  /** Puts a write in the place of the present version, of which there is one or `goesOn` is false. */
+  /** Replaces the present version with a write. @param goesOn whether the entry keeps its time of creation */
   overwrite(slot: number, seq: number, timeMs: number, goesOn: boolean): void {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
@@ -96,8 +102,14 @@ export class PresentVersions {
     this.#numbers[NUMBERS * slot + FOLLOWED] = count;
   }
 
-  /** Whether the present version was written so, and is live since. */
-  isWrite(slot: number, seq: number, timeMs: number, created: number, createdMs: number): boolean {
+  /** Keeps the digest that stands at `at` of a text, of the write `seq`. */
+  setDigest(slot: number, seq: number, text: Bytes, at: number): void {
+    copy(this.#digests, slot * HASH_CHARS, text, at, HASH_CHARS);
+    this.#digestSeqs[slot] = seq;
+  }
+
+  /** Whether the present version is this write with this digest (32 bytes), and is live since. */
+  isWrite(slot: number, { seq, timeMs, created, createdMs }: StoredWrite, digest: Uint8Array): boolean {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
     return (
@@ -105,11 +117,13 @@ export class PresentVersions {
       numbers[at + FROM] === seq &&
       numbers[at + TIME] === timeMs &&
       numbers[at + CREATED] === created &&
-      numbers[at + CREATED_TIME] === createdMs
+      numbers[at + CREATED_TIME] === createdMs &&
+      this.#digestSeqs[slot] === seq &&
+      isHexOf(this.#digests, slot * HASH_CHARS, digest)
     );
   }
 
-  /** Takes note that the row of a present version was met; false when that was so already. */
+  /** Marks the stored row of a present version as found; false when it was already. */
   meet(slot: number): boolean {
     if (this.#met[slot] !== 0) return false;
     this.#met[slot] = 1;
@@ -121,10 +135,10 @@ export class PresentVersions {
   }
 
   #grow(): void {
-    const [numbers, met] = [this.#numbers, this.#met];
-    this.#numbers = new Float64Array(2 * numbers.length);
-    this.#numbers.set(numbers);
-    this.#met = new Uint8Array(2 * met.length);
-    this.#met.set(met);
+    const slots = this.#met.length;
+    this.#numbers = enlarged(this.#numbers);
+    this.#met = enlarged(this.#met);
+    this.#digests = new Bytes(enlarged(this.#digests.u8));
+    this.#digestSeqs = enlarged(this.#digestSeqs).fill(NONE, slots);
   }
 }

@@ -1,5 +1,5 @@
-/** Writes that a thread met in its part of a log, packed for another that follows the keys. */
-import { Bytes, copy } from "../../../log/bytes.ts";
+/** The writes of a part of a log, packed by the thread that verified it for the one that follows the keys. */
+import { Bytes, copy, enlarged } from "../../../log/bytes.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS, type Shape } from "../../events/fast/shape.ts";
 import type { Replay } from "./replay.ts";
@@ -17,7 +17,7 @@ export interface PackedWrites {
   kinds: Omit<PlainWrite, "seq" | "timeMs">[];
 }
 
-/** Packs allowed writes that are known to be genuine. */
+/** Packs allowed writes that the fast path accepted. */
 export class WritePacker {
   #count = 0;
   readonly #numbers: Float64Array<ArrayBuffer>;
@@ -38,7 +38,7 @@ export class WritePacker {
     return this.#count;
   }
 
-  /** Packs a write, if its details are of the usual form; answers whether it did. */
+  /** Packs a write; false when its details do not have the usual form. */
   add({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): boolean {
     const last = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
     if (last < 0) return false;
@@ -77,14 +77,12 @@ export class WritePacker {
   }
 
   #grow(by: number): void {
-    const grown = new Uint8Array(2 * this.#bytes.length + by);
-    grown.set(this.#bytes);
-    this.#bytes = grown;
-    this.#text = new Bytes(grown);
+    this.#bytes = enlarged(this.#bytes, this.#end + by);
+    this.#text = new Bytes(this.#bytes);
   }
 }
 
-/** Has writes followed, from number `from` to before number `to`. */
+/** Follows the writes from number `from` to before number `to`. */
 export function followWrites(
   replay: Replay,
   writes: PackedWrites,
