@@ -12,7 +12,8 @@ import { systemClock } from "../../src/ids.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { answered } from "../../src/workspace/operation.ts";
-import { governd, startGovernd } from "../cli/governd.ts";
+import { governd } from "../cli/governd.ts";
+import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import { FilledDirectory } from "./data-directory.ts";
 

@@ -6,7 +6,7 @@ import { backupName } from "../../src/backup/destination.ts";
 import { type BackupOutcome, BackupSchedule } from "../../src/backup/schedule.ts";
 import { runBackup } from "../../src/daemon/scheduled-backups.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
-import { startGovernd } from "../cli/governd.ts";
+import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { FilledDirectory } from "./data-directory.ts";
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileS
 import { join } from "node:path";
 import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
-import { governdProcess, startGovernd } from "../cli/governd.ts";
+import { governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { hasChromium, Stage } from "../web/support/browser.ts";
 import { signUp } from "../web/support/people.ts";

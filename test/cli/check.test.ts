@@ -20,7 +20,8 @@ import { issueServerCertificate, makeAuthority } from "../../src/tls/issue.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, startGovernd } from "./governd.ts";
+import { governd } from "./governd.ts";
+import { startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, governdProcess, type MadeWorkspace, makeWorkspace } from "./governd.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "./governd.ts";
+import { governdProcess } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, governdProcess, makeWorkspace, startGovernd } from "./governd.ts";
+import { governd, makeWorkspace } from "./governd.ts";
+import { governdProcess, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

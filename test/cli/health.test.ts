@@ -6,7 +6,8 @@ import { askHealth } from "../../src/daemon/health-probe.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, startGovernd } from "./governd.ts";
+import { governd } from "./governd.ts";
+import { startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

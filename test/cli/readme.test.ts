@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { ended } from "../ended.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { FROM_SOURCE, startGovernd } from "./governd.ts";
+import { FROM_SOURCE, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

@@ -8,7 +8,8 @@ import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, governdProcess, makeWorkspace, startGovernd } from "./governd.ts";
+import { governd, makeWorkspace } from "./governd.ts";
+import { governdProcess, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

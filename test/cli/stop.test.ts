@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { connect, type TLSSocket } from "node:tls";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { governd, makeWorkspace, type RunningDaemon, startGovernd } from "./governd.ts";
+import { governd, makeWorkspace } from "./governd.ts";
+import { type RunningDaemon, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 

@@ -2,14 +2,8 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  governd,
-  governdProcess,
-  type MadeWorkspace,
-  makeWorkspace,
-  type RunningDaemon,
-  startGovernd,
-} from "../cli/governd.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
+import { governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { ended } from "../ended.ts";
 import { filesReleased } from "../released.ts";

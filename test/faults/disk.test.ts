@@ -1,13 +1,8 @@
 /** The disk fails under a running daemon: what it says meanwhile, what it keeps, and that it goes on by itself. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
-import {
-  governd,
-  type MadeWorkspace,
-  makeWorkspace,
-  type RunningDaemon,
-  startGovernd,
-} from "../cli/governd.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
+import { type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { CAN_FAIL, ERRNO, type Failing, FailingLibrary } from "./failing-disk.ts";

@@ -1,14 +1,8 @@
 /** Killed in the middle of everything: many workspaces, every kind of change, commands beside the daemon. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import {
-  FROM_SOURCE,
-  governd,
-  type MadeWorkspace,
-  makeWorkspace,
-  type RunningDaemon,
-  startGovernd,
-} from "../cli/governd.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
+import { FROM_SOURCE, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

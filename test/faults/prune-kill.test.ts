@@ -1,14 +1,8 @@
 /** `governd prune` killed at any moment, beside a daemon under load: all of it is done, or nothing. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import {
-  FROM_SOURCE,
-  governd,
-  governdProcess,
-  makeWorkspace,
-  type RunningDaemon,
-  startGovernd,
-} from "../cli/governd.ts";
+import { governd, makeWorkspace } from "../cli/governd.ts";
+import { FROM_SOURCE, governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);

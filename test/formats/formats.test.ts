@@ -18,7 +18,8 @@ import { openConnection } from "../../src/store/connection.ts";
 import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
 import { VERSION } from "../../src/version.ts";
 import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
-import { governd, startGovernd } from "../cli/governd.ts";
+import { governd } from "../cli/governd.ts";
+import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { sealPem } from "./seal-pem.ts";
 

@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
-import { FROM_SOURCE, governd } from "../cli/governd.ts";
+import { governd } from "../cli/governd.ts";
+import { FROM_SOURCE } from "../cli/governd-process.ts";
 import { type Ended, ended } from "../ended.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 

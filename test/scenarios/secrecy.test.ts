@@ -5,7 +5,8 @@
  * file are searched in the same way (`confided`).
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { makeWorkspace, startGovernd } from "../cli/governd.ts";
+import { makeWorkspace } from "../cli/governd.ts";
+import { startGovernd } from "../cli/governd-process.ts";
 import { Confidences } from "../support/confidences.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
-import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd.ts";
+import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd-process.ts";
 
 /** Where Debian, and others, put it. */
 const CHROMIUM_PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];

@@ -1,5 +1,5 @@
 /** Fills a workspace with what a team would have in it after a while. */
-import type { RunningDaemon } from "../../cli/governd.ts";
+import type { RunningDaemon } from "../../cli/governd-process.ts";
 import type { Kept } from "./people.ts";
 
 export interface Inhabited extends Kept {

@@ -1,0 +1,135 @@
+/** Runs governd as a person does: as a process of its own, with an environment of its own. */
+import { join } from "node:path";
+import { ended } from "../ended.ts";
+import type { Outcome } from "./governd.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+/** Longer than a start takes anywhere, so that a slow machine is not taken for a daemon that does not start. */
+const START_TIMEOUT_MS = 50_000;
+
+/** What to run: the source with Bun, unless a test says otherwise. */
+export const FROM_SOURCE: readonly string[] = [process.execPath, MAIN];
+
+export interface RunOptions {
+  program?: readonly string[];
+  cwd?: string;
+  env?: Record<string, string>;
+}
+
+/** Runs a command to its end as a process of its own. */
+export async function governdProcess(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { program = FROM_SOURCE, cwd, env = {} } = options;
+  const child = Bun.spawn([...program, ...words], {
+    ...(cwd ? { cwd } : {}),
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const { out, err, code } = await ended(child);
+  return { code, out, err, json: () => JSON.parse(out) };
+}
+
+/** What the daemon says when it is ready. */
+interface Ready {
+  address: string;
+  ca_file: string | null;
+  data_dir: string;
+  next?: string;
+  /** The one-time link to the first account, while there is none. */
+  sign_up_url?: string;
+}
+
+/** A daemon as a process. */
+export interface RunningDaemon extends AsyncDisposable {
+  pid: number;
+  url: string;
+  ready: Ready;
+  /** What it wrote to its log so far. */
+  said(): string;
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<{ code: number | null; err: string }>;
+  /** A signal after which it goes on. */
+  signal(signal: NodeJS.Signals): void;
+  /** Asks the API; the daemon's own authority is trusted. */
+  ask(path: string, init?: RequestInit & { apiKey?: string }): Promise<Response>;
+}
+
+/** Starts a daemon on a free port and waits until it is ready. */
+export async function startGovernd(
+  dataDir: string,
+  words: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<RunningDaemon> {
+  const { program = FROM_SOURCE, cwd, env = {} } = options;
+  const listen = words.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+  const child = Bun.spawn(
+    [...program, "serve", "--data-dir", dataDir, ...listen, "--log-format", "json", ...words],
+    {
+      ...(cwd ? { cwd } : {}),
+      env,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const log = follow(child.stderr);
+  const ready = await firstLine(child.stdout).catch(async (error) => {
+    child.kill("SIGKILL");
+    throw new Error(`${error}; it said: ${await log.whole}`);
+  });
+  const ca = ready.ca_file ? await Bun.file(ready.ca_file).text() : undefined;
+  const daemon: RunningDaemon = {
+    pid: child.pid,
+    url: ready.address,
+    ready,
+    said: () => log.text,
+    signal: (signal) => child.kill(signal),
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      await child.exited;
+      return { code: child.exitCode, err: await log.whole };
+    },
+    ask(path, { apiKey, ...init } = {}) {
+      const headers = new Headers(init.headers);
+      if (apiKey) headers.set("x-api-key", apiKey);
+      if (init.body) headers.set("content-type", "application/json");
+      return fetch(`${ready.address}${path}`, {
+        ...init,
+        headers,
+        ...(ca ? { tls: { ca } } : {}),
+        keepalive: false,
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+  return daemon;
+}
+
+/** A stream of text as it comes, and all of it at its end. */
+function follow(stream: ReadableStream<Uint8Array>): { text: string; whole: Promise<string> } {
+  const followed = { text: "", whole: Promise.resolve("") };
+  followed.whole = (async () => {
+    const decoder = new TextDecoder();
+    for await (const piece of stream) followed.text += decoder.decode(piece, { stream: true });
+    return followed.text;
+  })();
+  return followed;
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<Ready> {
+  const decoder = new TextDecoder();
+  const reader = stream.getReader();
+  const timer = setTimeout(() => reader.cancel(), START_TIMEOUT_MS);
+  let text = "";
+  while (!text.includes("\n")) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error("the daemon did not start");
+    text += decoder.decode(value, { stream: true });
+  }
+  clearTimeout(timer);
+  return JSON.parse(text.slice(0, text.indexOf("\n")));
+}
