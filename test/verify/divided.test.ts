@@ -1,7 +1,7 @@
 /** A large workspace is verified by several threads, and reported as one thread reports it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { parseSeal } from "../../src/log/seal.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
@@ -14,8 +14,9 @@ import type { WorkspaceVerificationOptions } from "../../src/verify/preparation.
 import { PartThreads } from "../../src/verify/threads.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
 import { answered } from "../../src/workspace/operation.ts";
+import { effort } from "../effort.ts";
 import { openSealed, PRINCIPAL, type SealedWorkspace, sealedWorkspace } from "../seals/support.ts";
-import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const PART = 256;
 const DIVISION = { from: 1, events: PART };
@@ -70,7 +71,7 @@ async function live(): Promise<void> {
 }
 
 beforeAll(async () => {
-  directory = temporaryDirectory();
+  directory = temporaryDirectory(inMemory());
   made = await sealedWorkspace(directory);
   await live();
   made.writer.close();
@@ -78,9 +79,14 @@ beforeAll(async () => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
+const copy = () => directory.join(`copy-${copies}.db`);
+
 /** A copy of the file with a change, made as with an editor. */
 function changed(change: (connection: Connection) => void): string {
-  const path = directory.join(`copy-${copies++}.db`);
+  // Another file each time, since a connection to the one before may still be open.
+  rmSync(copy(), { force: true });
+  copies++;
+  const path = copy();
   copyFileSync(made.path, path);
   const connection = openConnection(path);
   connection.exec("PRAGMA ignore_check_constraints = ON");
@@ -219,7 +225,8 @@ test("a pruned log is reported alike", async () => {
   expect(three).toEqual(one);
 });
 
-const SEQS = [0, 1, PART - 1, PART, PART + 1, 2 * PART, 3 * PART + 5];
+/** Around the ends of parts. */
+const SEQS = [0, PART - 1, PART, 3 * PART + 5, 1, PART + 1, 2 * PART].slice(0, effort({ usual: 4, long: 7 }));
 
 /** A present entry that went the quick way. */
 const present = (number: number): string =>

@@ -4,6 +4,7 @@ import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { effort } from "../effort.ts";
 
 /** The tables of record, and the columns that are stored. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
@@ -50,7 +51,7 @@ export function openForTampering(source: string, copy: string): Connection {
 }
 
 /** Bytes of one value that are flipped; spread over it, and others in each row. */
-const FLIPS_PER_VALUE = 24;
+const FLIPS_PER_VALUE = effort({ usual: 6, long: 200 });
 
 /** Values that differ from one in a column by one byte, or by what a careless editor would do. */
 export function variants(value: unknown, rowid: number): SqlValue[] {
