@@ -1,4 +1,4 @@
-/** Writes to a database while its disk fails, and prints what was acknowledged: see checkpoint.test.ts. */
+/** Writes to a database while its disk fails, and prints what was acknowledged: see checkpoint.system.test.ts. */
 import { openSync, writeSync } from "node:fs";
 import { openConnection } from "../../src/store/connection.ts";
 import { isDriverError } from "../../src/store/damage.ts";

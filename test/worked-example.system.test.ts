@@ -20,7 +20,7 @@ function block(name: string): string {
 const LIST = "src/operations.ts";
 const FUNCTIONS = "src/features/data/operations.ts";
 const ROUTES = "src/features/data/routes.ts";
-const SCENARIOS = "test/scenarios/data.test.ts";
+const SCENARIOS = "test/scenarios/data.system.test.ts";
 /** The facts of the example's row, each on a line of its own. */
 const FACTS = Array.from(block("row").matchAll(/^ {4}(\w+):.*\n/gm), ([line, name]) => [
   name as string,
