@@ -1,2 +1,2 @@
-/** Style sheets are bundled beside the script. */
+/** Style sheets are bundled into one file beside the script. */
 declare module "*.css";

@@ -1,4 +1,4 @@
-/** The frame around the pages of a workspace: where one is, and where one can go. */
+/** The frame around the pages of a workspace, with the navigation. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { liveState, useLiveWorkspace } from "./state/events.ts";

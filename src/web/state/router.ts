@@ -1,4 +1,4 @@
-/** Where the user is: the address is the state, so that every view has a link. */
+/** The router. The address holds the state of each page, so that every view has a link. */
 import { computed, signal } from "@preact/signals";
 
 interface Place {
@@ -13,14 +13,14 @@ const here = (): Place => ({
   hash: location.hash,
 });
 
-/** The address as it is now. */
+/** The current address. */
 export const place = signal<Place>(here());
 
-/** The path alone, for what does not depend on the rest. */
+/** The current path, for what does not depend on the rest. */
 export const path = computed(() => place.value.path);
 
 export interface GoOptions {
-  /** Replace the entry of the history instead of adding one. */
+  /** Replaces the entry of the history instead of adding one. */
   replace?: boolean;
 }
 
@@ -33,12 +33,12 @@ export function go(to: string, { replace = false }: GoOptions = {}): void {
   if (location.pathname !== before) arrive();
 }
 
-/** Changes parameters of the address; null takes one away. */
+/** Changes parameters of the address; null removes one. */
 export function setQuery(changes: Record<string, string | null>, options: GoOptions = {}): void {
   go(withQuery(changes), options);
 }
 
-/** The present address with other parameters. */
+/** Returns the current address with other parameters. */
 export function withQuery(changes: Record<string, string | null>): string {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -49,13 +49,13 @@ export function withQuery(changes: Record<string, string | null>): string {
   return text === "" ? place.value.path : `${place.value.path}?${text}`;
 }
 
-/** Another page begins at its top, and with its heading for who listens. */
+/** Starts a new page at its top, with the focus on its heading for screen readers. */
 function arrive(): void {
   scrollTo(0, 0);
   requestAnimationFrame(() => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
 }
 
-/** Follows the links of the page and the buttons of the browser. */
+/** Handles links of the page and the browser's history buttons. */
 export function startRouter(): void {
   addEventListener("popstate", () => {
     place.value = here();
@@ -81,7 +81,7 @@ function isOurs(link: HTMLAnchorElement, event: MouseEvent): boolean {
   );
 }
 
-/** The parts of a path that a pattern such as `/workspaces/:workspace/keys` names; null if it differs. */
+/** Returns the parts that a pattern such as `/workspaces/:workspace/keys` names, null when the path differs. */
 export function match(pattern: string, actual: string): Record<string, string> | null {
   const wanted = pattern.split("/");
   const given = actual.replace(/\/$/, "").split("/");

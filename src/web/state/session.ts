@@ -1,4 +1,4 @@
-/** Who is signed in. Asked of the daemon at each start; nothing about it is stored in the browser. */
+/** Who is signed in. It is loaded from the daemon at each start and never stored in the browser. */
 import { signal } from "@preact/signals";
 import { ask, isCode, WorkspaceApi, whenSignedOut } from "../api/client.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
@@ -12,7 +12,7 @@ export type SessionState =
 
 export const session = signal<SessionState>({ kind: "unknown" });
 
-/** Asks who is signed in. */
+/** Loads who is signed in. */
 export async function loadSession(): Promise<void> {
   try {
     session.value = { kind: "in", ...(await ask<SignedIn>("/account")) };
@@ -22,18 +22,18 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** Begins with what signing in answered. */
+/** Starts the session that signing in returned. */
 export function beginSession(signedIn: SignedIn): void {
   session.value = { kind: "in", ...signedIn };
 }
 
-/** Ends it at the daemon, and here. */
+/** Ends the session at the daemon and here. */
 export async function signOut(): Promise<void> {
   await ask("/account/sign-out", { method: "POST" });
   session.value = { kind: "out" };
 }
 
-/** Changes what is known of who is signed in. */
+/** Changes what is known about the account that is signed in. */
 export function updateSession(change: (signedIn: SignedIn) => Partial<SignedIn>): void {
   if (session.value.kind === "in") session.value = { ...session.value, ...change(session.value) };
 }
@@ -42,7 +42,7 @@ whenSignedOut(() => {
   session.value = { kind: "out" };
 });
 
-/** The workspace that a page is about, and what one may do there. */
+/** The workspace of a page, and what the user may do there. */
 export interface Room {
   workspace: Workspace;
   api: WorkspaceApi;
@@ -55,7 +55,7 @@ export interface Room {
   canManage: boolean;
 }
 
-/** The workspace with this id as the user sees it; null if it is none of theirs. */
+/** Returns the workspace with this id, null when the user is not a member. */
 export function roomOf(workspaceId: string): Room | null {
   if (session.value.kind !== "in") return null;
   const workspace = session.value.workspaces.find(({ id }) => id === workspaceId);

@@ -1,4 +1,4 @@
-/** Small words with a colour that only repeats them. */
+/** Badges. Their colour only repeats their words. */
 import type { JsonValue } from "../../json.ts";
 import { allPolicies } from "../../policy/policies.ts";
 import type { AuditOutcome, Policies } from "../api/types.ts";
@@ -22,7 +22,7 @@ export function ResultBadge({ result }: { result: AuditOutcome }) {
   return <Badge tone={RESULT_TONES[result] ?? "plain"}>{result.replace("_", " ")}</Badge>;
 }
 
-/** The policies that are in force, as badges. */
+/** The policies in force, as badges. */
 export function PolicyBadges({ policies }: { policies: Policies }) {
   const inForce = allPolicies().filter(([name, { off }]) => (policies[name] ?? off) !== off);
   if (inForce.length === 0) return <span class="faint">none</span>;

@@ -1,4 +1,4 @@
-/** Two texts as rows of lines that stand beside each other. */
+/** Two texts as rows of lines beside each other. */
 import { diffLines } from "diff";
 
 export interface Row {
@@ -7,7 +7,7 @@ export interface Row {
   same: boolean;
 }
 
-/** Lines of both sides next to each other: what was replaced stands beside what replaces it. */
+/** Returns the lines of both texts in rows: a removed line is beside the line that replaces it. */
 export function diffRows(before: string, after: string): Row[] {
   const rows: Row[] = [];
   let removed: string[] = [];

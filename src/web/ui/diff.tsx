@@ -1,4 +1,4 @@
-/** Two texts side by side, line by line; under each other where there is no room. */
+/** Compares two texts line by line, side by side, or one above the other in a narrow window. */
 import { diffRows } from "./diff-rows.ts";
 
 interface DiffProps {

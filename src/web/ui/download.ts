@@ -1,11 +1,11 @@
-/** Saves something as a file of the user. */
+/** Downloads to files. */
 import { ApiProblem, unreachable } from "../api/problem.ts";
 import type { JsonObject } from "../api/types.ts";
 
-/** Forms sent so far: each has a frame of its own. */
+/** How many forms were sent. Each has its own frame. */
 let downloads = 0;
 
-/** How long the browser may take to begin; then the memory is given back. */
+/** How long the browser may take to start; then the memory is freed. */
 const KEEP_MS = 60_000;
 
 export function download(name: string, content: Blob): void {
@@ -20,8 +20,8 @@ export function download(name: string, content: Blob): void {
 }
 
 /**
- * Sends a form whose answer the browser saves as it comes, however large. `onProblem` is told when the
- * answer is an error instead; that it is being saved, a browser does not say.
+ * Sends a form whose response the browser saves to a file, however large. Calls `onProblem` when the
+ * response is an error. There is no event when the browser starts to save.
  */
 export function submitForDownload(
   path: string,
@@ -33,7 +33,7 @@ export function submitForDownload(
   frame.hidden = true;
   frame.title = "Download";
   document.body.append(frame);
-  // An answer that is saved never loads into the frame.
+  // A response that is saved never loads into the frame.
   frame.addEventListener("load", () => {
     const text = frame.contentDocument?.body.textContent ?? "";
     frame.remove();
@@ -56,7 +56,7 @@ export function submitForDownload(
   form.remove();
 }
 
-/** The problem that an answer says, if it can be read. */
+/** Returns the problem in the text of a response. */
 function problemIn(text: string): ApiProblem {
   try {
     const document = JSON.parse(text) as JsonObject;

@@ -1,16 +1,16 @@
-/** Numbers for people. */
+/** Numbers as text. */
 
 const plain = new Intl.NumberFormat("en");
 
 export const count = (n: number): string => plain.format(n);
 
-/** "1 entry", "2 entries". */
+/** Returns a number with its noun: "1 entry", "2 entries". */
 export const counted = (n: number, one: string, many = `${one}s`): string =>
   `${plain.format(n)} ${n === 1 ? one : many}`;
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 
-/** A size in binary units: "1.4 MiB". */
+/** Returns a size in binary units: "1.4 MiB". */
 export function size(bytes: number): string {
   let amount = bytes;
   let unit = 0;

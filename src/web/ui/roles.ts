@@ -1,4 +1,4 @@
-/** What roles and scopes allow, in one sentence each. */
+/** What each role and scope allows. */
 import type { Role, Scope } from "../api/types.ts";
 
 export const ROLE_WORDS: Record<Role, string> = {

@@ -1,4 +1,4 @@
-/** Times as people say them, with the exact one on hover. */
+/** Relative times, with the exact time on hover. */
 import { signal } from "@preact/signals";
 
 const SECOND = 1_000;
@@ -6,7 +6,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How often relative times are said anew. */
+/** How often relative times are updated. */
 const TICK_MS = 20 * SECOND;
 
 const now = signal(Date.now());
@@ -18,7 +18,7 @@ const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "lo
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
 
-/** A time relative to another one: "3 minutes ago", "in 2 days", and the date when it is far away. */
+/** Returns a time relative to another: "3 minutes ago", "in 2 days", and the date when it is far away. */
 export function relativeTime(timeMs: number, nowMs: number): string {
   const distance = timeMs - nowMs;
   const size = Math.abs(distance);
@@ -38,7 +38,7 @@ export function Time({ at }: { at: string }) {
   );
 }
 
-/** A time to the second, as the log has it, in the reader's zone. */
+/** A time to the second, in the reader's zone. */
 export function ExactTime({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at}>

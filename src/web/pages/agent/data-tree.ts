@@ -1,21 +1,21 @@
-/** Keys as a tree: what a prefix holds directly, and the groups below it. */
+/** Keys as a tree: the entries directly under a prefix, and the groups below it. */
 import type { EntryItem } from "../../api/types.ts";
 
-/** Characters at which people divide keys. */
+/** Characters that separate the parts of keys. */
 const SEPARATOR = /[/:]/;
 
 export type TreeRow =
   | { kind: "entry"; entry: EntryItem; name: string }
   | { kind: "group"; prefix: string; name: string; count: number };
 
-/** Rows for the entries under a prefix, groups where the first of their keys would be. */
+/** Returns rows for the entries under a prefix. A group is where the first of its keys would be. */
 export function treeRows(entries: readonly EntryItem[], prefix: string): TreeRow[] {
   const rows: TreeRow[] = [];
   const groups = new Map<string, Extract<TreeRow, { kind: "group" }>>();
   for (const entry of entries) {
     const rest = entry.key.slice(prefix.length);
     const at = rest.search(SEPARATOR);
-    // A key that ends with its separator is itself, not a group of one without a name.
+    // A key that ends with its separator is an entry, not a group with one nameless entry.
     if (at === -1 || at === rest.length - 1) {
       rows.push({ kind: "entry", entry, name: rest === "" ? entry.key : rest });
       continue;
@@ -33,7 +33,7 @@ export function treeRows(entries: readonly EntryItem[], prefix: string): TreeRow
   return rows;
 }
 
-/** The prefixes above one: `a/b/` has `a/` and `a/b/`. */
+/** Returns the steps to a prefix: `a/b/` has `a/` and `a/b/`. */
 export function steps(prefix: string): { prefix: string; name: string }[] {
   const made: { prefix: string; name: string }[] = [];
   let start = 0;

@@ -1,4 +1,4 @@
-/** The data of an agent: a tree of keys, search, and one entry at a time. */
+/** The data of an agent: a tree of keys, search, and one entry. */
 import { useState } from "preact/hooks";
 import type { EntryItem, SearchResult } from "../../api/types.ts";
 import { useReloadOnChange } from "../../state/events.ts";

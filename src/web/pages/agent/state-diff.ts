@@ -1,8 +1,8 @@
-/** A checkpoint compared with the present: what restoring it would change. */
+/** Compares a checkpoint with the live data: what a restore would change. */
 import type { WorkspaceApi } from "../../api/client.ts";
 import type { CheckpointWithState, EntryItem, StateEntry } from "../../api/types.ts";
 
-/** The largest page that the API gives. */
+/** The largest page of the API. */
 const PAGE_SIZE = 1_000;
 
 export interface EntryChange {
@@ -19,7 +19,7 @@ export interface StateDiff {
   unchanged: number;
 }
 
-/** Every live entry of an agent, values included. */
+/** Returns every live entry of an agent, with values. */
 export async function liveEntries(
   api: WorkspaceApi,
   agentId: string,
@@ -34,7 +34,7 @@ export async function liveEntries(
 const content = ({ value, metadata }: { value?: string; metadata: object }): string =>
   JSON.stringify([value, sorted(metadata)]);
 
-/** Objects that differ in the order of their members alone are the same. */
+/** Sorts members, so that objects which differ only in their order are equal. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== "object") return value;
@@ -42,7 +42,7 @@ function sorted(value: unknown): unknown {
   return members.map(([name, member]) => [name, sorted(member)]);
 }
 
-/** What restoring the checkpoint's data would do to the entries that are there now. */
+/** Returns what restoring the checkpoint's data would do to the live entries. */
 export function compare(checkpoint: CheckpointWithState, now: readonly EntryItem[]): StateDiff {
   const live = new Map(now.map((entry) => [entry.key, entry]));
   const changes: EntryChange[] = [];

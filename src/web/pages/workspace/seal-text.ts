@@ -1,4 +1,4 @@
-/** What a seal says: C2SP tlog-checkpoint, https://c2sp.org/tlog-checkpoint. */
+/** The text of a seal: C2SP tlog-checkpoint, https://c2sp.org/tlog-checkpoint. */
 
 export interface SealText {
   origin: string;
