@@ -2,7 +2,7 @@
  * Begins a new epoch after a restore: the log of every workspace records that the workspace was restored, and from
  * which backup, and is sealed. Auditors see this event. A rollback without it contradicts the seals that they kept.
  */
-import { cliPrincipal, sealNow, withWriter } from "../control/recorder.ts";
+import { cliPrincipal, sealNow, withWriter } from "../control/journal.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { SealKeySource } from "../datadir/seal-key.ts";
 import { Failure } from "../failure.ts";

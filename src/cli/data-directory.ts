@@ -1,7 +1,7 @@
 /** What the commands about workspaces and keys share: opening a data directory and its control database. */
 import { Administration } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
-import { requireWorkspaceFile, sealNow, withWriter, workspaceRecorder } from "../control/recorder.ts";
+import { fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { existingDataDirectory, openDataDirectory } from "../datadir/prepare.ts";
@@ -39,7 +39,7 @@ export async function administer<T>(
   const random = new RandomPool();
   const administration = new Administration({
     control,
-    recorder: workspaceRecorder(directory, {
+    journal: fileJournal(directory, {
       key: sealKeySource(directory, settings.seal_key),
       hostnames: settings.hostnames,
       onUnsealed: (reason) => void session.terminal.err(unsealed(reason)),

@@ -8,6 +8,7 @@ import type { Clock, IdSource, RandomPool } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
 import { generateApiKey } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
+import type { WorkspaceJournal } from "./journal.ts";
 import {
   findKey,
   insertKey,
@@ -17,7 +18,6 @@ import {
   markReplaced,
   markRevoked,
 } from "./keys.ts";
-import type { WorkspaceRecorder } from "./recorder.ts";
 import { digestOf } from "./secret.ts";
 import { insertWorkspace, nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
 
@@ -32,7 +32,7 @@ const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
 export interface AdministrationOptions {
   control: ControlDatabase;
-  recorder: WorkspaceRecorder;
+  journal: WorkspaceJournal;
   clock: Clock;
   ids: IdSource;
   random: RandomPool;
@@ -78,7 +78,7 @@ export class Administration {
   ): Promise<NewKey & { workspace: WorkspaceRecord }> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
-    const { control, recorder, clock, ids, actor } = this.#options;
+    const { control, journal, clock, ids, actor } = this.#options;
     const workspace = { id: ids.next("ws"), name, createdAt: clock(), createdBy: actor };
     const key = this.#newKey({
       workspaceId: workspace.id,
@@ -87,9 +87,9 @@ export class Administration {
       agents: null,
       expiresInMs: null,
     });
-    await recorder.create({ id: workspace.id, name, actor });
+    await journal.create({ id: workspace.id, name, actor });
     const details = keyDetails(key.record);
-    const auditId = await recorder.record(workspace.id, { operation: "key.create", actor, details });
+    const auditId = await journal.record(workspace.id, { operation: "key.create", actor, details });
     control.change((connection) => {
       insertWorkspace(connection, workspace);
       insertKey(connection, key.record, digestOf(key.apiKey));
@@ -100,12 +100,12 @@ export class Administration {
 
   /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */
   async createKey(wish: KeyWish): Promise<NewKey> {
-    const { control, recorder, actor } = this.#options;
+    const { control, journal, actor } = this.#options;
     refuseBadWish(wish);
     requireWorkspace(control.connection, wish.workspaceId);
     const key = this.#newKey(wish);
     const details = keyDetails(key.record);
-    const auditId = await recorder.record(wish.workspaceId, { operation: "key.create", actor, details });
+    const auditId = await journal.record(wish.workspaceId, { operation: "key.create", actor, details });
     control.change((connection) => insertKey(connection, key.record, digestOf(key.apiKey)));
     return { ...key, auditId };
   }
@@ -115,7 +115,7 @@ export class Administration {
    * `overlapMs`, so that its users can switch.
    */
   async rotateKey(keyId: string, overlapMs: number): Promise<NewKey & { replaced: KeyRecord }> {
-    const { control, recorder, clock, actor } = this.#options;
+    const { control, journal, clock, actor } = this.#options;
     const old = findKey(control.connection, keyId);
     if (!old) throw noSuchKey();
     const now = clock();
@@ -124,7 +124,7 @@ export class Administration {
     const expiresInMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
     const key = this.#newKey({ workspaceId, label, scope, agents, expiresInMs });
     const endsAt = Math.min(now + overlapMs, old.expiresAt ?? Number.POSITIVE_INFINITY);
-    const auditId = await recorder.record(workspaceId, {
+    const auditId = await journal.record(workspaceId, {
       operation: "key.rotate",
       actor,
       details: {
@@ -143,12 +143,12 @@ export class Administration {
 
   /** Revokes a key at once and for good. Revoking it again changes nothing. */
   async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number; auditId: string | null }> {
-    const { control, recorder, clock, actor } = this.#options;
+    const { control, journal, clock, actor } = this.#options;
     const key = findKey(control.connection, keyId);
     if (!key) throw noSuchKey();
     if (key.revokedAt !== null) return { ...key, revokedAt: key.revokedAt, auditId: null };
     const details = { key_id: key.id };
-    const auditId = await recorder.record(key.workspaceId, { operation: "key.revoke", actor, details });
+    const auditId = await journal.record(key.workspaceId, { operation: "key.revoke", actor, details });
     const revokedAt = clock();
     control.change((connection) => markRevoked(connection, key.id, revokedAt, actor));
     // If two revoke the key at the same time, the time of the first one is kept.

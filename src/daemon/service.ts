@@ -5,7 +5,7 @@ import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
-import { poolRecorder, workspaceRecorder } from "../control/recorder.ts";
+import { fileJournal, threadJournal } from "../control/journal.ts";
 import { listWorkspaces } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
@@ -24,8 +24,8 @@ import { databaseBytes } from "../metrics/storage.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
+import { collectWhenIdle } from "../threads/idle-collection.ts";
 import { WorkspacePool } from "../threads/pool.ts";
-import { collectWhenQuiet } from "../threads/quiet-memory.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import type { Serve } from "./listener.ts";
@@ -108,7 +108,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       else logger.info("the disk has space again", {});
     }),
   );
-  collectWhenQuiet();
+  collectWhenIdle();
   stack.use(new Sweeper(() => listWorkspaces(control.connection).map(({ id }) => id), pool));
   const readiness = new ReadinessProbe({
     root: directory.root,
@@ -191,7 +191,7 @@ function connectionLimit(maxConnections: number, logger: Logger): ConnectionLimi
 function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
   const { settings, directory, control, sessions, clock, logger } = parts;
   const random = new RandomPool();
-  const files = workspaceRecorder(directory, {
+  const files = fileJournal(directory, {
     key: sealKeySource(directory, settings.seal_key),
     hostnames: settings.hostnames,
     onUnsealed: (reason) => logger.warn("a new workspace is not sealed yet", { reason }),
@@ -200,7 +200,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
     sessions,
     parts: {
       control,
-      recorder: poolRecorder(files, pool),
+      journal: threadJournal(files, pool),
       clock,
       ids: new IdSource(clock, random),
       random,

@@ -1,7 +1,7 @@
 /** Metrics of threads, workspaces and seals. */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
-import type { DownWorkspace } from "../threads/down-workspaces.ts";
 import type { ThreadGauges } from "../threads/gauges.ts";
+import type { Outage } from "../threads/outages.ts";
 import type { PoolLoad } from "../threads/pool.ts";
 import type { Families } from "./family.ts";
 
@@ -13,7 +13,7 @@ export interface WorkspaceSource {
   readonly load: PoolLoad;
   readonly groups: Histogram;
   readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
-  readonly down: { size: number; list(): DownWorkspace[] };
+  readonly down: { size: number; list(): Outage[] };
 }
 
 export interface WorkspaceCounts {

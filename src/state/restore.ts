@@ -19,8 +19,18 @@ export interface RestorePlan {
   unchanged: number;
 }
 
+/**
+ * Whether a restore leaves the present version of a key as it is: it is not expired, and the version that is to come
+ * back was written by the same event, so an earlier restore brought it back already.
+ */
+export const staysPresent = (
+  present: { written: number; timeMs: number },
+  cutoffMs: number,
+  wanted: number | undefined,
+): boolean => present.timeMs >= cutoffMs && wanted === present.written;
+
 type PastRow = [id: number, key: string, writtenSeq: number];
-type PresentRow = [id: number, key: string, writtenSeq: number, fresh: number];
+type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number];
 
 /**
  * Compares the state at `asOfSeq` with the present. Entries written before `cutoffMs` are gone on
@@ -38,18 +48,17 @@ export async function planRestore(
     [agent.firstSeq, asOfSeq, asOfSeq, cutoffMs],
   );
   const changed = await reader.all<PresentRow>(
-    `SELECT id, key, written_seq, updated_at >= ? FROM entries
+    `SELECT id, key, written_seq, updated_at FROM entries
      WHERE agent = ? AND live_to IS NULL AND live_from > ?`,
-    [cutoffMs, agent.firstSeq, asOfSeq],
+    [agent.firstSeq, asOfSeq],
   );
   const pastByKey = new Map(past.map((row) => [row[1], row]));
-  // Restored earlier already: the same write is the present one again.
-  const ending = changed.filter(([, key, writtenSeq, fresh]) => {
-    const same = fresh === 1 && pastByKey.get(key)?.[2] === writtenSeq;
-    if (same) pastByKey.delete(key);
-    return !same;
+  const ending = changed.filter(([, key, written, timeMs]) => {
+    const stays = staysPresent({ written, timeMs }, cutoffMs, pastByKey.get(key)?.[2]);
+    if (stays) pastByKey.delete(key);
+    return !stays;
   });
-  const endingFresh = ending.filter(([, , , fresh]) => fresh === 1);
+  const endingFresh = ending.filter(([, , , updatedAt]) => updatedAt >= cutoffMs);
   const expired = await countExpired(reader, agent, cutoffMs);
   return {
     comeBack: Array.from(pastByKey.values(), ([id]) => id),

@@ -13,9 +13,8 @@ import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
-import type { Answer, Principal, WorkspaceEvent } from "../workspace/contract.ts";
+import type { Answer, Principal, StreamPlan, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
-import type { StreamPlan } from "../workspace/streams.ts";
 
 export type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 

@@ -16,12 +16,11 @@ import {
   unrecorded,
   type WorkspaceClient,
   type WorkspaceEvent,
-  type WorkspaceJournal,
 } from "../workspace/contract.ts";
 import { isOfDisk, type StorageTrouble } from "../workspace/storage-failure.ts";
-import { type DownWorkspace, DownWorkspaces } from "./down-workspaces.ts";
 import { ThreadGauges } from "./gauges.ts";
 import type { ThreadOptions } from "./messages.ts";
+import { type Outage, Outages } from "./outages.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
@@ -31,7 +30,7 @@ export interface PoolOptions
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
   /** Told when a workspace's file turns out to be unusable, and when it works again. */
-  onDown?(workspace: DownWorkspace): void;
+  onDown?(workspace: Outage): void;
   onUp?(workspaceId: string): void;
   /** Told of what keeps a workspace from being written, each time that it is something else. */
   onStorage?(workspaceId: string, trouble: StorageTrouble): void;
@@ -67,9 +66,9 @@ export interface PoolLoad {
   live: number;
 }
 
-export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDisposable {
+export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** The workspaces whose files cannot be used. */
-  readonly down: DownWorkspaces;
+  readonly down: Outages;
   /** How many operations shared a transaction. */
   readonly groups = new Histogram(GROUP_BOUNDS);
   /** What each workspace thread and each reader thread says of itself. */
@@ -83,7 +82,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.down = new DownWorkspaces(() => systemClock() + options.clockOffsetMs);
+    this.down = new Outages(() => systemClock() + options.clockOffsetMs);
     this.#events = this.#watched(options);
     const count = Math.max(1, options.threads);
     const gauges = () => Array.from({ length: count }, () => new ThreadGauges());
@@ -111,6 +110,7 @@ export class WorkspacePool implements WorkspaceClient, WorkspaceJournal, AsyncDi
     return this.#opened(workspaceId, unrecorded(result.answer));
   }
 
+  /** Appends to the workspace's own chain. Returns the event's id, or null when it could not be written. */
   record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> {
     return new Promise((resolve) => {
       const writer = this.#writers[this.#shard(workspaceId)] as WriterThread;

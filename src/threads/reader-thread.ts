@@ -1,7 +1,6 @@
 /** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
 import type { JsonValue } from "../json.ts";
-import type { Answer, Bytes, OperationRequest } from "../workspace/contract.ts";
-import type { StreamPlan } from "../workspace/streams.ts";
+import type { Answer, Bytes, OperationRequest, StreamPlan } from "../workspace/contract.ts";
 import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { SupervisedWorker } from "./supervised.ts";
 import type { Rejection, ThreadEvents } from "./writer-thread.ts";

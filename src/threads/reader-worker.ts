@@ -15,15 +15,14 @@ import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
-import type { OperationProblem } from "../workspace/contract.ts";
+import type { OperationProblem, StreamPlan } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
 import { Refusal } from "../workspace/operation.ts";
 import { isReadFailure } from "../workspace/storage-failure.ts";
-import type { StreamPlan } from "../workspace/streams.ts";
 import { ThreadGauges } from "./gauges.ts";
+import { collectWhenIdle } from "./idle-collection.ts";
 import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
-import { collectWhenQuiet } from "./quiet-memory.ts";
 import { inquiryOf, inspect } from "./registry.ts";
 
 const MAX_OPEN = 64;
@@ -216,5 +215,5 @@ function shutDown(): void {
   parentPort?.close();
 }
 
-collectWhenQuiet();
+collectWhenIdle();
 post({ kind: "ready" });

@@ -5,8 +5,8 @@ import { RandomPool, systemClock } from "../ids.ts";
 import { buildScreeningTables } from "../policy/decide.ts";
 import { systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
+import { collectWhenIdle } from "./idle-collection.ts";
 import { type FromWriter, reportFailure, type ThreadOptions } from "./messages.ts";
-import { collectWhenQuiet } from "./quiet-memory.ts";
 import { WorkspaceThread } from "./workspace-thread.ts";
 
 const options = workerData as ThreadOptions;
@@ -21,7 +21,7 @@ const thread = new WorkspaceThread(options, {
 });
 parentPort?.on("message", (text: string) => thread.receive(text));
 
-collectWhenQuiet();
+collectWhenIdle();
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
 // What waits on the thread has its turn between one table and the next.

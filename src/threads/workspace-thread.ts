@@ -14,15 +14,15 @@ import { EncryptionKey } from "../store/encryption.ts";
 import { repeat, type Timer } from "../timer.ts";
 import { problem, type Reply } from "../workspace/contract.ts";
 import type { openWorkspaceFile } from "../workspace/file.ts";
+import { recordingJob } from "../workspace/job.ts";
 import { type Job, WorkspaceWriter } from "../workspace/perform.ts";
-import { recordingJob } from "../workspace/recording.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
+import { BatchQueue } from "./batch-queue.ts";
+import { CircuitBreaker, whyUnusable } from "./circuit-breaker.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
-import { Gathered } from "./gathered.ts";
 import { ThreadGauges } from "./gauges.ts";
-import { GuardedWorkspaces, whyUnusable } from "./guarded-workspaces.ts";
 import {
   type EventMessage,
   type FromWriter,
@@ -34,7 +34,7 @@ import {
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
-import { Turns } from "./turns.ts";
+import { SerialQueue } from "./serial-queue.ts";
 
 /** Workspaces that one thread keeps open, and how long an idle one stays so. */
 const MAX_OPEN = 128;
@@ -79,10 +79,10 @@ export class WorkspaceThread {
   readonly #encryptionKey: EncryptionKey | null;
   readonly #gauges: ThreadGauges;
   /** Everything that is done with workspaces: none ever sees two things at once. */
-  readonly #turns = new Turns();
-  readonly #gathered = new Gathered<Message>();
+  readonly #queue = new SerialQueue();
+  readonly #batches = new BatchQueue<Message>();
   readonly #workspaces: OpenWorkspaces<Open>;
-  readonly #guarded: GuardedWorkspaces<Open>;
+  readonly #breaker: CircuitBreaker<Open>;
   readonly #keyring: SealKeyring;
   readonly #schedule: SealSchedule;
   readonly #fullText: FullTextUpkeep;
@@ -106,31 +106,31 @@ export class WorkspaceThread {
       { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
       (workspaceId) => join(workspacesDir, `${workspaceId}.db`),
     );
-    this.#guarded = new GuardedWorkspaces(this.#workspaces, clock, (message) => this.#post(message));
+    this.#breaker = new CircuitBreaker(this.#workspaces, clock, (message) => this.#post(message));
     this.#keyring = new SealKeyring(sealing.key);
-    const sealDue = () => this.#takeTurn("sealing", () => this.#sealAll(this.#schedule.takeDue(clock())));
+    const sealDue = () => this.#enqueue("sealing", () => this.#sealAll(this.#schedule.takeDue(clock())));
     this.#schedule = new SealSchedule(sealing.intervalMs, sealDue, timer);
     // Full text is taken further between groups of operations, a step at a time.
     this.#fullText = new FullTextUpkeep((workspaceId, work) => {
       this.#derive(workspaceId, work).catch((error) => {
         this.#fullText.failed(workspaceId);
-        this.#guarded.fail(workspaceId, `full text of ${workspaceId}`, error);
+        this.#breaker.fail(workspaceId, `full text of ${workspaceId}`, error);
       });
     }, timer);
     this.#embedding = embeddings === null ? null : this.#keepEmbeddings(embeddings);
-    this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#takeTurn("upkeep", () => this.#upkeep()));
+    this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#enqueue("upkeep", () => this.#upkeep()));
     this.#endProbing = repeat(timer, PROBE_INTERVAL_MS, () =>
-      this.#takeTurn("probing", () => this.#guarded.probe()),
+      this.#enqueue("probing", () => this.#breaker.probe()),
     );
   }
 
-  /** Takes a message: a {@link ToWriter} as JSON. */
+  /** Handles a message: a {@link ToWriter} as JSON. */
   receive(text: string): void {
     const message = JSON.parse(text) as ToWriter;
-    if (message.kind !== "operations") this.#takeTurn(message.kind, () => this.#handle(message));
+    if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
-      this.#gathered.add(message.operations, message.depth);
-      this.#takeTurn(message.kind, () => this.#serve());
+      this.#batches.add(message.operations, message.depth);
+      this.#enqueue(message.kind, () => this.#serve());
     }
   }
 
@@ -138,15 +138,15 @@ export class WorkspaceThread {
     this.#around.post(JSON.stringify(message));
   }
 
-  #takeTurn(what: string, work: () => Promise<void>): void {
-    this.#turns
-      .take(work)
+  #enqueue(what: string, work: () => Promise<void>): void {
+    this.#queue
+      .run(work)
       .catch((error) => this.#post({ kind: "failure", failure: reportFailure(what, error) }));
   }
 
-  /** Changes what follows from a workspace's log, when its turn comes. */
+  /** Changes data derived from a workspace's log, behind the work that is queued. */
   #derive<T>(workspaceId: string, work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#turns.take(() => this.#guarded.use(workspaceId, ({ writer }) => writer.derive(work)));
+    return this.#queue.run(() => this.#breaker.use(workspaceId, ({ writer }) => writer.derive(work)));
   }
 
   #keepEmbeddings(embeddings: EmbeddingOptions): EmbeddingUpkeep {
@@ -165,7 +165,7 @@ export class WorkspaceThread {
     if (this.#sparing) connection.keepLogShort();
     const onFailure = (operation: string, error: unknown) => {
       if (operation === "commit") this.#gauges.increment("failedGroups");
-      this.#guarded.fail(workspaceId, `${operation} in ${workspaceId}`, error);
+      this.#breaker.fail(workspaceId, `${operation} in ${workspaceId}`, error);
     };
     const sealer = new WorkspaceSealer({
       keyring: this.#keyring,
@@ -203,26 +203,26 @@ export class WorkspaceThread {
     for (const workspaceId of workspaceIds) {
       if (this.#around.clock() > untilMs) return;
       try {
-        await this.#guarded.use(workspaceId, ({ writer }) => writer.seal());
+        await this.#breaker.use(workspaceId, ({ writer }) => writer.seal());
         this.#schedule.remove(workspaceId);
       } catch (error) {
         this.#schedule.note(workspaceId, this.#around.clock(), SEAL_RETRY_MS);
         this.#gauges.increment("sealFailures");
-        this.#guarded.fail(workspaceId, `sealing ${workspaceId}`, error);
+        this.#breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
       }
     }
     this.#gaugeSeals();
   }
 
   /**
-   * Serves a group of what has gathered. The event loop has its turn first: so whatever arrived meanwhile joins the
-   * group, and the descriptors of closed workspaces that the collector met are given back.
+   * Runs the next batch. Lets the event loop run first, so that operations that arrived meanwhile join the batch and
+   * the descriptors of closed workspaces are released.
    */
   async #serve(): Promise<void> {
-    if (this.#gathered.isEmpty) return; // what this turn was for joined an earlier group
+    if (this.#batches.isEmpty) return; // these operations joined an earlier batch
     await new Promise((resolve) => setImmediate(resolve));
-    const next = this.#gathered.take();
-    if (!this.#gathered.isEmpty) this.#takeTurn("operations", () => this.#serve());
+    const next = this.#batches.take();
+    if (!this.#batches.isEmpty) this.#enqueue("operations", () => this.#serve());
     if (next !== null) await this.#runOperations(next.workspaceId, next.group);
   }
 
@@ -233,7 +233,7 @@ export class WorkspaceThread {
       case "spare":
         return this.#spare(message.sparing);
       case "cosigned":
-        return this.#guarded.use(message.workspaceId, ({ writer }) =>
+        return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),
         );
       case "close":
@@ -249,9 +249,9 @@ export class WorkspaceThread {
 
   async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Reply[]> {
     try {
-      return await this.#guarded.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
+      return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
     } catch (error) {
-      this.#guarded.fail(workspaceId, `opening ${workspaceId}`, error);
+      this.#breaker.fail(workspaceId, `opening ${workspaceId}`, error);
       return group.map(() => problem("unavailable", whyUnusable(error)));
     }
   }
@@ -287,13 +287,13 @@ export class WorkspaceThread {
   async #sweep(workspaceIds: readonly string[]): Promise<void> {
     for (const workspaceId of workspaceIds) {
       try {
-        await this.#guarded.use(workspaceId, async ({ connection, writer }) => {
+        await this.#breaker.use(workspaceId, async ({ connection, writer }) => {
           await sweepWorkspace(connection, writer);
           // What a crash or another process left unsealed is met here, too.
           if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
         });
       } catch (error) {
-        this.#guarded.fail(workspaceId, `sweeping ${workspaceId}`, error);
+        this.#breaker.fail(workspaceId, `sweeping ${workspaceId}`, error);
       }
     }
   }
@@ -307,7 +307,7 @@ export class WorkspaceThread {
   }
 
   async #shutDown(): Promise<void> {
-    while (!this.#gathered.isEmpty) await this.#serve();
+    while (!this.#batches.isEmpty) await this.#serve();
     this.#endUpkeep();
     this.#endProbing();
     this.#fullText.stop();

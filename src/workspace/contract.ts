@@ -4,9 +4,8 @@
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
-import type { Scope } from "../operation-facts.ts";
+import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
 import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
-import type { StreamPlan } from "./streams.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
@@ -53,6 +52,38 @@ export type OperationProblem =
   | "version_conflict"
   | "unavailable"
   | "internal";
+
+/** What a reader thread streams once the operation that asked for it is recorded. Plain data. */
+export type StreamPlan =
+  | {
+      kind: "export";
+      scope: AuditScope;
+      format: ExportFormat;
+      window: TimeWindow;
+      /** Events before this position only: the trail as it was when the export began. */
+      beforeSeq: number;
+      /** The seal over all of them; null when the workspace could not be sealed. */
+      seal: { size: number; note: string; verifierKey: string } | null;
+      exportedAt: string;
+      /** Events that the client has already; 0 for an export from its beginning. */
+      received: number;
+    }
+  | {
+      /** New events as they come. */
+      kind: "tail";
+      /** Null for everything in the workspace. */
+      agentId: string | null;
+      /** The last position that is not sent: `agent_seq` of an agent, else `seq`. */
+      after: number;
+    }
+  | {
+      kind: "checkpoint";
+      checkpointId: string;
+      /** The members of the answer before `state`, as JSON text without the closing brace. */
+      head: string;
+      /** Entries written before this moment are past their retention, ms. */
+      cutoffMs: number;
+    };
 
 /** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */
 export type Answer<Body = StreamPlan> =
@@ -104,10 +135,4 @@ export const problem = (code: OperationProblem, detail: string): Reply<never> =>
  */
 export interface WorkspaceClient {
   perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>>;
-}
-
-/** The workspace side as accounts, keys and members see it. */
-export interface WorkspaceJournal {
-  /** Appends to the workspace's own chain; answers the event's id, or null when it could not be written. */
-  record(workspaceId: string, event: WorkspaceEvent): Promise<string | null>;
 }

@@ -15,9 +15,8 @@ import type { EncryptionKey } from "../store/encryption.ts";
 import { type Migration, openMigrated } from "../store/migrate.ts";
 import { syncPath } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
-import { readHead } from "./head.ts";
+import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
-import { checkTail } from "./tail.ts";
 
 /** In order; a released one never changes. */
 export const WORKSPACE_MIGRATIONS: readonly Migration[] = [firstSchema, agents, keepAgeIndexIfNeeded];

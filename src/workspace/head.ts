@@ -1,4 +1,5 @@
-/** The head of a workspace's log, as its file has it. */
+/** The head of a workspace's log in its file, and whether the log ends as the head says. */
+import { eventHash } from "../log/hash.ts";
 import type { Connection } from "../store/connection.ts";
 import { DamagedWorkspace } from "./storage-failure.ts";
 
@@ -15,4 +16,48 @@ export function readHead(connection: Connection): Head & { workspaceId: string }
   );
   if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
   return { workspaceId: row[0], seq: row[1], hash: row[2] };
+}
+
+/** Events at the end of the log whose hashes are computed again. */
+const TAIL_EVENTS = 8;
+
+/**
+ * Compares the end of the log with the head, so that nothing is appended to a log other than the one that was
+ * written: after a failure of the disk, file and memory may differ. Returns the id of the file's workspace.
+ * @throws {DamagedWorkspace} when the log does not end as the head says
+ */
+export function checkTail(connection: Connection): string {
+  // In one snapshot: another process may append between two queries.
+  connection.exec("BEGIN");
+  try {
+    return compareTail(connection);
+  } finally {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+  }
+}
+
+function compareTail(connection: Connection): string {
+  const head = readHead(connection);
+  // Pruned events have no body, and are never among the last.
+  const rows = connection.all<[number, string, string]>(
+    "SELECT seq, body, hash FROM events ORDER BY seq DESC LIMIT ?",
+    [TAIL_EVENTS],
+  );
+  const [last] = rows;
+  if (last === undefined || last[0] !== head.seq || last[2] !== head.hash) {
+    throw new DamagedWorkspace("the log does not end with the event that the file says it ends with");
+  }
+  for (const [seq, body, hash] of rows) {
+    if (eventHash(body) !== hash)
+      throw new DamagedWorkspace(`the hash of event ${seq} is not that of its body`);
+  }
+  return head.workspaceId;
+}
+
+/**
+ * Writes to the file without changing its contents. The write overwrites what a failed transaction may have left in the
+ * write-ahead log: once it is on disk, that transaction can no longer be recovered as committed.
+ */
+export function rewriteHead(connection: Connection): void {
+  connection.run("UPDATE head SET seq = seq WHERE one = 1");
 }

@@ -2,8 +2,8 @@
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Principal, Reply } from "./contract.ts";
-import type { Context, Outcome } from "./operation.ts";
+import type { Principal, Reply, WorkspaceEvent } from "./contract.ts";
+import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job
@@ -28,4 +28,10 @@ export class JobFailed extends Error {
   constructor(readonly reply: Reply) {
     super("a job failed");
   }
+}
+
+/** Returns the job that appends an event to the workspace's own chain, and changes nothing else. */
+export function recordingJob(workspaceId: string, { operation, actor, details }: WorkspaceEvent): Job {
+  const principal: Principal = { actor, workspaceId, scope: "full", agents: null };
+  return { operation, principal, run: async () => answered(null, details, "{}") };
 }

@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withWriter } from "../../src/control/recorder.ts";
+import { withWriter } from "../../src/control/journal.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { writeData } from "../../src/features/data/write.ts";

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
-import { withWriter } from "../../src/control/recorder.ts";
+import { withWriter } from "../../src/control/journal.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { Failure } from "../../src/failure.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Administration } from "../../src/control/administration.ts";
 import { Authenticator } from "../../src/control/authenticator.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
+import type { WorkspaceEvent, WorkspaceJournal } from "../../src/control/journal.ts";
 import { findKey } from "../../src/control/keys.ts";
-import type { WorkspaceEvent, WorkspaceRecorder } from "../../src/control/recorder.ts";
 import type { DataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { Failure } from "../../src/failure.ts";
@@ -23,7 +23,7 @@ let recorded: (WorkspaceEvent | string)[];
 let refuseRecords: boolean;
 
 /** The seam to the workspaces, which have tests of their own. */
-const recorder: WorkspaceRecorder = {
+const journal: WorkspaceJournal = {
   async create({ id }) {
     recorded.push(`workspace.create ${id}`);
   },
@@ -39,7 +39,7 @@ function administration(database = control): Administration {
   const clock = () => now;
   return new Administration({
     control: database,
-    recorder,
+    journal,
     clock,
     ids: new IdSource(clock, random),
     random,

@@ -19,8 +19,8 @@ import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
+import { recordingJob } from "../../src/workspace/job.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { recordingJob } from "../../src/workspace/recording.ts";
 import { Seeded } from "../seeded.ts";
 import { WorkspaceView } from "../support/workspace-view.ts";
 import { inMemory, temporaryDirectory } from "../temporary.ts";

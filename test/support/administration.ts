@@ -3,8 +3,8 @@
 import { createLink } from "../../src/control/accounts/links.ts";
 import { Administration, type NewKey } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
+import { fileJournal } from "../../src/control/journal.ts";
 import type { KeyScope } from "../../src/control/keys.ts";
-import { workspaceRecorder } from "../../src/control/recorder.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
@@ -20,7 +20,7 @@ export async function administer<T>(
   return await work(
     new Administration({
       control,
-      recorder: workspaceRecorder(directory),
+      journal: fileJournal(directory),
       clock: systemClock,
       ids: new IdSource(systemClock, random),
       random,

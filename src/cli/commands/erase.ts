@@ -1,6 +1,6 @@
 /** `governd erase`: erases data from a workspace for good, with or without a running daemon. */
 import type { Command } from "commander";
-import { cliPrincipal } from "../../control/recorder.ts";
+import { cliPrincipal } from "../../control/journal.ts";
 import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/erase.ts";
 import { sealOrWarn, writeWorkspace } from "../data-directory.ts";

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { cliPrincipal, recorded } from "../../control/recorder.ts";
+import { cliPrincipal, recorded } from "../../control/journal.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import { sameHash } from "../../log/merkle.ts";

@@ -7,7 +7,7 @@
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { Command } from "commander";
-import { cliPrincipal, withWriter } from "../../control/recorder.ts";
+import { cliPrincipal, withWriter } from "../../control/journal.ts";
 import { listWorkspaces } from "../../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
 import { createPrivateFile, replaceFile } from "../../datadir/private-files.ts";

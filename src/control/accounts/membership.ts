@@ -83,12 +83,12 @@ export async function changeRole(
   actor: string,
   wish: { workspaceId: string; accountId: string; role: Role },
 ): Promise<{ member: MemberRecord; auditId: string | null }> {
-  const { control, recorder } = parts;
+  const { control, journal } = parts;
   const { workspaceId, accountId, role } = wish;
   const member = requireMember(parts, wish);
   if (member.role === role) return { member, auditId: null };
   requireOtherOwner(parts, wish);
-  const auditId = await recorder.record(workspaceId, {
+  const auditId = await journal.record(workspaceId, {
     operation: "member.change",
     actor,
     details: { account_id: accountId, role, role_before: member.role },
@@ -104,7 +104,7 @@ export async function changeRole(
 export async function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<string> {
   const { workspaceId, accountId } = whose;
   const { role } = requireOtherOwner(parts, whose);
-  const auditId = await parts.recorder.record(workspaceId, {
+  const auditId = await parts.journal.record(workspaceId, {
     operation: "member.remove",
     actor,
     details: { account_id: accountId, role },
@@ -141,7 +141,7 @@ export async function invite(
   actor: string,
   wish: { workspaceId: string; role: Role; label: string | null; expiresInDays: number },
 ): Promise<{ link: LinkRecord; token: string; auditId: string }> {
-  const { control, recorder, clock, ids, random } = parts;
+  const { control, journal, clock, ids, random } = parts;
   const now = clock();
   if (listInvitations(control.connection, wish.workspaceId, now).length >= OPEN_INVITATIONS_MAX) {
     throw new Refused(
@@ -162,7 +162,7 @@ export async function invite(
     createdBy: actor,
     expiresAt: now + Math.min(wish.expiresInDays, INVITATION_MAX_DAYS) * DAY_MS,
   };
-  const auditId = await recorder.record(wish.workspaceId, {
+  const auditId = await journal.record(wish.workspaceId, {
     operation: "member.invite",
     actor,
     details: {
@@ -178,7 +178,7 @@ export async function invite(
 
 /** Revokes an invitation. @throws {Refused} `invitation_not_found` */
 export async function uninvite(
-  { control, recorder, clock }: AccountParts,
+  { control, journal, clock }: AccountParts,
   actor: string,
   { workspaceId, invitationId }: { workspaceId: string; invitationId: string },
 ): Promise<string> {
@@ -186,7 +186,7 @@ export async function uninvite(
     new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
   const open = listInvitations(control.connection, workspaceId, clock());
   if (!open.some(({ id }) => id === invitationId)) throw notFound();
-  const auditId = await recorder.record(workspaceId, {
+  const auditId = await journal.record(workspaceId, {
     operation: "member.uninvite",
     actor,
     details: { invitation_id: invitationId },
@@ -203,14 +203,14 @@ export async function acceptInvitation(
   accountId: string,
   token: string,
 ): Promise<{ workspace: Membership; auditId: string }> {
-  const { control, recorder, clock } = parts;
+  const { control, journal, clock } = parts;
   const link = findUsableLink(control.connection, digestOf(token), clock());
   const { workspaceId, role } = link ?? {};
   if (link === undefined || !workspaceId || !role) throw linkNotFound();
   const already = () =>
     new Refused("already_member", "You are already a member of this workspace. The invitation stays open.");
   if (findMember(control.connection, workspaceId, accountId) !== undefined) throw already();
-  const auditId = await recorder.record(workspaceId, {
+  const auditId = await journal.record(workspaceId, {
     operation: "member.join",
     actor: accountId,
     details: { account_id: accountId, invitation_id: link.id, role },

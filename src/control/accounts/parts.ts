@@ -2,7 +2,7 @@
 import type { Clock, IdSource, RandomPool } from "../../ids.ts";
 import { Administration } from "../administration.ts";
 import type { ControlDatabase } from "../database.ts";
-import type { WorkspaceRecorder } from "../recorder.ts";
+import type { WorkspaceJournal } from "../journal.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
 
@@ -11,7 +11,7 @@ export type SignupMode = "invite" | "open" | "closed";
 
 export interface AccountParts {
   control: ControlDatabase;
-  recorder: WorkspaceRecorder;
+  journal: WorkspaceJournal;
   clock: Clock;
   ids: IdSource;
   random: RandomPool;
@@ -32,6 +32,6 @@ export interface Origin {
 
 /** Returns the administration of keys and workspaces on behalf of an actor. */
 export function administrationOf(parts: AccountParts, actor: string): Administration {
-  const { control, recorder, clock, ids, random } = parts;
-  return new Administration({ control, recorder, clock, ids, random, actor });
+  const { control, journal, clock, ids, random } = parts;
+  return new Administration({ control, journal, clock, ids, random, actor });
 }

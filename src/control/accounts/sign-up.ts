@@ -169,7 +169,7 @@ async function joinWith(
 ): Promise<SignedUp> {
   const workspaceId = link.workspaceId as string;
   const role = link.role as Role;
-  const auditId = await parts.recorder.record(workspaceId, {
+  const auditId = await parts.journal.record(workspaceId, {
     operation: "member.join",
     actor: account.id,
     details: { account_id: account.id, invitation_id: link.id, role },

@@ -8,7 +8,7 @@ import { type EventRange, positionOf, resolveRange, scanEvents } from "../../sta
 import { prunedBefore } from "../../state/pruning.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { StreamPlan } from "../../workspace/streams.ts";
+import type { StreamPlan } from "../../workspace/contract.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 

@@ -3,6 +3,7 @@ import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
+import type { StreamPlan } from "../../workspace/contract.ts";
 import {
   answered,
   knownAgent,
@@ -10,7 +11,6 @@ import {
   type Operation,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
-import type { StreamPlan } from "../../workspace/streams.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
 

@@ -4,7 +4,7 @@ import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/c
 import { findConfig, showVersion } from "../../state/configs.ts";
 import type { EntryRow } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { StreamPlan } from "../../workspace/streams.ts";
+import type { StreamPlan } from "../../workspace/contract.ts";
 
 type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 

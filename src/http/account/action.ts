@@ -2,7 +2,7 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
-import type { WorkspaceEvent } from "../../control/recorder.ts";
+import type { WorkspaceEvent } from "../../control/journal.ts";
 import type { JsonObject } from "../../json.ts";
 import { Validator } from "../pipeline/validate.ts";
 import type { ProblemCode } from "../problem.ts";

@@ -13,6 +13,7 @@
 import { Bytes } from "../../../log/bytes.ts";
 import { type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
+import { staysPresent } from "../../../state/restore.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { StoredLife } from "../entry.ts";
@@ -239,7 +240,7 @@ export class Replay {
     }
   }
 
-  /** What state/restore.ts does, for one key. */
+  /** Does for one key what `planRestore` and `restoreEntries` do. */
   #restore(
     agent: AgentReplay,
     slot: number,
@@ -253,8 +254,7 @@ export class Replay {
     if (present !== null && present.from <= asOf) return;
     const past = this.#past.get(slot) ?? [];
     const wanted = past.find(({ from, to, timeMs }) => from <= asOf && to > asOf && timeMs >= cutoffMs);
-    const isFresh = present !== null && present.timeMs >= cutoffMs;
-    if (isFresh && wanted?.written === present.written) return;
+    if (present !== null && staysPresent(present, cutoffMs, wanted?.written)) return;
     this.#end(agent, slot, seq);
     if (wanted !== undefined) this.#present.set(slot, { ...wanted, from: seq });
   }

@@ -1,31 +1,30 @@
-/** The workspaces whose files cannot be used: each is down alone, and the rest of the daemon works. */
+/** The workspaces whose files cannot be used. The other workspaces are not affected. */
 
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 
-/** Workspaces that are kept in mind. */
+/** Most outages that are kept. */
 const MAX_KEPT = 1_000;
 
-/** One that is down. */
-export interface DownWorkspace {
+/** A workspace that is down. */
+export interface Outage {
   workspaceId: string;
   /** The class and code of the error; holds no data. */
   reason: string;
-  /** What kind of trouble it is. */
   trouble: StorageTrouble;
-  /** Since when, ms since the epoch. */
+  /** When it began, ms since the Unix epoch. */
   sinceMs: number;
 }
 
-export class DownWorkspaces {
+export class Outages {
   readonly #clock: () => number;
-  readonly #down = new Map<string, DownWorkspace>();
+  readonly #down = new Map<string, Outage>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** This one cannot be used. Answers what is now known of it, or null when it was known to be down. */
-  mark(workspaceId: string, reason: string, trouble: StorageTrouble): DownWorkspace | null {
+  /** Notes that a workspace cannot be used. Returns the outage when it is new, else null. */
+  mark(workspaceId: string, reason: string, trouble: StorageTrouble): Outage | null {
     const known = this.#down.get(workspaceId);
     if (known === undefined && this.#down.size >= MAX_KEPT) return null;
     const workspace = { workspaceId, reason, trouble, sinceMs: known?.sinceMs ?? this.#clock() };
@@ -33,17 +32,17 @@ export class DownWorkspaces {
     return known === undefined ? workspace : null;
   }
 
-  /** This one works again. Answers whether it was known to be down. */
+  /** Notes that a workspace has recovered. Returns whether it was down. */
   clear(workspaceId: string): boolean {
     return this.#down.delete(workspaceId);
   }
 
-  /** Forgets those that a thread knew of which is gone. */
+  /** Removes the outages of the workspaces of a thread that died. */
   clearWhere(isGone: (workspaceId: string) => boolean): void {
     for (const workspaceId of [...this.#down.keys()]) if (isGone(workspaceId)) this.#down.delete(workspaceId);
   }
 
-  some(is: (workspace: DownWorkspace) => boolean): boolean {
+  some(is: (workspace: Outage) => boolean): boolean {
     return this.#down.size > 0 && this.list().some(is);
   }
 
@@ -51,8 +50,8 @@ export class DownWorkspaces {
     return this.#down.size;
   }
 
-  /** Those that are down, the longest first. */
-  list(): DownWorkspace[] {
+  /** The outages, the oldest first. */
+  list(): Outage[] {
     return [...this.#down.values()];
   }
 }

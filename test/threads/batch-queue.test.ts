@@ -1,7 +1,7 @@
 /** What shares a transaction: the order, the sizes and the fairness of groups. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { Gathered } from "../../src/threads/gathered.ts";
+import { BatchQueue } from "../../src/threads/batch-queue.ts";
 
 interface Asked {
   workspaceId: string;
@@ -10,14 +10,14 @@ interface Asked {
 const asked = (workspaceId: string, first: number, count: number): Asked[] =>
   Array.from({ length: count }, (_, i) => ({ workspaceId, id: first + i }));
 
-function sizes(gathered: Gathered<Asked>): number[] {
+function sizes(gathered: BatchQueue<Asked>): number[] {
   const found: number[] = [];
   for (let next = gathered.take(); next !== null; next = gathered.take()) found.push(next.group.length);
   return found;
 }
 
 test("operations of several messages make one group", () => {
-  const gathered = new Gathered<Asked>();
+  const gathered = new BatchQueue<Asked>();
   for (let i = 0; i < 10; i++) gathered.add(asked("a", i, 1), i + 1);
   expect(gathered.take()).toEqual({ workspaceId: "a", group: asked("a", 0, 10) });
   expect(gathered.isEmpty).toBe(true);
@@ -26,7 +26,7 @@ test("operations of several messages make one group", () => {
 
 test("a group is at most half of what is asked for, unless that is little", () => {
   const of = (count: number) => {
-    const gathered = new Gathered<Asked>();
+    const gathered = new BatchQueue<Asked>();
     gathered.add(asked("a", 0, count), count);
     return sizes(gathered);
   };
@@ -37,7 +37,7 @@ test("a group is at most half of what is asked for, unless that is little", () =
 });
 
 test("a workspace that asks for much does not keep another waiting", () => {
-  const gathered = new Gathered<Asked>();
+  const gathered = new BatchQueue<Asked>();
   gathered.add([...asked("busy", 0, 500), ...asked("other", 500, 3)], 503);
   expect(gathered.take()?.workspaceId).toBe("busy");
   gathered.add(asked("busy", 503, 200), 400);
@@ -52,7 +52,7 @@ test("every operation is served once, those of a workspace in their order", () =
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const gathered = new Gathered<Asked>();
+      const gathered = new BatchQueue<Asked>();
       const served = new Map<string, number[]>([..."abc"].map((id) => [id, []]));
       const expected = new Map<string, number[]>([..."abc"].map((id) => [id, []]));
       let made = 0;

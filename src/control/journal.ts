@@ -12,44 +12,47 @@ import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Principal, WorkspaceEvent, WorkspaceJournal } from "../workspace/contract.ts";
+import type { Principal, WorkspaceEvent } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
+import { recordingJob } from "../workspace/job.ts";
 import { WorkspaceWriter, type WriterOptions } from "../workspace/perform.ts";
-import { recordingJob } from "../workspace/recording.ts";
 import { migrationFailure } from "./database.ts";
 import { noSuchWorkspace } from "./workspaces.ts";
 
 export type { WorkspaceEvent } from "../workspace/contract.ts";
 
 /** Appends to the audit logs of workspaces. A call returns when its event is on disk. */
-export interface WorkspaceRecorder {
+export interface WorkspaceJournal {
   /** Creates the workspace's file with its first event, `workspace.create`. */
   create(workspace: { id: string; name: string; actor: string }): Promise<void>;
   /** Records an event and returns its id. @throws {Failure} `busy` when the event could not be recorded */
   record(workspaceId: string, event: WorkspaceEvent): Promise<string>;
 }
 
-/** Returns the daemon's recorder. The thread that owns a workspace appends the event and seals it later. */
-export function poolRecorder(files: WorkspaceRecorder, journal: WorkspaceJournal): WorkspaceRecorder {
+/** Returns the daemon's journal. The thread that owns a workspace appends the event and seals it later. */
+export function threadJournal(
+  files: WorkspaceJournal,
+  threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> },
+): WorkspaceJournal {
   return {
     create: (workspace) => files.create(workspace),
-    record: async (workspaceId, event) => recorded(await journal.record(workspaceId, event)),
+    record: async (workspaceId, event) => recorded(await threads.record(workspaceId, event)),
   };
 }
 
-/** What a recorder needs besides the directory. */
-export interface RecorderOptions {
+/** What a journal needs besides the directory. */
+export interface JournalOptions {
   key: SealKeySource;
   hostnames: readonly string[];
   /** Called when a recorded event could not be sealed. The daemon seals it later. */
   onUnsealed(reason: string): void;
 }
 
-/** Returns the recorder of a process that owns no workspaces. It seals what it appends. */
-export function workspaceRecorder(
+/** Returns the journal of a process that owns no workspaces. It seals what it appends. */
+export function fileJournal(
   directory: DataDirectory,
-  options: Partial<RecorderOptions> = {},
-): WorkspaceRecorder {
+  options: Partial<JournalOptions> = {},
+): WorkspaceJournal {
   const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
   const write = <T>(workspaceId: string, work: (writer: WorkspaceWriter) => Promise<T>) =>
     withWriter(directory, key, workspaceId, async (writer) => {

@@ -1,0 +1,181 @@
+/**
+ * The circuit breaker of a thread's workspaces. A workspace whose disk or file fails is closed; for a moment its clients
+ * are refused at once; then it is opened and its log checked again, by the next request or by a probe.
+ */
+import type { Clock } from "../ids.ts";
+import { releaseClosed } from "../store/connection.ts";
+import { rewriteHead } from "../workspace/head.ts";
+import type { WorkspaceWriter } from "../workspace/perform.ts";
+import {
+  failedWriting,
+  isOfDisk,
+  mustReopen,
+  type StorageTrouble,
+  troubleOf,
+} from "../workspace/storage-failure.ts";
+import { type FromWriter, reportFailure } from "./messages.ts";
+import type { Closable, OpenWorkspaces } from "./open-workspaces.ts";
+
+/** How long a workspace whose disk failed is not tried again. */
+const PAUSE_MS = 500;
+/** Trouble that lasts is logged again after this long. */
+const REPORT_AGAIN_MS = 60_000;
+
+/** Workspaces that one probe tries. */
+const PROBES_AT_ONCE = 8;
+
+const UNREADABLE =
+  "The workspace's file cannot be opened; nothing was changed. The server's log names it; `governd verify` examines it.";
+const DISK_FAILS = "The disk takes no writes just now; nothing was changed. Try again shortly.";
+
+/** A workspace that is open for writing. */
+export interface Writable extends Closable {
+  writer: WorkspaceWriter;
+  /** Resolves when it can be used. */
+  ready: Promise<void>;
+}
+
+export class CircuitBreaker<T extends Writable> {
+  readonly #open: OpenWorkspaces<T>;
+  readonly #clock: Clock;
+  readonly #post: (message: FromWriter) => void;
+  readonly #troubles: Troubles;
+
+  constructor(open: OpenWorkspaces<T>, clock: Clock, post: (message: FromWriter) => void) {
+    this.#open = open;
+    this.#clock = clock;
+    this.#post = post;
+    this.#troubles = new Troubles((workspaceId, trouble, error) => {
+      const reason = trouble === null ? null : reportFailure("", error).name;
+      post({ kind: "trouble", workspaceId, reason, trouble });
+    });
+  }
+
+  /**
+   * Runs `work` on a workspace, which is opened when it is not open.
+   * @throws what opening and the work throw, and {WorkspacePaused} just after the workspace failed
+   */
+  async use<R>(workspaceId: string, work: (open: T) => Promise<R>): Promise<R> {
+    this.#troubles.require(workspaceId, this.#clock());
+    const open = this.#open.use(workspaceId, this.#clock());
+    await open.ready;
+    try {
+      return await work(open);
+    } finally {
+      this.#look(workspaceId, open.writer.failure);
+    }
+  }
+
+  /** Acts on how the last transaction of a workspace ended. */
+  #look(workspaceId: string, failure: unknown): void {
+    if (failure === null) {
+      this.#troubles.recovered(workspaceId);
+      this.#open.release(workspaceId);
+    } else if (failure !== undefined && mustReopen(failure)) {
+      if (failedWriting(failure)) this.#open.setAside(workspaceId);
+      else this.#open.drop(workspaceId);
+    }
+  }
+
+  /** Notes a failure, and reports it to the log unless the same trouble was reported recently. */
+  fail(workspaceId: string, where: string, error: unknown): void {
+    if (!this.#troubles.failed(workspaceId, error, this.#clock())) return;
+    this.#post({ kind: "failure", failure: reportFailure(where, error) });
+  }
+
+  /** Tries workspaces in trouble again, so that a recovery is noticed without a request. */
+  async probe(): Promise<void> {
+    const due = this.#troubles.toProbe(this.#clock(), PROBES_AT_ONCE);
+    // A file that was opened while it could not be written stays read-only until its last connection is closed.
+    if (due.length > 0 && releaseClosed()) await new Promise((resolve) => setImmediate(resolve));
+    for (const workspaceId of due) {
+      try {
+        await this.use(workspaceId, ({ writer }) => writer.derive(async (tx) => rewriteHead(tx)));
+      } catch (error) {
+        this.fail(workspaceId, `opening ${workspaceId}`, error);
+        if (troubleOf(error) === "disk_failing" && !failedWriting(error))
+          this.#post({ kind: "unwritable", workspaceId });
+      }
+    }
+  }
+}
+
+/** Returns what the clients of a workspace that could not be used are told. */
+export function whyUnusable(error: unknown): string {
+  const trouble: StorageTrouble | null = error instanceof WorkspacePaused ? error.trouble : troubleOf(error);
+  return trouble !== null && isOfDisk(trouble) ? DISK_FAILS : UNREADABLE;
+}
+
+/** The workspace failed a moment ago and is not tried yet. */
+export class WorkspacePaused extends Error {
+  override readonly name = "WorkspacePaused";
+
+  constructor(readonly trouble: StorageTrouble) {
+    super("the workspace failed just now");
+  }
+}
+
+interface Troubled {
+  trouble: StorageTrouble;
+  failedAtMs: number;
+  reportedAtMs: number;
+}
+
+/** Whether less than `periodMs` passed since then. A clock that was set back ends every period. */
+const isWithin = (periodMs: number, sinceMs: number, nowMs: number): boolean =>
+  nowMs >= sinceMs && nowMs < sinceMs + periodMs;
+
+const isPaused = ({ trouble, failedAtMs }: Troubled, nowMs: number): boolean =>
+  isWithin(pauseAfter(trouble), failedAtMs, nowMs);
+
+/** Which workspaces are in trouble, and when each may be tried again. */
+export class Troubles {
+  readonly #troubled = new Map<string, Troubled>();
+
+  /** `onChange` is called with every new trouble, and with null after a recovery. */
+  constructor(
+    readonly onChange: (workspaceId: string, trouble: StorageTrouble | null, error: unknown) => void,
+  ) {}
+
+  /** Checks that a workspace may be tried. @throws {WorkspacePaused} just after it failed */
+  require(workspaceId: string, nowMs: number): void {
+    const found = this.#troubled.get(workspaceId);
+    if (found !== undefined && isPaused(found, nowMs)) throw new WorkspacePaused(found.trouble);
+  }
+
+  /** Notes a failure. Returns whether it is to be logged: new trouble, or trouble that has lasted for long. */
+  failed(workspaceId: string, error: unknown, nowMs: number): boolean {
+    if (error instanceof WorkspacePaused) return false;
+    const trouble = troubleOf(error);
+    if (trouble === null) return true;
+    const before = this.#troubled.get(workspaceId);
+    const report = before?.trouble !== trouble || !isWithin(REPORT_AGAIN_MS, before.reportedAtMs, nowMs);
+    this.#troubled.set(workspaceId, {
+      trouble,
+      failedAtMs: nowMs,
+      reportedAtMs: report ? nowMs : before.reportedAtMs,
+    });
+    if (before?.trouble !== trouble) this.onChange(workspaceId, trouble, error);
+    return report;
+  }
+
+  /** Notes that a transaction on the workspace was committed. */
+  recovered(workspaceId: string): void {
+    if (this.#troubled.size > 0 && this.#troubled.delete(workspaceId)) this.onChange(workspaceId, null, null);
+  }
+
+  /** Returns up to `count` workspaces in trouble whose pause is over, the longest untried first. */
+  toProbe(nowMs: number, count: number): string[] {
+    return [...this.#troubled]
+      .filter(([, troubled]) => !isPaused(troubled, nowMs))
+      .sort(([, a], [, b]) => a.failedAtMs - b.failedAtMs)
+      .slice(0, count)
+      .map(([workspaceId]) => workspaceId);
+  }
+}
+
+/**
+ * On a full disk small writes may still succeed, and a damaged file may have been replaced: so every request tries.
+ * Each try on a failing disk is slow.
+ */
+const pauseAfter = (trouble: StorageTrouble): number => (trouble === "disk_failing" ? PAUSE_MS : 0);
