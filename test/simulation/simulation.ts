@@ -396,6 +396,7 @@ class Simulation {
   async #requireUsable(): Promise<void> {
     if (this.#random.chance(0.5)) await this.#failAndSetBack();
     this.#disk.heal();
+    this.#threads.repair();
     await this.#passSeconds(5);
     for (const workspace of this.#workspaces) {
       const before = this.#operations;
@@ -405,8 +406,7 @@ class Simulation {
       this.#main?.record(workspace.id, event, (told) => this.#tell(workspace, actor, told));
       for (let i = 0; i < 20 && !workspace.told.has(actor); i++) await this.#settle();
       const told = workspace.told.get(actor);
-      // A message may be lost at the end as well.
-      if (told !== undefined && (typeof told === "string" || told.auditId === null))
+      if (told === undefined || typeof told === "string" || told.auditId === null)
         throw new Error(`a workspace did not recover: ${JSON.stringify(told)}`);
     }
     // Longer than a seal may be put off.

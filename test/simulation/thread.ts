@@ -93,6 +93,11 @@ export class SimulatedThreads implements Spawning {
     this.#onEnd(error);
   }
 
+  /** From here on no message is lost. */
+  repair(): void {
+    this.#channel.lost = 0;
+  }
+
   /** Delivers a message, if there is one. */
   deliver(): void {
     const queue = this.#random.chance(0.5) ? this.#toThread : this.#toMain;
