@@ -6,7 +6,7 @@ import { test } from "bun:test";
 import { anySeed } from "../seeded.ts";
 import { fuzz, TARGETS } from "./fuzz.ts";
 
-const ROUNDS = 150;
+const ROUNDS = 300;
 const TIMEOUT_MS = 60_000;
 
 test.each([...TARGETS.keys()])("%s", (name) => fuzz(name, anySeed(), ROUNDS), TIMEOUT_MS);

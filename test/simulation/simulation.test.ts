@@ -24,7 +24,7 @@ test(
 test(
   "whatever fails, what was acknowledged is in the log and in effect, and nothing else is",
   async () => {
-    for (let run = 0; run < 2; run++) await simulate({ seed: anySeed(), steps: STEPS });
+    for (let run = 0; run < 8; run++) await simulate({ seed: anySeed(), steps: STEPS });
   },
   TIMEOUT_MS,
 );
