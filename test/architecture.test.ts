@@ -193,6 +193,13 @@ test("operations are performed and events appended in one place", () => {
   expect(paths(saying(/INSERT INTO events\b/))).toEqual(["workspace/append.ts"]);
 });
 
+test("the verifier derives from effects what changes rows, and knows no operation by its name", () => {
+  const naming = saying(
+    /["'`](agent|audit|checkpoint|config|data|key|log|member|seal|workspace)\.[a-z_]+["'`]/,
+  );
+  expect(paths(naming.filter(({ room }) => room === "verify"))).toEqual([]);
+});
+
 test("nothing is written past the logger and the terminal, but that the runtime is too old for them", () => {
   expect(paths(saying(/\bconsole\.\w+\(/)).filter((path) => path !== "main.ts")).toEqual([]);
 });

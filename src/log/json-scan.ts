@@ -110,7 +110,7 @@ export class JsonScanner {
   #at = 0;
   #name = "";
   readonly #names = new Set<string>();
-  /** Where the search for the end of the present value goes on, and how deep it is. */
+  /** Where the search for the end of the present value continues, and its depth there. */
   #seek = 0;
   #depth = 0;
 

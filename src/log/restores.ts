@@ -3,7 +3,7 @@
  * follows is a new epoch and no silent roll-back. The event stands right behind the last one that the
  * backup held and names it; the next seal covers both.
  *
- * A restore explains why events are gone, and excuses nothing: whoever holds disk and key could declare
+ * A restore explains why events are gone, but excuses nothing: anyone with the disk and the key could declare
  * one. So a seal that was kept elsewhere over events that are gone is still a finding, under its own name.
  */
 import type { JsonObject } from "../json.ts";

@@ -8,7 +8,7 @@ import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
 /** Exit codes of the verdicts. */
 export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tampered: 1, undetermined: 2 };
 
-/** Why something cannot be established; it stands among the problems, and is no sign of tampering. */
+/** Why something cannot be established. Reported among the problems, but no sign of tampering. */
 export const OBSTACLE_MEANINGS = {
   evidence_unreadable: "the file cannot be read, or not to its end",
   not_evidence: "this is no workspace and no export",
@@ -22,7 +22,7 @@ export const OBSTACLE_MEANINGS = {
 
 export type ObstacleCode = keyof typeof OBSTACLE_MEANINGS;
 
-/** One line of what is wrong, or stands in the way. */
+/** A problem, or an obstacle. */
 export interface ReportedProblem extends Omit<Problem, "code"> {
   code: ProblemCode | ObstacleCode;
 }

@@ -1,4 +1,4 @@
-/** What stands beside an event: its details against their commitment, its hash and its number. */
+/** Checks what is stored beside an event: its details, its hash and its number. */
 
 import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";

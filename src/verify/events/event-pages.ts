@@ -16,7 +16,7 @@ const PAGE_EVENTS = 64;
 // A text with U+0000 cannot be written in SQL.
 const END = "char(0)";
 const PART = `'${String.fromCharCode(PART_END)}'`;
-// In one call, since each || would copy what stands before it. NULL counts as empty.
+// One call, since each || would copy what is left of it. NULL counts as empty.
 const TEXT = `concat(body, ${PART}, hash, ${PART}, details_salt, ${PART}, details)`;
 
 // Every text sorts before every blob, which tells them apart without a call.

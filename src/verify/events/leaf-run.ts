@@ -12,8 +12,8 @@ export type OnTile = (tile: number, hashes: Uint8Array, root: Uint8Array) => voi
 export class LeafRun {
   readonly #range: CompactRange;
   readonly #onTile: OnTile | undefined;
-  // A byte that is free, then the hashes. What stands before a pair of hashes is used up by then, so
-  // that the 1 of an inner node (RFC 6962, 2.1) goes there and nothing is copied.
+  // One free byte, then the hashes. When a pair of hashes is hashed, the byte before it is no longer needed: it takes
+  // the 1 of an inner node (RFC 6962, 2.1), and nothing is copied.
   readonly #bytes = new Uint8Array(1 + TILE_WIDTH * HASH_BYTES);
   readonly #slots: Uint8Array[] = [];
   readonly #pairs: Uint8Array[] = [];

@@ -116,8 +116,8 @@ export class LogVerifier {
   }
 
   /**
-   * Takes the event of an export that stands from `start` to `end`, beginning with `lead`, on the fast path. False
-   * when it is not accepted and has to go to {@link add}.
+   * Takes the event of an export from `start` to `end` of a text, which begins with `lead`, on the fast path. False when
+   * it is not accepted and has to go to {@link add}.
    */
   addShown(text: Bytes, start: number, end: number, lead: Bytes): boolean {
     const leaf = this.#nextLeaf();
@@ -127,7 +127,7 @@ export class LogVerifier {
     return true;
   }
 
-  /** Counts something that stands where an event should, and is none. */
+  /** Reports something that is not an event in the place of one. */
   addMalformed(reason: string, seq?: number): void {
     this.#events += 1;
     this.#malformed(seq, reason);
@@ -178,8 +178,8 @@ export class LogVerifier {
   }
 
   /**
-   * Adds a problem found outside the log, in what is stored beside it. It stands with the event `seq` of that agent,
-   * where there is one.
+   * Adds a problem found in what is stored beside the log. It is attributed to the event `seq` of that agent, if there
+   * is one.
    */
   report(code: ProblemCode, agentId: string | null, seq: number | null, message: string): void {
     this.#problems.add({ code, seq, id: null, message });

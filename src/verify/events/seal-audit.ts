@@ -1,9 +1,8 @@
 /**
- * Seals against the log that they are of. A seal is good when the events have its root at its size
- * and a key of this log signed it. The log names its keys itself: the first in its genesis, later
- * ones in `seal.rotate_key` events, whose announcement the old key seals. Which of them to trust is
- * for the auditor to know: trust begins with the key that was brought (without one, with the one
- * that the genesis names) and goes on to every key that is named under a seal by a trusted one.
+ * Compares seals with their log. A seal is good when the events have its root at its size and a key of this log
+ * signed it. The log itself names its keys: the first in its genesis, later ones in `seal.rotate_key` events, which
+ * the old key seals. Which of them to trust is the auditor's decision: trust begins with the given key (without one,
+ * with the key that the genesis names) and extends to every key that is named under a seal by a trusted one.
  */
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
@@ -92,13 +91,13 @@ export class SealAudit {
     this.#keys.set(sha256Hex(key), key);
   }
 
-  /** Takes note of a sealing key that event `seq` names by its fingerprint. */
+  /** Notes a sealing key that event `seq` names by its fingerprint. */
   nameKey(fingerprint: string, seq: number): void {
     if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq === 0 ? 0 : seq + 1);
     if (seq === 0 && this.#options.trusted === null) this.#trusted.add(fingerprint);
   }
 
-  /** Takes note that event `seq` declares a restore from a backup. */
+  /** Notes that event `seq` declares a restore from a backup. */
   noteRestore(seq: number): void {
     this.#restores.push(seq);
   }
@@ -132,7 +131,7 @@ export class SealAudit {
     this.#wait();
   }
 
-  /** Takes back the given seals that still wait: those that the log here cannot be compared with. */
+  /** Removes and returns the given seals that still wait: the log here cannot be compared with them. */
   takeAnchors(): Seal[] {
     const waiting = this.#anchors.splice(0);
     this.#wait();
@@ -149,7 +148,7 @@ export class SealAudit {
     this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
   }
 
-  /** Says what the seals establish. Those that still wait cover more than the log holds. */
+  /** Returns what the seals establish. Those that still wait cover more than the log holds. */
   finish(): SealReport {
     for (const seal of this.#own) this.#beyond(seal);
     for (const seal of this.#anchors) if (!this.#rolledBack(seal)) this.#beyond(seal);

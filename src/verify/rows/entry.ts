@@ -1,4 +1,4 @@
-/** One stored version of an entry against the events that it names. Pure. */
+/** Compares one stored version of an entry with the events that it names. Pure. */
 
 import { sha256Hex } from "../../log/hash.ts";
 import { CanonicalJsonError, canonicalString } from "../../log/jcs.ts";
@@ -23,7 +23,7 @@ export interface StoredRow extends StoredLife {
   metadata: string;
 }
 
-/** A row with what stands in the log at the positions that it names (null: nothing there). */
+/** A row with the events at the positions that it names; null when there is none. */
 export interface StoredVersion extends StoredRow {
   written: NamedEvent | null;
   created: NamedEvent | null;

@@ -41,7 +41,7 @@ export function checkHead(verifier: LogVerifier, head: Head | null): void {
 }
 
 function headProblem(head: Head | null, last: { seq: number; hash: string } | null): string | null {
-  if (head === null && last === null) return null; // nothing at all: there is nothing to compare
+  if (head === null && last === null) return null;
   if (head === null) return "the row that names the end of the log is gone";
   if (head.rows !== 1) return "there is more than one row that names the end of the log";
   if (head.workspaceId === null) return "the row that names the end of the log names no workspace";

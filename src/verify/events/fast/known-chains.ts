@@ -170,7 +170,7 @@ export class KnownChains {
     const { erased, saltAt, commitmentAt, detailsAt, detailsEnd } = this.accepted;
     if (erased) return isHex(text.u8, commitmentAt, HASH_CHARS);
     if (!readHex(text.u8, saltAt, this.#salt.u8, 0, SALT_BYTES)) return false;
-    // For a moment the salt stands in front of the details, so that what is hashed is in one piece.
+    // The salt is put in front of the details for the hash, so that it is over one piece of memory.
     const from = detailsAt - SALT_BYTES;
     copy(this.#replaced, 0, text, from, SALT_BYTES);
     copy(text, from, this.#salt, 0, SALT_BYTES);

@@ -5,7 +5,7 @@ import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type KnownChain, type KnownChains } from "./known-chains.ts";
 import { HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
 
-/** What stands between the parts of an event in a {@link StoredPage}; no part of a valid one holds it. */
+/** Separates the parts of an event in a {@link StoredPage}; no part of a valid event contains it. */
 export const PART_END = 0x01;
 const SALT_CHARS = 2 * SALT_BYTES;
 

@@ -1,7 +1,7 @@
 /** Stored events as one piece of memory, as a single query reads them. */
 import { Bytes } from "../../../log/bytes.ts";
 
-/** What ends each event, and stands before the first: the byte that an event's hash begins with. */
+/** Comes before the first event and behind each: it is the byte that the hashed text of an event begins with. */
 export const EVENT_END = 0x00;
 
 export class StoredPage {

@@ -1,6 +1,6 @@
 /**
  * Whether two multisets of names are the same, without keeping them: the sum of a hash of each. The
- * hash is keyed with a secret of this process, so nobody could choose names that make the sums meet.
+ * hash is keyed with a secret of this process, so nobody can choose names whose sums are equal.
  */
 import { randomBytes } from "node:crypto";
 import { SHA256 } from "bun";
