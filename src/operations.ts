@@ -435,6 +435,9 @@ export type OperationInputs = { [N in OperationName]: Rows[N]["input"] };
 /** Operations that read first, on a reader thread, and are recorded with what was found. */
 export type InquiryName = OfKind<"inquiry">;
 
+/** Operations whose answer is a stream. */
+export type StreamName = OfKind<"stream">;
+
 /** Operations that leave no trace: they are about the workspace's seals alone. */
 export type InspectionName = OfKind<"inspection">;
 

@@ -61,10 +61,14 @@
  *   hash     f855a6eb3df99681ab8326f726102cf9bd5361f22ef49223902fc529749bc431
  * (value "Hello", metadata {}.) test/vectors holds more, with the values in between.
  */
+import type { EventName } from "../operations.ts";
 import { ZERO_HASH } from "./hash.ts";
 
 /** The format that every event names. */
 export const AUDIT_FORMAT = "governd.audit/1";
+
+/** The operation of the first event of every log. */
+export const GENESIS = "workspace.create" satisfies EventName;
 
 /** The result of an operation. */
 export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
@@ -174,9 +178,9 @@ export function parseEvent(canonical: string): AuditEventBody {
  * Only the event itself is looked at.
  */
 export function genesisProblem(body: AuditEventBody): string | null {
-  const isCreate = body.operation === "workspace.create";
-  if (body.seq !== 0) return isCreate ? "workspace.create may stand at seq 0 only" : null;
-  if (!isCreate) return "seq 0 is not workspace.create";
+  const isCreate = body.operation === GENESIS;
+  if (body.seq !== 0) return isCreate ? `${GENESIS} may stand at seq 0 only` : null;
+  if (!isCreate) return `seq 0 is not ${GENESIS}`;
   if (body.agent_id !== null || body.agent_seq !== 1 || body.previous_hash !== ZERO_HASH) {
     return "seq 0 does not begin the workspace's own chain";
   }

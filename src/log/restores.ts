@@ -7,10 +7,11 @@
  * one. So a seal that was kept elsewhere over events that are gone is still a finding, under its own name.
  */
 import type { JsonObject } from "../json.ts";
+import type { EventName } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
 
 /** The operation that declares a restore. */
-export const LOG_RESTORE = "log.restore";
+export const LOG_RESTORE = "log.restore" satisfies EventName;
 
 /** One declared restore. Members other than `seq` and `timestamp` are null when the details are erased. */
 export interface DeclaredRestore {

@@ -9,6 +9,8 @@
  * signed under the origin as key name. Extension lines are neither made nor accepted. Signatures
  * of other keys may follow (cosignatures of witnesses, see witness.ts).
  */
+import type { EventName } from "../operations.ts";
+import { GENESIS } from "./event.ts";
 import { HASH_BYTES } from "./merkle.ts";
 import {
   checkSignature,
@@ -22,11 +24,11 @@ import {
 } from "./note.ts";
 
 /** The operation that announces the log's next sealing key; its details carry `signing_key`. */
-export const ROTATE_SEAL_KEY = "seal.rotate_key";
+export const ROTATE_SEAL_KEY = "seal.rotate_key" satisfies EventName;
 
 /** Whether the details of an operation name a sealing key: the genesis names the first. */
 export const namesSealKey = (operation: string): boolean =>
-  operation === "workspace.create" || operation === ROTATE_SEAL_KEY;
+  operation === GENESIS || operation === ROTATE_SEAL_KEY;
 
 /** A signed tree head. */
 export interface Seal {

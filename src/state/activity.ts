@@ -5,6 +5,7 @@
  */
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
+import { sqlNames } from "./entry-changes.ts";
 
 /** Refused operations that are looked at, at most. */
 const MAX_COUNTED = 1_000_000;
@@ -86,7 +87,7 @@ async function countAllowed(
     if (from === end) continue;
     const rows = await reader.all<[string, number]>(
       `SELECT substr(timestamp, 1, ${characters}), count(*) FROM events
-       WHERE agent_id = ? AND agent_seq > ? AND operation = 'data.write' AND result = 'allowed' AND timestamp < ?
+       WHERE agent_id = ? AND agent_seq > ? AND operation IN (${sqlNames("put")}) AND result = 'allowed' AND timestamp < ?
        GROUP BY 1`,
       [agentId, from, new Date(window.endMs).toISOString()],
     );

@@ -6,10 +6,11 @@
  */
 import { LOG_RESTORE } from "../log/restores.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
+import type { EventName } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** The operation that records a pruning; its details carry `before_seq`. */
-export const PRUNE = "audit.prune";
+export const PRUNE = "audit.prune" satisfies EventName;
 
 /** The position from which the log has all its bodies; 0 when nothing was pruned. */
 export async function prunedBefore(reader: Reader): Promise<number> {

@@ -1,5 +1,7 @@
 /** Whether an agent is suspended: the log alone says so. */
+import { eventFacts } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
+import { sqlNames } from "./entry-changes.ts";
 
 /** The suspension in force. */
 export interface Suspension {
@@ -15,11 +17,11 @@ export async function findSuspension(reader: Reader, agentId: string | null): Pr
   if (agentId === null) return null;
   const row = await reader.get<Row>(
     `SELECT operation, timestamp, body ->> '$.actor', details FROM events
-     WHERE agent_id = ? AND operation IN ('agent.suspend', 'agent.resume')
+     WHERE agent_id = ? AND operation IN (${sqlNames("suspend", "resume")})
      ORDER BY agent_seq DESC LIMIT 1`,
     [agentId],
   );
-  if (row === undefined || row[0] !== "agent.suspend") return null;
+  if (row === undefined || eventFacts(row[0])?.effect !== "suspend") return null;
   const [, at, by, details] = row;
   const reason: unknown = details === null ? null : JSON.parse(details).reason;
   return { at, by, reason: typeof reason === "string" ? reason : null };

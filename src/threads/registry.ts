@@ -9,7 +9,6 @@ import { restoreCheckpoint } from "../features/checkpoints/restore.ts";
 import { configOperations } from "../features/config/operations.ts";
 import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
-import { prepareWrite } from "../features/data/write.ts";
 import type { JsonValue } from "../json.ts";
 import {
   type InspectionName,
@@ -23,7 +22,7 @@ import {
 } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { Answer, OperationRequest } from "../workspace/contract.ts";
-import type { Inquiry, Operation, OperationsOf } from "../workspace/operation.ts";
+import type { Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
 import type { Job } from "../workspace/perform.ts";
 
 /** What runs each recorded operation. */
@@ -35,6 +34,12 @@ const OPERATIONS: OperationsOf<string> = {
   ...configOperations,
   ...dataOperations,
 };
+
+/** An operation without the types of its input and of what it prepares or finds. */
+type AnyOperation =
+  | Operation<OperationName>
+  | PreparedOperation<OperationName, unknown>
+  | Inquiry<OperationName, JsonValue>;
 
 /** What reads and is not recorded. */
 const INSPECTIONS: {
@@ -81,16 +86,15 @@ export function jobOf(
     principal,
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
-  if (name === "data.write")
-    job.prepare = (agents) => prepareWrite(agents, input as OperationInputs["data.write"]);
+  const own = OPERATIONS[name] as AnyOperation;
+  if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input);
   return job;
 }
 
 function plainOperationOf(name: RecordedName, found: JsonValue | undefined): Operation<OperationName> {
-  if (!isInquiry(name)) return OPERATIONS[name] as Operation<OperationName>;
-  const inquiry = OPERATIONS[name] as Inquiry<OperationName, JsonValue>;
-  return (tx, context, input: OperationInputs[OperationName]) =>
-    inquiry.record(tx, context, input, found as JsonValue);
+  const own = OPERATIONS[name] as AnyOperation;
+  if ("record" in own) return (tx, context, input) => own.record(tx, context, input, found as JsonValue);
+  return "run" in own ? own.run : own;
 }
 
 export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {

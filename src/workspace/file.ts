@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import agents from "../../sql/workspace/002-agents.sql" with { type: "text" };
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
-import { AUDIT_FORMAT } from "../log/event.ts";
+import { AUDIT_FORMAT, GENESIS } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { keepAgeIndexIfNeeded } from "../state/age-index.ts";
@@ -89,7 +89,7 @@ export async function createWorkspaceFile(
       workspaceId: genesis.workspaceId,
       timestamp: new Date(clock()).toISOString(),
       actor: genesis.actor,
-      operation: "workspace.create",
+      operation: GENESIS,
       result: "ok",
       blockedBy: null,
       details: {

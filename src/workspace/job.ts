@@ -2,7 +2,7 @@
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Principal, Reply, WorkspaceEvent } from "./contract.ts";
+import type { Answer, Principal, Reply, WorkspaceEvent } from "./contract.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
@@ -20,7 +20,7 @@ export interface Job<Prepared = unknown> {
    */
   prepare?(agents: AgentDirectory): Prepared;
   /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */
-  run(reader: Reader, context: Context, prepared?: Prepared): Promise<Outcome | null>;
+  run(reader: Reader, context: Context, prepared?: Prepared): Promise<Outcome<Answer> | null>;
 }
 
 /** A job failed after it had written; the transaction that it was in must not be committed. */

@@ -6,7 +6,7 @@
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
-import type { InquiryName, OperationInputs, OperationName, RecordedName } from "../operations.ts";
+import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamName } from "../operations.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
@@ -38,7 +38,7 @@ export interface Context {
 }
 
 /** What happened, as the audit trail will hold it, and the answer. */
-export interface Outcome {
+export interface Outcome<A extends Answer = WholeAnswer> {
   /** The agent in whose chain the event stands; null for the workspace's own events. */
   agent: AgentState | null;
   result: AuditResult;
@@ -46,8 +46,18 @@ export interface Outcome {
   blockedBy?: string;
   /** What is to change in the stored rows. */
   effect: Effect;
-  answer: Answer;
+  answer: A;
 }
+
+/** An answer that is not streamed. */
+type WholeAnswer = Exclude<Answer, { kind: "stream" }>;
+type JsonAnswer = Extract<Answer, { kind: "json" }>;
+export type ProblemAnswer = Extract<Answer, { kind: "problem" }>;
+
+/** The answers that an operation can give: those of kind `stream` give a stream or a problem, the others no stream. */
+type AnswerOf<N extends OperationName> = N extends StreamName
+  ? Exclude<Answer, JsonAnswer | { kind: "text" }>
+  : WholeAnswer;
 
 /** `prepared` is what the operation's preparation returned, if it has one; see `Job`. */
 export type Operation<N extends OperationName, Prepared = unknown> = (
@@ -55,7 +65,13 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
   context: Context,
   input: OperationInputs[N],
   prepared?: Prepared,
-) => Promise<Outcome>;
+) => Promise<Outcome<AnswerOf<N>>>;
+
+/** An operation with work that needs no transaction: `Job` says when `prepare` is called. */
+export interface PreparedOperation<N extends OperationName, Prepared> {
+  prepare(agents: AgentDirectory, input: OperationInputs[N]): Prepared | undefined;
+  run: Operation<N, Prepared>;
+}
 
 /** Circumstances of a query on a reader thread. */
 export interface QueryContext {
@@ -76,7 +92,12 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   /** The query keeps one snapshot for long: it gets a connection of its own. */
   readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
-  record(reader: Reader, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome>;
+  record(
+    reader: Reader,
+    context: Context,
+    input: OperationInputs[N],
+    found: Found,
+  ): Promise<Outcome<AnswerOf<N>>>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
@@ -86,7 +107,7 @@ type Own = any;
 export type OperationsOf<Word extends string> = {
   [N in Extract<RecordedName, `${Word}.${string}`>]: N extends InquiryName
     ? Inquiry<N, Own>
-    : Operation<N, Own>;
+    : Operation<N, Own> | PreparedOperation<N, Own>;
 };
 
 /**
@@ -122,7 +143,7 @@ export function notFound(
   code: OperationProblem,
   detail: string,
   details: JsonObject,
-): Outcome {
+): Outcome<ProblemAnswer> {
   return {
     agent,
     result: "not_found",
@@ -138,12 +159,12 @@ export function answered(
   details: JsonObject,
   body: string,
   extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
-): Outcome {
+): Outcome<JsonAnswer> {
   const { status = 200, etag, result = "ok", blockedBy, effect = NO_EFFECT } = extra;
-  const answer: Answer = { kind: "json", status, body };
+  const answer: JsonAnswer = { kind: "json", status, body };
   if (etag !== undefined) answer.etag = etag;
   // Member by member: this is done for every operation, and copying the rest of an object is slow.
-  const outcome: Outcome = { agent, result, details, effect, answer };
+  const outcome: Outcome<JsonAnswer> = { agent, result, details, effect, answer };
   if (blockedBy !== undefined) outcome.blockedBy = blockedBy;
   return outcome;
 }

@@ -14,7 +14,7 @@ import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
-import { type Principal, problem, type Reply, unrecorded } from "./contract.ts";
+import { type Answer, type Principal, problem, type Reply, unrecorded } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
 import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
@@ -269,7 +269,7 @@ export class WorkspaceWriter {
     };
   }
 
-  async #record(job: Job, context: Context, outcome: Outcome): Promise<Reply> {
+  async #record(job: Job, context: Context, outcome: Outcome<Answer>): Promise<Reply> {
     const { effect } = outcome;
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);

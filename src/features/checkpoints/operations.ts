@@ -17,6 +17,7 @@ import {
   type Operation,
   type OperationsOf,
   type Outcome,
+  type ProblemAnswer,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
 
@@ -53,7 +54,7 @@ export async function findAllowed(
 }
 
 /** An id that nobody has belongs to no agent: it is recorded among the workspace's own events. */
-export function noCheckpoint(id: string): Outcome {
+export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
   return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, { checkpoint_id: id });
 }
 

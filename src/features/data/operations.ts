@@ -14,7 +14,7 @@ import {
 import { eraseData } from "./erase.ts";
 import { listData } from "./lists.ts";
 import { searchData } from "./search.ts";
-import { writeData } from "./write.ts";
+import { prepareWrite, writeData } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
@@ -82,7 +82,7 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
 
 /** What runs each operation of this feature. */
 export const dataOperations: OperationsOf<"data"> = {
-  "data.write": writeData,
+  "data.write": { prepare: prepareWrite, run: writeData },
   "data.read": readData,
   "data.read_full": readFullData,
   "data.list": listData,

@@ -1,9 +1,9 @@
 /** What must be known of every agent before the log is read: see {@link StoredFacts}. */
 import type { JsonObject } from "../../../json.ts";
 import { recordedEffect } from "../../../log/effects.ts";
-import { namesWithEffect } from "../../../operations.ts";
 import { type PolicySettings, policiesOf } from "../../../policy/policies.ts";
 import { RETENTION } from "../../../policy/retention.ts";
+import { sqlNames } from "../../../state/entry-changes.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { goOn } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
@@ -76,9 +76,7 @@ async function loadRetention(
 }
 
 /** Sweeps, and restores: these end expired entries without counting them. */
-const REMOVALS = `operation IN (${namesWithEffect("expire", "restore")
-  .map((name) => `'${name}'`)
-  .join(", ")})`;
+const REMOVALS = `operation IN (${sqlNames("expire", "restore")})`;
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
 async function loadSweeps(
