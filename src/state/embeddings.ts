@@ -40,7 +40,7 @@ export async function hasEmbeddings(reader: Reader): Promise<boolean> {
   return (await reader.get<[number]>(sql, [EMBEDDINGS_TABLE])) !== undefined;
 }
 
-/** Makes ready for vectors of a model; those of another one are made anew. Inside a transaction. */
+/** Prepares the tables for vectors of a model; vectors of another model are replaced. Inside a transaction. */
 export async function prepareEmbeddings(connection: Connection, model: string): Promise<void> {
   if (!(await hasEmbeddings(connection))) connection.exec(EMBEDDINGS_SCHEMA);
   const row = connection.get<[string]>("SELECT model FROM search_embedding");
@@ -115,7 +115,7 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
 }
 
 /**
- * Keeps the vectors of a batch, in the order of its entries, unless an entry changed meanwhile or
+ * Stores the vectors of a batch, in the order of its entries, unless an entry changed since or
  * another model was set. Inside a transaction.
  */
 export async function storeVectors(

@@ -36,7 +36,7 @@ export async function repairStem(
   return alike.map((word) => [word, frequencies.get(word) as number]);
 }
 
-/** Adds the agent's stems with this beginning; answers how many were read. */
+/** Adds the agent's stems with this prefix. Returns how many were read. */
 async function readStems(
   reader: Reader,
   agent: AgentState,

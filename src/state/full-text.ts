@@ -78,7 +78,7 @@ export async function startFullText(connection: Connection, agentId: string): Pr
 }
 
 /**
- * Takes the workspace's full text a step further, inside a transaction. Answers whether anything was
+ * Runs the next step of the workspace's full text, inside a transaction. Returns whether anything was
  * left to do.
  */
 export async function stepFullText(tx: Transaction): Promise<boolean> {
@@ -106,7 +106,7 @@ async function setPhase(tx: Transaction, { agent }: FullTextState, phase: FullTe
   await tx.run("UPDATE search_agents SET phase = ?, after = ? WHERE agent = ?", [phase, after, agent]);
 }
 
-/** The phase goes on behind a key. @throws {OutOfOrder} */
+/** Continues the phase behind a key. @throws {OutOfOrder} */
 function continueBehind(tx: Transaction, state: FullTextState, key: string): Promise<void> {
   return setPhase(tx, state, state.phase, goOn(state.after, key));
 }
@@ -155,7 +155,7 @@ async function clear(tx: Transaction, state: FullTextState): Promise<void> {
 async function merge(tx: Transaction, state: FullTextState): Promise<void> {
   const began = state.after !== "";
   const before = await totalChanges(tx);
-  // A negative number begins to merge everything; a positive one goes on.
+  // A negative number starts a merge of everything; a positive one continues it.
   const pages = began ? PAGES_AT_ONCE : -PAGES_AT_ONCE;
   await tx.run("INSERT INTO search_texts (search_texts, rank) VALUES ('merge', ?)", [pages]);
   // FTS5 counts one change for the command itself.

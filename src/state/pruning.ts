@@ -42,7 +42,7 @@ const KEPT = `SELECT 0
   UNION SELECT announced_seq FROM seal_keys
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN ('${PRUNE}', '${LOG_RESTORE}')`;
 
-/** How many events a pruning up to `beforeSeq` takes the bodies of. */
+/** How many events a pruning up to `beforeSeq` deletes. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {
   const row = await reader.get<[number]>(
     `SELECT count(*) FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`,
@@ -51,7 +51,7 @@ export async function countPrunable(reader: Reader, beforeSeq: number): Promise<
   return row?.[0] ?? 0;
 }
 
-/** Takes the bodies of the events before `beforeSeq`, a multiple of 256. Answers how many went. */
+/** Deletes the events before `beforeSeq`, a multiple of 256, that nothing depends on. Returns how many. */
 export async function prune(tx: Transaction, beforeSeq: number): Promise<number> {
   if (beforeSeq % TILE_WIDTH !== 0) throw new RangeError("a pruning ends with a full tile");
   return tx.run(`DELETE FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`, [beforeSeq]);

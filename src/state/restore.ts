@@ -83,7 +83,7 @@ export async function readVersion(
 
 /**
  * Carries out a plan. What ends is kept as history, since the safety checkpoint of the same
- * operation sees it; what comes back keeps the write that it is from, so its retention goes on.
+ * operation sees it; what comes back keeps the time of its write, so its retention continues.
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {
   for (const id of plan.end) {

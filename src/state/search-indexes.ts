@@ -1,6 +1,6 @@
 /**
  * The search indexes that one reader thread holds. The database is their truth: an index is built from
- * the live entries on an agent's first search, follows the agent's audit trail from then on, and is
+ * the live entries on an agent's first search, then follows the agent's audit trail, and is
  * dropped when memory is short. Writing costs nothing for it.
  */
 import { AgentIndex } from "../search/index/agent-index.ts";
@@ -37,7 +37,7 @@ const nameOf = (workspaceId: string, agent: AgentState): string => `${workspaceI
 export class SearchIndexes {
   /** In order of last use, the oldest first. */
   readonly #loaded = new Map<string, Loaded>();
-  /** Work on one agent's index goes one after another. */
+  /** By agent, the end of the work on its index, which is done one piece after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #maxBytes: number;
   readonly #fullTextFrom: number;
@@ -205,7 +205,7 @@ function addRow(loaded: Loaded, [id, key, value, metadata, writtenSeq]: Document
   loaded.rows.set(key, { id, writtenSeq });
 }
 
-/** Compares an index with all live entries, in key order, and mends what differs. */
+/** Compares an index with all live entries, in key order, and corrects what differs. */
 async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Promise<void> {
   const stale = new Set(loaded.rows.keys());
   let after = "";

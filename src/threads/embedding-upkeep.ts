@@ -71,7 +71,7 @@ export class EmbeddingUpkeep {
     if (this.#waiting.size > 0) this.#wake(pauseMs);
   }
 
-  /** Answers how long to wait. */
+  /** Returns how long to wait, ms. */
   #failed(workspaceId: string, error: unknown): number {
     const temporary = error instanceof EmbeddingError && error.temporary;
     const { pauseMs, isNews } = this.#outage.fail(String(error), temporary ? AWAY_PAUSES : REFUSED_PAUSES);
@@ -79,7 +79,7 @@ export class EmbeddingUpkeep {
     return pauseMs;
   }
 
-  /** One batch. Answers whether there may be more. */
+  /** Makes the vectors of one batch. Returns whether there may be more. */
   async #step(workspaceId: string): Promise<boolean> {
     const { run, embedder } = this.#options;
     const model = await embedder();

@@ -23,7 +23,7 @@ export class FullTextUpkeep {
     this.#timer = timer;
   }
 
-  /** A workspace was opened: what was begun goes on. */
+  /** Continues the full text of a workspace that was opened. */
   async opened(workspaceId: string, connection: Connection): Promise<void> {
     if (await hasFullText(connection)) this.#next(workspaceId);
   }

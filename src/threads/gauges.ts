@@ -4,7 +4,7 @@
  */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
 
-/** What is true now; begins anew with the thread. */
+/** Gauges; zero when the thread starts. */
 const GAUGES = {
   /** Workspaces that are open. */
   openWorkspaces: 0,
@@ -16,11 +16,11 @@ const GAUGES = {
   searchBytes: 3,
 } as const;
 
-/** What is added up; goes on when the thread is started again. */
+/** Counters; kept when the thread is started again. */
 const COUNTERS = {
   /** Seals that could not be made. */
   sealFailures: 4,
-  /** Groups of operations that came to nothing, since the file could not be written. */
+  /** Groups of operations that failed because the file could not be written. */
   failedGroups: 5,
 } as const;
 

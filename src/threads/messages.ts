@@ -76,7 +76,7 @@ export interface FailureReport {
   frames: string[];
 }
 
-/** Something outside that failed works again. */
+/** Something outside the process recovered. */
 export interface RecoveryReport {
   where: string;
   /** How often it failed in between. */

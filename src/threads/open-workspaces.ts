@@ -28,7 +28,7 @@ export class OpenWorkspaces<T extends Closable> {
   constructor(
     readonly open: (workspaceId: string) => T,
     readonly limits: { maxOpen: number; idleMs: number },
-    /** Where a workspace's file is. One that is not the file that was opened any more is opened anew. */
+    /** The path of a workspace's file. When another file is there than the one that is open, it is opened instead. */
     readonly path: (workspaceId: string) => string,
   ) {}
 
@@ -54,7 +54,7 @@ export class OpenWorkspaces<T extends Closable> {
     return resource;
   }
 
-  /** Forgets one that failed, so that the next use opens it anew. */
+  /** Closes one that failed, so that the next use opens it again. */
   drop(workspaceId: string): void {
     const held = this.#held.get(workspaceId);
     this.#held.delete(workspaceId);
@@ -62,7 +62,7 @@ export class OpenWorkspaces<T extends Closable> {
   }
 
   /**
-   * Forgets one whose disk failed, so that the next use opens it anew, but leaves it open until {@link release}.
+   * Sets aside one whose disk failed: the next use opens it again, and this connection stays open until {@link release}.
    * With the last connection to a file SQLite would forget where the good part of its write-ahead log ends: who
    * opens it then takes what was refused, and lies behind that end, for committed; and a file that is opened first
    * while its disk takes no writes cannot be written until everybody has closed it. One is enough for that, so a
@@ -79,7 +79,7 @@ export class OpenWorkspaces<T extends Closable> {
     this.#setAside.set(workspaceId, held.resource);
   }
 
-  /** Closes one that was set aside, since another one has written to the file meanwhile. */
+  /** Closes one that was set aside, after another connection has written to the file. */
   release(workspaceId: string): void {
     const resource = this.#setAside.get(workspaceId);
     this.#setAside.delete(workspaceId);

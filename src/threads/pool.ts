@@ -29,7 +29,7 @@ export interface PoolOptions
     Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
-  /** Told when a workspace's file turns out to be unusable, and when it works again. */
+  /** Called when a workspace's file cannot be used, and when it has recovered. */
   onDown?(workspace: Outage): void;
   onUp?(workspaceId: string): void;
   /** Told of what keeps a workspace from being written, each time that it is something else. */
@@ -55,7 +55,7 @@ const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
 /** Operations that share a transaction: the bounds of their counts. */
 const GROUP_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** What the pool has to do just now. */
+/** The pool's present load. */
 export interface PoolLoad {
   /** Operations taken and not yet answered. */
   operations: number;
@@ -88,7 +88,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const gauges = () => Array.from({ length: count }, () => new ThreadGauges());
     this.gauges = { writers: gauges(), readers: gauges() };
     this.#writers = this.gauges.writers.map(({ memory }, index) => {
-      // A thread that is started again knows of no troubles, and finds those that last anew.
+      // A thread that is started again finds again the troubles that last.
       const onCrash = () => this.down.clearWhere((workspaceId) => this.#shard(workspaceId) === index);
       return new WriterThread(threadOptions(options, memory), { ...this.#events, onCrash });
     });
@@ -152,7 +152,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     };
   }
 
-  /** What the threads tell is noted here before it goes on. */
+  /** Returns the handlers of the threads' events, which keep the pool's own state up to date. */
   #watched(options: PoolOptions): ThreadEvents {
     return {
       onFailure: (failure) => options.onFailure(failure),
@@ -184,7 +184,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     this.#writers[this.#shard(workspaceId)]?.cosigned(workspaceId, size, note);
   }
 
-  /** Ends the answers that do not end by themselves, and begins no more: what else is under way can finish. */
+  /** Ends live streams and opens no more; other operations can finish. */
   endLive(): void {
     this.#ending = true;
     for (const reader of this.#readers) reader?.endTails();

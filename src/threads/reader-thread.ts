@@ -14,12 +14,12 @@ const MAX_STREAMS_OF_WORKSPACE = 16;
 const MAX_TAILS = 128;
 const MAX_TAILS_OF_WORKSPACE = 32;
 
-/** What a query came to. */
+/** The result of a query. */
 export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
 
 interface StreamSink {
   workspaceId: string;
-  /** Whether it goes on until somebody ends it. */
+  /** Whether it does not end by itself. */
   live: boolean;
   chunk(bytes: Uint8Array): void;
   end(): void;
@@ -67,7 +67,7 @@ export class ReaderThread {
     });
   }
 
-  /** True when no more streams may be opened just now: live ones, or of the others. */
+  /** Whether no more streams of this kind, live or not, may be opened at present. */
   isExhausted(workspaceId: string, live: boolean): boolean {
     if (this.#state !== "running" || !this.#worker.alive) return true;
     const [most, mostOwn] = live

@@ -148,7 +148,7 @@ function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
       connection,
     });
   } catch (error) {
-    // Whoever waits for the stream must learn that nothing will come.
+    // The client waits for the stream and must be told.
     post({ kind: "broken", id });
     post({ kind: "failure", failure: reportFailure(`a stream of ${workspaceId}`, error) });
   }

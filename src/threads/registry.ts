@@ -60,7 +60,7 @@ export function inspect(
 }
 
 /**
- * An operation with the types of its input worn off: the name was checked when it was called. `quota` is
+ * An operation without the type of its input, whose name the caller has checked. `quota` is
  * null where workspaces may hold what they like.
  */
 function operationOf(

@@ -191,7 +191,7 @@ export class WorkspaceThread {
     this.#workspaces.closeAll();
   }
 
-  /** What has to be sealed, for whoever watches. */
+  /** Updates the gauges of what is not sealed yet. */
   #gaugeSeals(): void {
     const { workspaces: waiting, sinceMs } = this.#schedule.unsealed;
     this.#gauges.set("unsealedWorkspaces", waiting);

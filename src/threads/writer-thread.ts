@@ -36,7 +36,7 @@ export interface ThreadEvents {
   onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
   /** Told of a file that can be written only once it is closed everywhere. */
   onUnwritable?(workspaceId: string): void;
-  /** The thread died, and knows of no troubles any more. */
+  /** Called when the thread died; the troubles that it reported are unknown then. */
   onCrash?(): void;
   /** Told how many operations shared a transaction. */
   onGroup?(operations: number): void;
@@ -97,8 +97,8 @@ export class WriterThread {
   }
 
   /**
-   * Hands over an operation: `complete` will be called exactly once, after this has returned. Answers
-   * why it was not taken; `complete` is not called then.
+   * Submits an operation. Returns null when it was taken: `complete` is called exactly once then, after this has
+   * returned. Otherwise returns why it was not taken.
    */
   submit(request: OperationRequest, found: JsonValue | undefined, complete: Complete): Rejection | null {
     const { name, input, principal } = request;
@@ -129,7 +129,7 @@ export class WriterThread {
     if (this.#state === "running") this.#post({ kind: "sweep", workspaceIds });
   }
 
-  /** Says whether the disk is full, so that little space is to be used. */
+  /** Tells the thread whether the disk is full, so that it uses little space. */
   spare(sparing: boolean): void {
     if (this.#state === "running") this.#post({ kind: "spare", sparing });
   }

@@ -122,10 +122,10 @@ export interface Reply<Body = StreamPlan> {
 /** The bytes of a streamed body. */
 export type Bytes = ReadableStream<Uint8Array>;
 
-/** The reply to an operation of which nothing was recorded. */
+/** Returns the reply to an operation that left no event. */
 export const unrecorded = <Body = never>(answer: Answer<Body>): Reply<Body> => ({ answer, auditId: null });
 
-/** A problem of which nothing was recorded. */
+/** Returns a problem that left no event. */
 export const problem = (code: OperationProblem, detail: string): Reply<never> =>
   unrecorded({ kind: "problem", code, detail });
 

@@ -86,7 +86,7 @@ export interface QueryContext {
 
 /**
  * The reading part of an operation that may take long: it runs on a reader thread, and what it found
- * is handed to the operation that records it and answers.
+ * is passed to the operation that records it and replies.
  */
 export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   /** The query keeps one snapshot for long: it gets a connection of its own. */

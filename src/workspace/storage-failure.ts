@@ -2,12 +2,12 @@
 
 import { sqliteCode } from "../store/damage.ts";
 
-/** Raised when the file's own state contradicts itself; the workspace must not be written then. */
+/** The file contradicts itself. The workspace must not be written. */
 export class DamagedWorkspace extends Error {
   override readonly name = "DamagedWorkspace";
 }
 
-/** The workspace's file is not there. */
+/** The workspace's file does not exist. */
 export class MissingWorkspace extends Error {
   override readonly name = "MissingWorkspace";
 }
@@ -21,17 +21,17 @@ export function isStorageFailure(error: unknown): boolean {
 }
 
 /**
- * For readers: whatever the database itself refuses. All SQL is ours, so a table that is not there, say,
- * is the file's fault.
+ * For readers: every error of the database. All SQL is the program's own, so even a missing table means a damaged
+ * file.
  */
 export function isReadFailure(error: unknown): boolean {
   return isStorageFailure(error) || sqliteCode(error).startsWith("SQLITE_");
 }
 
-/** What keeps a workspace from being written. The disk's troubles pass by themselves, the file's do not. */
+/** Why a workspace cannot be written. Trouble of the disk can end by itself, trouble of the file cannot. */
 export type StorageTrouble = "disk_full" | "disk_failing" | "damaged" | "missing" | "encryption";
 
-/** The trouble that a failure tells of; null for one that passes at once (another process writes). */
+/** Returns the trouble that a failure shows; null for one that passes at once (another process writes). */
 export function troubleOf(error: unknown): StorageTrouble | null {
   if (error instanceof MissingWorkspace) return "missing";
   if ((error as { name?: unknown }).name === "EncryptionMismatch") return "encryption";
@@ -42,13 +42,13 @@ export function troubleOf(error: unknown): StorageTrouble | null {
   return isReadFailure(error) ? "damaged" : null;
 }
 
-/** Whether a trouble is one of the disk, which concerns more than one workspace. */
+/** Whether trouble is of the disk, and so concerns more than one workspace. */
 export const isOfDisk = (trouble: StorageTrouble): boolean =>
   trouble === "disk_full" || trouble === "disk_failing";
 
 /**
- * Whether the file must be closed, opened and looked at again before it is used. After a disk that was full
- * everything is as it was; after other failures, what memory holds of the file may not be what is in it.
+ * Whether the file must be closed, opened and checked again before it is used. A full disk leaves everything as it
+ * was; after other failures, memory and file may differ.
  */
 export function mustReopen(error: unknown): boolean {
   const trouble = troubleOf(error);
@@ -56,8 +56,8 @@ export function mustReopen(error: unknown): boolean {
 }
 
 /**
- * Whether a file that could be written failed in the middle: something may be left in its write-ahead log, and what
- * SQLite knows of that log is still good.
+ * Whether a write or fsync failed on a file that was open for writing: the write-ahead log may hold a part of the
+ * transaction, and SQLite's index of that log is still right.
  */
 export const failedWriting = (error: unknown): boolean =>
   /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(sqliteCode(error));
@@ -67,8 +67,8 @@ const UNCONFIRMED =
   "The disk failed while this was being made durable, so it was undone. Read before you repeat it: if the server fails as well before it can write again, it may still appear.";
 
 /**
- * What the client of a transaction that failed is told. When the disk did not confirm what was all written, it
- * is undone here, but only the next write overwrites it: a crash before that could bring it back.
+ * Returns what the clients of a failed transaction are told. When only the fsync failed, the transaction is rolled back,
+ * but until the next write overwrites it in the write-ahead log, a crash could bring it back.
  */
 export const whyUnavailable = (error: unknown): string =>
   sqliteCode(error) === "SQLITE_IOERR_FSYNC" ? UNCONFIRMED : UNAVAILABLE;
