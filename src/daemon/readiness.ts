@@ -1,7 +1,7 @@
 /** Reports whether the daemon can take requests: the storage is writable and the threads run. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Outage } from "../threads/outages.ts";
+import type { UnavailableWorkspace } from "../threads/unavailable-workspaces.ts";
 
 /** How long a result is reused, so that frequent probes do not write more files. */
 const FRESH_MS = 1_000;
@@ -17,7 +17,7 @@ export interface ReadinessParts {
   threadsRunning(): boolean;
   /** False while the disk refuses what workspaces write. */
   takesWrites(): boolean;
-  down: { size: number; list(): Outage[] };
+  down: { size: number; list(): UnavailableWorkspace[] };
   monotonicMs(): number;
 }
 

@@ -1,8 +1,8 @@
 /** Metrics of threads, workspaces and seals. */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
 import type { ThreadGauges } from "../threads/gauges.ts";
-import type { Outage } from "../threads/outages.ts";
 import type { PoolLoad } from "../threads/pool.ts";
+import type { UnavailableWorkspace } from "../threads/unavailable-workspaces.ts";
 import type { Families } from "./family.ts";
 
 /** The most workspaces that are named when they are down. The log names all of them. */
@@ -13,7 +13,7 @@ export interface WorkspaceSource {
   readonly load: PoolLoad;
   readonly groups: Histogram;
   readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
-  readonly down: { size: number; list(): Outage[] };
+  readonly down: { size: number; list(): UnavailableWorkspace[] };
 }
 
 export interface WorkspaceCounts {

@@ -20,8 +20,8 @@ import {
 import { isOfDisk, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import type { ThreadOptions } from "./messages.ts";
-import { type Outage, Outages } from "./outages.ts";
 import { ReaderThread } from "./reader-thread.ts";
+import { type UnavailableWorkspace, UnavailableWorkspaces } from "./unavailable-workspaces.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 export interface PoolOptions
@@ -30,7 +30,7 @@ export interface PoolOptions
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
   /** Called when a workspace's file cannot be used, and when it has recovered. */
-  onDown?(workspace: Outage): void;
+  onDown?(workspace: UnavailableWorkspace): void;
   onUp?(workspaceId: string): void;
   /** Told of what keeps a workspace from being written, each time that it is something else. */
   onStorage?(workspaceId: string, trouble: StorageTrouble): void;
@@ -68,7 +68,7 @@ export interface PoolLoad {
 
 export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** The workspaces whose files cannot be used. */
-  readonly down: Outages;
+  readonly down: UnavailableWorkspaces;
   /** How many operations shared a transaction. */
   readonly groups = new Histogram(GROUP_BOUNDS);
   /** What each workspace thread and each reader thread says of itself. */
@@ -82,7 +82,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.down = new Outages(() => systemClock() + options.clockOffsetMs);
+    this.down = new UnavailableWorkspaces(() => systemClock() + options.clockOffsetMs);
     this.#events = this.#watched(options);
     const count = Math.max(1, options.threads);
     const gauges = () => Array.from({ length: count }, () => new ThreadGauges());

@@ -2,11 +2,11 @@
 
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 
-/** Most outages that are kept. */
+/** Most workspaces that are noted. */
 const MAX_KEPT = 1_000;
 
 /** A workspace that is down. */
-export interface Outage {
+export interface UnavailableWorkspace {
   workspaceId: string;
   /** The class and code of the error; holds no data. */
   reason: string;
@@ -15,16 +15,16 @@ export interface Outage {
   sinceMs: number;
 }
 
-export class Outages {
+export class UnavailableWorkspaces {
   readonly #clock: () => number;
-  readonly #down = new Map<string, Outage>();
+  readonly #down = new Map<string, UnavailableWorkspace>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Notes that a workspace cannot be used. Returns the outage when it is new, else null. */
-  mark(workspaceId: string, reason: string, trouble: StorageTrouble): Outage | null {
+  /** Notes that a workspace cannot be used. Returns the workspace when this is new, else null. */
+  mark(workspaceId: string, reason: string, trouble: StorageTrouble): UnavailableWorkspace | null {
     const known = this.#down.get(workspaceId);
     if (known === undefined && this.#down.size >= MAX_KEPT) return null;
     const workspace = { workspaceId, reason, trouble, sinceMs: known?.sinceMs ?? this.#clock() };
@@ -37,12 +37,12 @@ export class Outages {
     return this.#down.delete(workspaceId);
   }
 
-  /** Removes the outages of the workspaces of a thread that died. */
+  /** Removes the workspaces of a thread that died. */
   clearWhere(isGone: (workspaceId: string) => boolean): void {
     for (const workspaceId of [...this.#down.keys()]) if (isGone(workspaceId)) this.#down.delete(workspaceId);
   }
 
-  some(is: (workspace: Outage) => boolean): boolean {
+  some(is: (workspace: UnavailableWorkspace) => boolean): boolean {
     return this.#down.size > 0 && this.list().some(is);
   }
 
@@ -50,8 +50,8 @@ export class Outages {
     return this.#down.size;
   }
 
-  /** The outages, the oldest first. */
-  list(): Outage[] {
+  /** The workspaces, the longest unavailable first. */
+  list(): UnavailableWorkspace[] {
     return [...this.#down.values()];
   }
 }
