@@ -1,4 +1,4 @@
-/** The worked examples in ARCHITECTURE.md: code blocks that begin with the path of the file they belong to. */
+/** The worked examples of ARCHITECTURE.md: code blocks whose first line says where they belong. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,19 +6,19 @@ const PAGE = join(import.meta.dir, "../../ARCHITECTURE.md");
 
 export interface ExampleBlock {
   path: string;
-  /** The list that the block is a row of; null for a file of its own. */
-  list: string | null;
+  /** Where the code goes in an existing file: into a list, or before it. Null for a file of its own. */
+  place: { kind: "row" | "before"; list: string } | null;
   code: string;
 }
 
-/** Every block of the form "// src/path.ts" or "// src/path.ts, a row of LIST". */
+/** Every block that begins "// path.ts", "// path.ts, a row of LIST" or "// path.ts, before LIST". */
 export function exampleBlocks(): ExampleBlock[] {
   const found = readFileSync(PAGE, "utf8").matchAll(
-    /^```ts\n\/\/ (src\/\S+\.ts)(?:, a row of (\w+))?\n(.*?)^```$/gms,
+    /^```ts\n\/\/ (\S+\.ts)(?:, (a row of|before) (\w+))?\n(.*?)^```$/gms,
   );
-  return Array.from(found, ([, path, list, code]) => ({
+  return Array.from(found, ([, path, kind, list, code]) => ({
     path: path as string,
-    list: list ?? null,
+    place: list === undefined ? null : { kind: kind === "before" ? "before" : "row", list },
     code: code as string,
   }));
 }
