@@ -49,6 +49,20 @@ export function encodeCursor(filters: JsonObject, position: CursorPosition): str
   );
 }
 
+/**
+ * Returns the body of a list's answer. `items` are the JSON texts of one page, and `next` is the position of the last
+ * of them if more items follow it, otherwise null.
+ */
+export function listBody<N extends ListOperation>(
+  name: N,
+  input: Omit<OperationInputs[N], "page">,
+  items: readonly string[],
+  next: CursorPosition | null,
+): string {
+  const cursor = next === null ? "null" : `"${encodeCursor(listFilters(name, input), next)}"`;
+  return `{"data":[${items.join(",")}],"has_more":${next !== null},"next_cursor":${cursor}}`;
+}
+
 /** Returns the position of a cursor; null when the cursor is malformed or belongs to other filters. */
 export function decodeCursor(filters: JsonObject, cursor: string): CursorPosition | null {
   if (cursor.length > MAX_CURSOR_LENGTH) return null;

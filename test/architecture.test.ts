@@ -27,7 +27,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map(
 const ROOMS = [...MAY_IMPORT.keys()].sort((a, b) => b.length - a.length);
 
 /** Of a feature, what faces HTTP is one room and what runs on the workspace's thread another. */
-const FACES_HTTP = /^features\/[^/]+\/(routes|(\w+-)?schema|policies)\.ts$/;
+const FACES_HTTP = /^features\/[^/]+\/(routes|schema)\.ts$/;
 
 interface Source {
   path: string;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { streamExport } from "../features/audit/export.ts";
 import { streamTail } from "../features/audit/live.ts";
-import { streamCheckpoint } from "../features/checkpoints/state.ts";
+import { streamCheckpoint } from "../features/checkpoints/checkpoint.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { isInspection } from "../operations.ts";

@@ -1,11 +1,9 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
 
-import { refusingSuspended } from "../features/agents/guard.ts";
-import { agentOperations } from "../features/agents/operations.ts";
-import { showConsistency, showKey, showSeal } from "../features/audit/inspections.ts";
+import { agentOperations, refusingSuspended } from "../features/agents/operations.ts";
 import { auditOperations } from "../features/audit/operations.ts";
+import { showConsistency, showKey, showSeal } from "../features/audit/proofs.ts";
 import { checkpointOperations } from "../features/checkpoints/operations.ts";
-import { restoreCheckpoint } from "../features/checkpoints/restore.ts";
 import { configOperations } from "../features/config/operations.ts";
 import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
@@ -30,7 +28,6 @@ const OPERATIONS: OperationsOf<string> = {
   ...agentOperations,
   ...auditOperations,
   ...checkpointOperations,
-  "checkpoint.restore": restoreCheckpoint,
   ...configOperations,
   ...dataOperations,
 };

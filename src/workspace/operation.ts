@@ -136,6 +136,21 @@ export function requireAgentAllowed(principal: Principal, agentId: string | null
   throw new Refusal("forbidden", "This API key is limited to other agents. Use a key for this agent.");
 }
 
+/** Returns details with the agent's id if the agent never began: its event is then one of the workspace's own. */
+export function naming(agent: AgentState | null, agentId: string, details: JsonObject): JsonObject {
+  return agent === null ? { agent_id: agentId, ...details } : details;
+}
+
+/** An operation that changed nothing and answers with a problem. `extra`: further members of the problem document. */
+export function refused(
+  agent: AgentState | null,
+  result: AuditResult,
+  details: JsonObject,
+  problem: Omit<ProblemAnswer, "kind">,
+): Outcome<ProblemAnswer> {
+  return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
+}
+
 /** An operation that found nothing: recorded with the agent, or with the workspace if it never began. */
 export function notFound(
   agent: AgentState | null,
@@ -144,13 +159,8 @@ export function notFound(
   detail: string,
   details: JsonObject,
 ): Outcome<ProblemAnswer> {
-  return {
-    agent,
-    result: "not_found",
-    details: agent === null && agentId !== null ? { agent_id: agentId, ...details } : details,
-    effect: NO_EFFECT,
-    answer: { kind: "problem", code, detail },
-  };
+  const named = agentId === null ? details : naming(agent, agentId, details);
+  return refused(agent, "not_found", named, { code, detail });
 }
 
 /** A finished operation with a JSON body. */

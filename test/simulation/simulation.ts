@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { join } from "node:path";
 import { readSealKey } from "../../src/datadir/seal-key.ts";
-import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
+import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";

@@ -1,7 +1,7 @@
 /** Versioned entries against the model: random histories of two agents in one workspace. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { streamCheckpoint } from "../../src/features/checkpoints/state.ts";
+import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
 import { retentionCutoff } from "../../src/policy/retention.ts";
 import { AGE_INDEX } from "../../src/state/age-index.ts";
 import { type AgentState, readAgent } from "../../src/state/agents.ts";

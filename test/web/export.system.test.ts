@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("an export", () => {
     await page.goto(`/workspaces/${kept.workspaceId}/proof`);
     await page.getByLabel("Agent").fill("nobody");
     await page.getByRole("button", { name: "Export" }).click();
-    await page.getByRole("alert").filter({ hasText: "never began" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "does not exist" }).waitFor();
     expect(new URL(page.url()).pathname).toEndWith("/proof");
   });
 

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { cliPrincipal } from "../../control/journal.ts";
 import { Failure } from "../../failure.ts";
-import { eraseData } from "../../features/data/erase.ts";
+import { eraseData } from "../../features/data/operations.ts";
 import { sealOrWarn, writeWorkspace } from "../data-directory.ts";
 import { addSettingOptions, type Session } from "../session.ts";
 

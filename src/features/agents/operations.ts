@@ -1,6 +1,9 @@
-/** Operations on agents as such: all of them at a glance, and the switch that suspends one. */
+/** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { encodeCursor, listFilters } from "../../lists.ts";
+import { listBody } from "../../lists.ts";
+import type { OperationInputs, OperationName } from "../../operations.ts";
+import type { AgentState } from "../../state/agents.ts";
+import { findCheckpoint } from "../../state/checkpoints.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
@@ -14,9 +17,11 @@ import {
   type Operation,
   type OperationsOf,
   type Outcome,
+  refused,
+  requireAgentAllowed,
 } from "../../workspace/operation.ts";
 
-const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
+const NO_AGENT = "The agent does not exist: nothing was written, configured or checkpointed for it.";
 
 /** An agent as the API shows it. */
 function showAgent(overview: AgentOverview): JsonObject {
@@ -53,14 +58,10 @@ const listAgents: Inquiry<"agent.list", FoundAgents & JsonValue> = {
     return { agents: found.slice(0, limit).map(showAgent), hasMore: found.length > limit };
   },
   async record(_tx, _context, input, { agents, hasMore }) {
-    const last = agents.at(-1)?.agent_id as string | undefined;
-    const cursor =
-      hasMore && last !== undefined ? encodeCursor(listFilters("agent.list", input), last) : null;
-    return answered(
-      null,
-      { prefix: input.prefix, count: agents.length },
-      JSON.stringify({ data: agents, has_more: hasMore, next_cursor: cursor }),
-    );
+    const items = agents.map((agent) => JSON.stringify(agent));
+    const next = hasMore ? ((agents.at(-1)?.agent_id as string | undefined) ?? null) : null;
+    const details = { prefix: input.prefix, count: agents.length };
+    return answered(null, details, listBody("agent.list", input, items, next));
   },
 };
 
@@ -76,21 +77,15 @@ const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
   },
 };
 
-const suspendAgent: Operation<"agent.suspend"> = (reader, context, input) =>
-  turn(reader, context, input, true);
-
-const resumeAgent: Operation<"agent.resume"> = (reader, context, input) =>
-  turn(reader, context, input, false);
-
-/** What is so already stays as it is, and is recorded all the same: it was asked for. */
-async function turn(
+/** Suspends or resumes an agent. A request that changes nothing succeeds and is recorded as well. */
+async function setSuspended(
+  suspended: boolean,
   reader: Reader,
   context: Context,
   { agentId, reason }: { agentId: string; reason: string | null },
-  suspended: boolean,
 ): Promise<Outcome> {
   const agent = await knownAgent(reader, context, agentId);
-  // The overview reads the heads in the file; those of this transaction's earlier events must be there.
+  // The overview reads the heads from the file, where those of this transaction's earlier events must be.
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
@@ -100,7 +95,7 @@ async function turn(
   const details: JsonObject = { reason, state_before: agent.suspended ? "suspended" : "active" };
   const shown = showAgent({
     ...found,
-    // This operation's own event is still to come.
+    // Includes the event of this operation, which is not appended yet.
     events: agent.headSeq + 1,
     lastActivityAt: context.timestamp,
     suspension,
@@ -112,8 +107,31 @@ async function turn(
 
 /** What runs each operation of this feature. */
 export const agentOperations: OperationsOf<"agent"> = {
-  "agent.suspend": suspendAgent,
-  "agent.resume": resumeAgent,
+  "agent.suspend": (reader, context, input) => setSuspended(true, reader, context, input),
+  "agent.resume": (reader, context, input) => setSuspended(false, reader, context, input),
   "agent.list": listAgents,
   "agent.read": readAgentOverview,
 };
+
+const SUSPENDED =
+  "The agent is suspended: its data and checkpoints are out of reach. An operator ends that with POST /v1/agents/{agent_id}/resume.";
+
+type Input = OperationInputs[OperationName];
+
+/** Returns the operation with a check before it. For a suspended agent it is refused, which is recorded. */
+export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
+  return async (reader, context, input, prepared) => {
+    const agent = await subjectOf(reader, context, input);
+    if (agent === null || !agent.suspended) return operation(reader, context, input, prepared);
+    requireAgentAllowed(context.principal, agent.agentId);
+    const details: JsonObject = "checkpointId" in input ? { checkpoint_id: input.checkpointId } : {};
+    return refused(agent, "denied", details, { code: "agent_suspended", detail: SUSPENDED });
+  };
+}
+
+async function subjectOf(reader: Reader, context: Context, input: Input): Promise<AgentState | null> {
+  if ("agentId" in input) return knownAgent(reader, context, input.agentId);
+  if (!("checkpointId" in input)) return null;
+  const checkpoint = await findCheckpoint(reader, input.checkpointId);
+  return checkpoint === undefined ? null : context.agents.findByFirstSeq(reader, checkpoint.agent);
+}

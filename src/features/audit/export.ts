@@ -1,14 +1,22 @@
-/** Streams an export, page by page, as it was decided when its event was recorded. */
+/**
+ * Exports: the operation that records one and decides what it holds, and the stream of its text, page by page, on a
+ * reader thread.
+ */
+import { encodeExportCursor } from "../../lists.ts";
 import type { ExportProof } from "../../log/export-format.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
 import { eventHash } from "../../log/hash.ts";
 import { presentEvent } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
+import { NO_EFFECT } from "../../state/apply.ts";
 import { type EventRange, positionOf, resolveRange, scanEvents } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
+import { sealingKey, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
+import { notFound, type Operation } from "../../workspace/operation.ts";
+import { agentIdOf, NO_AGENT, showTime, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 
@@ -23,15 +31,44 @@ const EXTENSIONS = {
   ocsf: "ocsf.ndjson",
 } as const;
 
-/** How the response is labelled. */
-export function exportHeaders(
-  plan: ExportPlan,
-  workspaceId: string,
-): { contentType: string; filename: string } {
-  const subject = "agentId" in plan.scope ? plan.scope.agentId : workspaceId;
-  const name = subject.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+export const exportAudit: Operation<"audit.export"> = async (reader, context, input) => {
+  const { scope, format, window, resume } = input;
+  const { agent, asked } = await subjectOf(reader, context, scope);
+  if (agent === null && "agentId" in scope) {
+    return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
+  }
+  const seal = resume === undefined ? await context.seal() : await sealOfSize(reader, resume.beforeSeq);
+  const verifierKey = await sealingKey(reader);
+  const plan: ExportPlan = {
+    kind: "export",
+    scope,
+    format,
+    window,
+    // A cursor is not secret. It must not reach events after this operation.
+    beforeSeq: Math.min(resume?.beforeSeq ?? context.seq, context.seq),
+    seal: seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
+    exportedAt: resume?.exportedAt ?? context.timestamp,
+    received: resume?.received ?? 0,
+  };
+  const { beforeSeq, exportedAt, received } = plan;
   return {
-    // The rest of a JSON text is no JSON text.
+    agent,
+    result: "ok",
+    details: { ...asked, ...windowDetails(window), format, ...(received > 0 ? { received } : {}) },
+    effect: NO_EFFECT,
+    answer: {
+      kind: "stream",
+      ...headersOf(plan, context.workspaceId),
+      cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
+      body: plan,
+    },
+  };
+};
+
+function headersOf(plan: ExportPlan, workspaceId: string): { contentType: string; filename: string } {
+  const name = (agentIdOf(plan.scope) ?? workspaceId).replaceAll(/[^A-Za-z0-9._-]/g, "_");
+  return {
+    // The second part of a JSON text is not JSON.
     contentType:
       plan.received > 0 && plan.format === "json"
         ? "application/octet-stream"
@@ -40,25 +77,21 @@ export function exportHeaders(
   };
 }
 
-/** The export as pieces of text. Nothing is held but one page of events. */
+/** Returns the export as pieces of text. Holds one page of events at a time. */
 export async function* streamExport(
   reader: Reader,
   plan: ExportPlan,
   workspaceId: string,
 ): AsyncGenerator<string> {
-  const agentId = "agentId" in plan.scope ? plan.scope.agentId : null;
-  const wanted = {
-    everything: !("agentId" in plan.scope),
-    agentId,
-    window: plan.window,
-    beforeSeq: plan.beforeSeq,
-  };
-  const range = await resolveRange(reader, wanted);
+  const agentId = agentIdOf(plan.scope);
+  const { window, beforeSeq } = plan;
+  const range = await resolveRange(reader, { everything: agentId === null, agentId, window, beforeSeq });
+  const { startMs, endMs } = window;
   const writer = exportWriter(plan.format, {
     workspace_id: workspaceId,
     agent_id: agentId,
-    start_time: showTime(plan.window.startMs) ?? (await prunedStart(reader, range)),
-    end_time: showTime(plan.window.endMs),
+    start_time: startMs === undefined ? await prunedStart(reader, range) : showTime(startMs),
+    end_time: endMs === undefined ? null : showTime(endMs),
     exported_at: plan.exportedAt,
     event_count: range.count,
     starts_after: range.startsAfter,
@@ -67,7 +100,7 @@ export async function* streamExport(
     public_key: plan.seal?.verifierKey ?? null,
   });
   const { received } = plan;
-  if (received > range.count) throw new RangeError("the export has not that many events");
+  if (received > range.count) throw new RangeError("the export does not have that many events");
   if (received === 0) yield writer.begin();
   else writer.resume(received, await hashOf(reader, range, range.first + received - 1));
   for await (const page of pages(reader, { ...range, first: range.first + received }))
@@ -86,14 +119,14 @@ async function proofOf(reader: Reader, range: EventRange, size: number): Promise
   return exportProof(range.everything ? null : range.agentId, run, size, treeReader(reader));
 }
 
-/** Where the beginning of the log is pruned, every export is a window that begins with what is left. */
+/** Returns the time of the first event if the beginning of the log is pruned: the export is then a window. */
 async function prunedStart(reader: Reader, range: EventRange): Promise<string | null> {
   if (range.count === 0 || (await prunedBefore(reader)) === 0) return null;
   const [first] = await scanEvents(reader, range, { from: range.first, to: range.first });
   return first === undefined ? null : presentEvent(first).timestamp;
 }
 
-/** The hash of one event of a range, by its number there. */
+/** Returns the hash of one event of a range, by its number in the range. */
 async function hashOf(reader: Reader, range: EventRange, number: number): Promise<string> {
   const [event] = await scanEvents(reader, range, { from: number, to: number });
   if (event === undefined) throw new Error("an event of the export is missing");
@@ -105,6 +138,3 @@ async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredE
     yield await scanEvents(reader, range, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, range.last) });
   }
 }
-
-const showTime = (ms: number | undefined): string | null =>
-  ms === undefined ? null : new Date(ms).toISOString();

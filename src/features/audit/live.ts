@@ -1,16 +1,12 @@
 /** Following the trail live: the operation that begins it, and the messages on a reader thread. */
 import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
+import { NO_EFFECT } from "../../state/apply.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-import {
-  answered,
-  knownAgent,
-  notFound,
-  type Operation,
-  requireAgentAllowed,
-} from "../../workspace/operation.ts";
+import { notFound, type Operation, requireAgentAllowed } from "../../workspace/operation.ts";
+import { agentIdOf, subjectOf } from "./scope.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
 
@@ -27,22 +23,24 @@ const NO_EVENT =
   "There is no such event in this trail to go on behind. Leave Last-Event-ID out to follow from now on.";
 
 export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after }) => {
-  const agentId = "agentId" in scope ? scope.agentId : null;
-  const agent = agentId === null ? null : await knownAgent(reader, context, agentId);
-  const asked = agentId === null ? { scope: "workspace" } : agent === null ? { agent_id: agentId } : {};
-  const resumed = after === undefined ? {} : { after };
+  const agentId = agentIdOf(scope);
+  const { agent, asked } = await subjectOf(reader, context, scope);
+  const details = after === undefined ? asked : { ...asked, after };
   // Its own event comes before the first that is sent; resumed, nothing is left out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {
     const found = await findPosition(reader, after);
     if (found === undefined || (agentId !== null && found.agentId !== agentId)) {
-      return notFound(agent, null, "audit_event_not_found", NO_EVENT, { ...asked, ...resumed });
+      return notFound(agent, null, "audit_event_not_found", NO_EVENT, details);
     }
     requireAgentAllowed(context.principal, found.agentId);
     position = agentId === null ? found.seq : found.agentSeq;
   }
   return {
-    ...answered(agent, { ...asked, ...resumed }, ""),
+    agent,
+    result: "ok",
+    details,
+    effect: NO_EFFECT,
     answer: {
       kind: "stream",
       contentType: "text/event-stream",

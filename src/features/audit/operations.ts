@@ -1,161 +1,168 @@
-/** Operations on the audit trail itself. */
-
+/** Operations that query, count and verify the audit trail: each reads on a reader thread, then records what it found. */
+import { availableParallelism } from "node:os";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { encodeCursor, encodeExportCursor, listFilters } from "../../lists.ts";
-import type { AuditScope } from "../../operation-facts.ts";
+import { listBody } from "../../lists.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { countActivity, INTERVALS } from "../../state/activity.ts";
 import { readAgent } from "../../state/agents.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import { listEvents } from "../../state/events.ts";
-import { sealingKey, sealOfSize } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
+import type { EventReference } from "../../verify/events/chains.ts";
+import type { FirstInvalid } from "../../verify/problems.ts";
+import { verifyWorkspace } from "../../verify/workspace.ts";
 import {
   answered,
-  type Context,
   type Inquiry,
-  knownAgent,
   notFound,
-  type Operation,
   type OperationsOf,
   type QueryContext,
+  Refusal,
 } from "../../workspace/operation.ts";
-import { countActivityOver } from "./activity.ts";
-import { exportHeaders } from "./export.ts";
+import { exportAudit } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
-import { type VerificationAnswer, verifyTrail } from "./verification.ts";
+import { agentIdOf, NO_AGENT, showTime, subjectOf, windowDetails } from "./scope.ts";
 
-const NO_AGENT = "This agent never began: nothing was written, configured or checkpointed for it.";
-
-/** The chain that an audit operation on a scope is recorded in. */
-async function scopeAgent(reader: Reader, context: Context, scope: AuditScope) {
-  return "agentId" in scope ? knownAgent(reader, context, scope.agentId) : null;
-}
-
-const askedScope = (scope: AuditScope): JsonObject =>
-  "agentId" in scope ? { agent_id: scope.agentId } : { scope: scope.scope };
-
-/** A page of events, each as JSON text. */
+/** A page of events, each as JSON text. `next` is the last one's position if more events follow. */
 interface FoundEvents extends JsonObject {
   events: string[];
-  hasMore: boolean;
-  lastSeq: number;
-}
-
-type QueryInput = OperationInputs["audit.query"];
-
-async function queryEvents(reader: Reader, _context: QueryContext, input: QueryInput): Promise<FoundEvents> {
-  const agentId = "agentId" in input.scope ? input.scope.agentId : null;
-  const { limit, offset, after } = input.page;
-  const rows = await listEvents(reader, {
-    agentId,
-    operations: input.operations ?? null,
-    result: input.result ?? null,
-    window: input.window,
-    before: after === undefined ? null : Number(after),
-    offset,
-    limit: limit + 1,
-  });
-  const page = rows.slice(0, limit);
-  return {
-    events: page.map((row) => row.json),
-    hasMore: rows.length > limit,
-    lastSeq: page.at(-1)?.agentSeq ?? 0,
-  };
+  next: number | null;
 }
 
 const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
-  query: queryEvents,
-  async record(reader, context, input, found) {
-    const agent = await scopeAgent(reader, context, input.scope);
-    const cursor = found.hasMore ? encodeCursor(listFilters("audit.query", input), found.lastSeq) : null;
-    const asked = agent === null ? askedScope(input.scope) : {};
-    return answered(
-      agent,
-      { ...asked, ...askedFilters(input), count: found.events.length },
-      `{"data":[${found.events.join(",")}],"has_more":${found.hasMore},"next_cursor":${JSON.stringify(cursor)}}`,
-    );
+  async query(reader, _context, { scope, operations, result, window, page }) {
+    const { limit, offset, after } = page;
+    const rows = await listEvents(reader, {
+      agentId: agentIdOf(scope),
+      operations: operations ?? null,
+      result: result ?? null,
+      window,
+      before: after === undefined ? null : Number(after),
+      offset,
+      limit: limit + 1,
+    });
+    const shown = rows.slice(0, limit);
+    return {
+      events: shown.map((row) => row.json),
+      next: rows.length > limit ? (shown.at(-1)?.agentSeq ?? 0) : null,
+    };
+  },
+  async record(reader, context, input, { events, next }) {
+    const { agent, asked } = await subjectOf(reader, context, input.scope);
+    const filters: JsonObject = windowDetails(input.window);
+    if (input.operations !== undefined) filters.operations = [...input.operations];
+    if (input.result !== undefined) filters.result = input.result;
+    const details = { ...asked, ...filters, count: events.length };
+    return answered(agent, details, listBody("audit.query", input, events, next));
   },
 };
 
-function askedFilters(input: QueryInput): JsonObject {
-  const asked: JsonObject = {};
-  if (input.operations !== undefined) asked.operations = [...input.operations];
-  if (input.result !== undefined) asked.result = input.result;
-  if (input.window.startMs !== undefined) asked.start_time = new Date(input.window.startMs).toISOString();
-  if (input.window.endMs !== undefined) asked.end_time = new Date(input.window.endMs).toISOString();
-  return asked;
+/** The body of a verification without its time, which the recording operation adds. */
+interface Verdict {
+  valid: boolean;
+  events_checked: number;
+  chain_intact: boolean;
+  chain_start: EventReference | null;
+  chain_end: EventReference | null;
+  first_invalid: FirstInvalid | null;
 }
 
-/** Null when the agent never began. */
-type FoundVerification = VerificationAnswer | null;
+/** Lets other queries of the thread run between two pages. */
+const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-const verifyAudit: Inquiry<"audit.verify", FoundVerification & JsonValue> = {
+/** Returns the number of threads for a large log. Where there are enough processors, one is left to the service. */
+function threadsToSpare(): number {
+  const processors = availableParallelism();
+  return processors === 1 ? 1 : Math.max(2, processors - 1);
+}
+
+/** Whether a verification of this thread uses further threads. Only one at a time may. */
+let isHelped = false;
+
+/** Verifies one agent's chain, or the whole workspace if `agentId` is null. */
+async function verifyTrail(reader: Reader, agentId: string | null): Promise<Verdict> {
+  const helped = agentId === null && !isHelped;
+  const threads = { count: threadsToSpare(), patient: true };
+  if (helped) isHelped = true;
+  try {
+    const report = await verifyWorkspace(reader, agentId === null ? { scope: "workspace" } : { agentId }, {
+      onProgress: giveWay,
+      ...(helped ? { threads } : {}),
+    });
+    return {
+      valid: report.valid,
+      events_checked: report.eventsChecked,
+      chain_intact: report.chainIntact,
+      chain_start: report.chainStart,
+      chain_end: report.chainEnd,
+      first_invalid: report.firstInvalid,
+    };
+  } finally {
+    if (helped) isHelped = false;
+  }
+}
+
+/** Null when the agent does not exist. */
+type FoundVerdict = Verdict | null;
+
+const verifyAudit: Inquiry<"audit.verify", FoundVerdict & JsonValue> = {
   long: true,
   async query(reader, _context, { scope }) {
-    if ("agentId" in scope && (await readAgent(reader, scope.agentId)) === null) return null as never;
-    return (await verifyTrail(reader, "agentId" in scope ? scope.agentId : null)) as never;
+    const agentId = agentIdOf(scope);
+    const exists = agentId === null || (await readAgent(reader, agentId)) !== null;
+    return (exists ? await verifyTrail(reader, agentId) : null) as never;
   },
-  async record(reader, context, input, found: FoundVerification) {
-    if (found === null) {
-      const agentId = "agentId" in input.scope ? input.scope.agentId : null;
-      return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
-    }
-    const agent = await scopeAgent(reader, context, input.scope);
-    const details = {
-      valid: found.valid,
-      chain_intact: found.chain_intact,
-      events_checked: found.events_checked,
-    };
-    const asked = agent === null ? askedScope(input.scope) : {};
+  async record(reader, context, { scope }, found: FoundVerdict) {
+    if (found === null) return notFound(null, agentIdOf(scope), "agent_not_found", NO_AGENT, {});
+    const { agent, asked } = await subjectOf(reader, context, scope);
+    const { valid, chain_intact, events_checked } = found;
     const body = JSON.stringify({ ...found, verified_at: context.timestamp });
-    return answered(agent, { ...asked, ...details }, body);
+    return answered(agent, { ...asked, valid, chain_intact, events_checked }, body);
   },
 };
 
-const exportAudit: Operation<"audit.export"> = async (reader, context, input) => {
-  const { scope, format, window, resume } = input;
-  const agent = await scopeAgent(reader, context, scope);
-  if ("agentId" in scope && agent === null) {
-    return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
+/** The number of intervals if no start is asked for, and the most that one request can ask for. */
+const DEFAULT_INTERVALS = 24;
+const MAX_INTERVALS = 750;
+
+/** The body of the answer: the window widened to whole intervals, and the counts. */
+interface FoundActivity extends JsonObject {
+  interval: string;
+  start_time: string;
+  end_time: string;
+}
+
+async function queryActivity(
+  reader: Reader,
+  { nowMs }: QueryContext,
+  { interval, scope, window }: OperationInputs["audit.activity"],
+): Promise<FoundActivity> {
+  const { ms } = INTERVALS[interval];
+  const endMs = Math.ceil((window.endMs ?? nowMs + 1) / ms) * ms;
+  const startMs =
+    window.startMs === undefined ? endMs - DEFAULT_INTERVALS * ms : Math.floor(window.startMs / ms) * ms;
+  if (endMs - startMs > MAX_INTERVALS * ms || endMs < startMs) {
+    throw new Refusal(
+      "invalid_request",
+      `The window must hold 0 to ${MAX_INTERVALS} intervals. Choose a later start_time, an end_time after it, or a longer interval.`,
+    );
   }
-  const asked = agent === null ? askedScope(scope) : {};
-  const seal = resume === undefined ? await context.seal() : await sealOfSize(reader, resume.beforeSeq);
-  const verifierKey = await sealingKey(reader);
-  const { exportedAt, received, ...end } = resume ?? {
-    beforeSeq: context.seq,
-    exportedAt: context.timestamp,
-    received: 0,
-  };
-  // A cursor is no secret: it cannot reach beyond what was there when this was asked.
-  const beforeSeq = Math.min(end.beforeSeq, context.seq);
-  const plan = {
-    kind: "export" as const,
-    scope,
-    format,
-    window,
-    beforeSeq,
-    seal: seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
-    exportedAt,
-    received,
-  };
+  const counts = await countActivity(reader, { agentId: agentIdOf(scope), interval, startMs, endMs });
   return {
-    agent,
-    result: "ok",
-    details: {
-      ...asked,
-      ...askedFilters({ scope, window } as QueryInput),
-      format,
-      ...(received > 0 ? { received } : {}),
-    },
-    effect: NO_EFFECT,
-    answer: {
-      kind: "stream",
-      ...exportHeaders(plan, context.workspaceId),
-      cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
-      body: plan,
-    },
+    interval,
+    start_time: showTime(startMs),
+    end_time: showTime(endMs),
+    data: counts.map(({ startMs: at, ...rest }) => ({ start_time: showTime(at), ...rest })),
   };
+}
+
+const countEvents: Inquiry<"audit.activity", FoundActivity & JsonValue> = {
+  query: queryActivity,
+  async record(reader, context, { scope }, found) {
+    const { agent, asked } = await subjectOf(reader, context, scope);
+    const { interval, start_time, end_time } = found;
+    return answered(agent, { ...asked, interval, start_time, end_time }, JSON.stringify(found));
+  },
 };
 
 /** What runs each operation of this feature. */
@@ -166,5 +173,5 @@ export const auditOperations: OperationsOf<"audit"> = {
   "audit.stream": streamAudit,
   "audit.query": queryAudit,
   "audit.verify": verifyAudit,
-  "audit.activity": countActivityOver,
+  "audit.activity": countEvents,
 };

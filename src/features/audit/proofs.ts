@@ -1,56 +1,70 @@
-/** Proofs about single events: under the newest seal, and as receipts that stand alone. */
+/**
+ * Events with their proofs, receipts that stand alone, and the seals that both lead to.
+ *
+ * The newest seal, the sealing keys and consistency proofs leave no trace. They concern the workspace as a whole and
+ * say nothing about any agent, and monitors fetch them over and over. If fetching a seal were an event, every seal
+ * would call for the next one.
+ */
 import type { JsonObject } from "../../json.ts";
-import { inclusionProof } from "../../log/proof.ts";
+import { sha256Hex } from "../../log/hash.ts";
+import { parseVerifierKey } from "../../log/note.ts";
+import { consistencyProof, inclusionProof } from "../../log/proof.ts";
 import { makeReceipt } from "../../log/receipt.ts";
+import { hexOf } from "../../log/rows.ts";
+import type { OperationInputs } from "../../operations.ts";
+import { publicKeyPem } from "../../seals/keyring.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
-import { type FoundEvent, readEvent } from "../../state/events.ts";
-import { newestSeal, type StoredSeal } from "../../state/seals.ts";
-import { treeReader } from "../../state/tree.ts";
+import { readEvent } from "../../state/events.ts";
+import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
+import { treeReader, treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
+import type { Answer } from "../../workspace/contract.ts";
 import {
   answered,
   type Context,
   knownAgent,
   notFound,
   type Operation,
+  Refusal,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
+
+const PLAIN_TEXT = "text/plain; charset=utf-8";
 
 const NO_EVENT = "There is no audit event with this id. GET /v1/audit lists the events of an agent.";
 const NOT_SEALED = "The event cannot be sealed just now. The operator's log says why; try again later.";
 
-export const readAuditEvent: Operation<"audit.read"> = async (reader, context, { eventId, proof }) => {
+/** Returns the event and its agent; null when there is no such event. @throws {Refusal} for a key of other agents */
+async function findAllowed(reader: Reader, context: Context, eventId: string) {
   const event = await readEvent(reader, eventId);
-  if (event === undefined) {
-    return notFound(null, null, "audit_event_not_found", NO_EVENT, { event_id: eventId });
-  }
+  if (event === undefined) return null;
   requireAgentAllowed(context.principal, event.agentId);
-  const agent = event.agentId === null ? null : await knownAgent(reader, context, event.agentId);
+  return { event, agent: event.agentId === null ? null : await knownAgent(reader, context, event.agentId) };
+}
+
+const noEvent = (id: string) => notFound(null, null, "audit_event_not_found", NO_EVENT, { event_id: id });
+
+export const readAuditEvent: Operation<"audit.read"> = async (reader, context, { eventId, proof }) => {
+  const found = await findAllowed(reader, context, eventId);
+  if (found === null) return noEvent(eventId);
+  const { event, agent } = found;
   if (!proof) return answered(agent, { event_id: eventId }, event.json);
   const proved = JSON.stringify(await presentProof(reader, context, event.seq));
   return answered(agent, { event_id: eventId, proof }, `${event.json.slice(0, -1)},"proof":${proved}}`);
 };
 
-/** What connects an event with the newest seal; null when it cannot be sealed just now. */
+/** Returns the proof that connects an event with a seal; null when the event cannot be sealed now. */
 async function presentProof(reader: Reader, context: Context, seq: number): Promise<JsonObject | null> {
   const seal = await sealOver(reader, context, seq);
   if (seal === null) return null;
-  const path = await inclusionProof(seq, seal.size, treeReader(reader));
-  return {
-    leaf_index: seq,
-    tree_size: seal.size,
-    path: path.map((hash) => Buffer.from(hash).toString("hex")),
-    seal: seal.note,
-  };
+  const path = (await inclusionProof(seq, seal.size, treeReader(reader))).map(hexOf);
+  return { leaf_index: seq, tree_size: seal.size, path, seal: seal.note };
 }
 
 export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, { eventId }) => {
-  const event = await readEvent(reader, eventId);
-  if (event === undefined) {
-    return notFound(null, null, "audit_event_not_found", NO_EVENT, { event_id: eventId });
-  }
-  requireAgentAllowed(context.principal, event.agentId);
-  const agent = event.agentId === null ? null : await knownAgent(reader, context, event.agentId);
+  const found = await findAllowed(reader, context, eventId);
+  if (found === null) return noEvent(eventId);
+  const { event, agent } = found;
   const details = { event_id: eventId };
   const seal = await sealOver(reader, context, event.seq);
   if (seal === null) return notFound(agent, null, "seal_not_found", NOT_SEALED, details);
@@ -61,19 +75,75 @@ export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, {
     effect: NO_EFFECT,
     answer: {
       kind: "text",
-      contentType: "text/plain; charset=utf-8",
+      contentType: PLAIN_TEXT,
       filename: `receipt-${eventId}.txt`,
-      body: await receiptText(reader, event, seal),
+      body: makeReceipt(
+        event.stored,
+        await inclusionProof(event.seq, seal.size, treeReader(reader)),
+        seal.note,
+      ),
     },
   };
 };
 
-async function receiptText(reader: Reader, { stored, seq }: FoundEvent, seal: StoredSeal): Promise<string> {
-  return makeReceipt(stored, await inclusionProof(seq, seal.size, treeReader(reader)), seal.note);
-}
-
-/** A seal that covers an event: the newest one, or one that is made now. */
+/** Returns a seal that covers an event: the newest one, or one that is made now. */
 async function sealOver(reader: Reader, context: Context, seq: number): Promise<StoredSeal | null> {
   const newest = await newestSeal(reader);
   return newest !== null && newest.size > seq ? newest : context.seal();
+}
+
+const NO_SEAL = "There is no seal yet. The first one is made soon after the first event; try again later.";
+
+async function requireSeal(reader: Reader): Promise<StoredSeal> {
+  const seal = await newestSeal(reader);
+  if (seal === null) throw new Refusal("seal_not_found", NO_SEAL);
+  return seal;
+}
+
+/** Returns the signed note of the newest seal. */
+export async function showSeal(reader: Reader): Promise<Answer> {
+  const { note } = await requireSeal(reader);
+  return { kind: "text", contentType: PLAIN_TEXT, body: note };
+}
+
+/** Returns the public key that seals now, and the earlier ones. */
+export async function showKey(reader: Reader): Promise<Answer> {
+  const shown = (await sealingKeys(reader)).map(({ announcedSeq, verifierKey }) => {
+    const { name, publicKey } = parseVerifierKey(verifierKey);
+    return {
+      origin: name,
+      verifier_key: verifierKey,
+      public_key: publicKeyPem(publicKey),
+      fingerprint: sha256Hex(publicKey),
+      announced_seq: announcedSeq,
+    };
+  });
+  const current = shown.pop();
+  if (current === undefined) throw new Refusal("internal", "The workspace names no sealing key.");
+  return { kind: "json", status: 200, body: JSON.stringify({ ...current, earlier: shown }) };
+}
+
+/**
+ * Returns the proof that the tree of `from` events is the beginning of the tree of `to` events. Without `to`, the
+ * newer tree is that of the newest seal.
+ */
+export async function showConsistency(
+  reader: Reader,
+  input: OperationInputs["audit.consistency"],
+): Promise<Answer> {
+  const seal = await requireSeal(reader);
+  const { from, to = seal.size } = input;
+  if (to > seal.size) {
+    throw new Refusal("invalid_request", `"to" is beyond the newest seal, which covers ${seal.size} events.`);
+  }
+  if (from > to)
+    throw new Refusal("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
+  // The root is in base64, as in seals, so that the two can be compared by eye.
+  const tree = async (size: number) => ({
+    size,
+    root: Buffer.from(await treeRoot(reader, size)).toString("base64"),
+  });
+  const proof = (await consistencyProof(from, to, treeReader(reader))).map(hexOf);
+  const body = JSON.stringify({ from: await tree(from), to: await tree(to), proof });
+  return { kind: "json", status: 200, body };
 }

@@ -12,18 +12,22 @@ import type { Principal } from "../../workspace/contract.ts";
 import {
   Activity,
   ActivityQuery,
+  Anchors,
   AuditEvent,
   AuditEventList,
   AuditExport,
   AuditQuery,
+  Consistency,
   ConsistencyQuery,
   ExportBody,
   ReadQuery,
+  Receipt,
+  Seal,
+  SealingKey,
   StreamQuery,
   Verification,
   VerifyBody,
 } from "./schema.ts";
-import { Anchors, Consistency, Receipt, Seal, SealingKey } from "./seal-schema.ts";
 
 interface ScopeMembers {
   agent_id?: string;

@@ -1,67 +1,19 @@
-/** Operations on checkpoints. They run on the workspace's thread. */
-import type { JsonObject } from "../../json.ts";
-import { encodeCursor, listFilters } from "../../lists.ts";
+/** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
+import { listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
-import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+import { AgentDirectory } from "../../state/agents.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
-import { type Checkpoint, findCheckpoint, listCheckpoints } from "../../state/checkpoints.ts";
-import { showVersion } from "../../state/configs.ts";
-import { countExpired } from "../../state/entries.ts";
-import type { Reader } from "../../store/transaction.ts";
+import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
 import {
   answered,
-  type Context,
   knownAgent,
-  notFound,
+  naming,
   type Operation,
   type OperationsOf,
-  type Outcome,
-  type ProblemAnswer,
-  requireAgentAllowed,
 } from "../../workspace/operation.ts";
-
-const NO_CHECKPOINT =
-  "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
-
-/** The members of a checkpoint as the API shows them, without its state. */
-function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {
-  const { id, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
-  const rest = JSON.stringify({
-    created_at: createdAt,
-    created_by: createdBy,
-    config_version: showVersion(configVersion),
-    entry_count: entryCount,
-    audit_seq: asOfSeq,
-  });
-  return (
-    `{"id":"${id}","agent_id":${JSON.stringify(agentId)},"label":${JSON.stringify(label)},` +
-    `"metadata":${checkpoint.metadata},${rest.slice(1)}`
-  );
-}
-
-/** The checkpoint with its agent, when there is one and the key may touch that agent. */
-export async function findAllowed(
-  reader: Reader,
-  context: Context,
-  id: string,
-): Promise<{ checkpoint: Checkpoint; agent: AgentState; agentId: string } | null> {
-  const checkpoint = await findCheckpoint(reader, id);
-  if (checkpoint === undefined) return null;
-  const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
-  requireAgentAllowed(context.principal, agent.agentId);
-  return { checkpoint, agent, agentId: agent.agentId as string };
-}
-
-/** An id that nobody has belongs to no agent: it is recorded among the workspace's own events. */
-export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
-  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, { checkpoint_id: id });
-}
-
-/** Entries that a checkpoint made now would hold: the live ones that are not past their retention. */
-export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
-  return agent.liveEntries - (await countExpired(reader, agent, retentionCutoff(agent.policies, nowMs)));
-}
+import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./checkpoint.ts";
+import { restoreCheckpoint } from "./restore.ts";
 
 export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
   const known = await knownAgent(reader, context, input.agentId);
@@ -93,16 +45,10 @@ const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, contex
   const found =
     agent === null ? [] : await listCheckpoints(reader, agent.firstSeq, { before, offset, limit: limit + 1 });
   const page = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  const last = page.at(-1);
-  const cursor = hasMore && last ? encodeCursor(listFilters("checkpoint.list", input), last.eventSeq) : null;
-  const data = page.map(({ checkpoint }) => showCheckpoint(input.agentId, checkpoint)).join(",");
-  const details: JsonObject = agent === null ? { agent_id: input.agentId } : {};
-  return answered(
-    agent,
-    { ...details, count: page.length },
-    `{"data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(cursor)}}`,
-  );
+  const last = found.length > limit ? page.at(-1) : undefined;
+  const items = page.map(({ checkpoint }) => showCheckpoint(input.agentId, checkpoint));
+  const details = naming(agent, input.agentId, { count: page.length });
+  return answered(agent, details, listBody("checkpoint.list", input, items, last?.eventSeq ?? null));
 };
 
 const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {
@@ -136,10 +82,11 @@ export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, c
   });
 };
 
-/** What runs each operation of this feature, but for a restore (`restore.ts`). */
-export const checkpointOperations: Omit<OperationsOf<"checkpoint">, "checkpoint.restore"> = {
+/** What runs each operation of this feature. */
+export const checkpointOperations: OperationsOf<"checkpoint"> = {
   "checkpoint.create": createCheckpoint,
   "checkpoint.list": listAgentCheckpoints,
   "checkpoint.read": readCheckpoint,
+  "checkpoint.restore": restoreCheckpoint,
   "checkpoint.delete": removeCheckpoint,
 };

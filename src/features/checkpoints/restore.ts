@@ -7,13 +7,12 @@ import { decide, type Refused } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import type { Checkpoint } from "../../state/checkpoints.ts";
 import { configFacts, findConfig, type NewConfig, showVersion } from "../../state/configs.ts";
 import { planRestore, type RestorePlan, readVersion } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, type Context, type Operation, type Outcome } from "../../workspace/operation.ts";
-import { countPresent, findAllowed, noCheckpoint } from "./operations.ts";
+import { answered, type Context, type Operation, type Outcome, refused } from "../../workspace/operation.ts";
+import { countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
 export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader, context, input) => {
   const found = await findAllowed(reader, context, input.checkpointId);
@@ -27,8 +26,8 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   // What is past its retention now, or will be afterwards, stays gone.
   const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
-  const refused = plan === null ? null : await findRefused(reader, plan, policies);
-  if (refused !== null) return blocked(agent, checkpoint, refused);
+  const refusal = plan === null ? null : await findRefused(reader, plan, policies);
+  if (refusal !== null) return blocked(agent, checkpoint, refusal);
   const present = await countPresent(reader, agent, context.nowMs);
   return restored(context, { agent, agentId, checkpoint, newConfig, plan }, present);
 };
@@ -65,19 +64,13 @@ async function findRefused(
 
 function blocked(agent: AgentState, checkpoint: Checkpoint, decision: Refused): Outcome {
   const findings = decision.findings as unknown as JsonObject[];
-  return {
-    agent,
-    result: "blocked",
-    blockedBy: decision.blockedBy,
-    details: { checkpoint_id: checkpoint.id, findings },
-    effect: NO_EFFECT,
-    answer: {
-      kind: "problem",
-      code: "restore_blocked",
-      detail: `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`,
-      extra: { blocked_by: decision.blockedBy, findings },
-    },
-  };
+  const { blockedBy } = decision;
+  const problem = {
+    code: "restore_blocked",
+    detail: `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`,
+    extra: { blocked_by: blockedBy, findings },
+  } as const;
+  return { ...refused(agent, "blocked", { checkpoint_id: checkpoint.id, findings }, problem), blockedBy };
 }
 
 interface Decided {

@@ -1,10 +1,9 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
 import type { JsonObject } from "../../json.ts";
-import { encodeCursor, listFilters } from "../../lists.ts";
+import { listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import {
   type ConfigVersion,
   configFacts,
@@ -18,10 +17,12 @@ import {
   answered,
   type Context,
   knownAgent,
+  naming,
   notFound,
   type Operation,
   type OperationsOf,
   type Outcome,
+  refused,
 } from "../../workspace/operation.ts";
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
@@ -89,16 +90,10 @@ const listConfigVersions: Operation<"config.list_versions"> = async (reader, con
       ? []
       : await listConfigs(reader, agent.firstSeq, { before: Number(after ?? 0), offset, limit: limit + 1 });
   const page = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  const last = page.at(-1);
-  const data = page.map((version) => showListed(input.agentId, version));
-  const cursor =
-    hasMore && last ? encodeCursor(listFilters("config.list_versions", input), last.version) : null;
-  return answered(
-    agent,
-    agent === null ? { agent_id: input.agentId, count: 0 } : { count: page.length },
-    JSON.stringify({ data, has_more: hasMore, next_cursor: cursor }),
-  );
+  const last = found.length > limit ? page.at(-1) : undefined;
+  const items = page.map((version) => JSON.stringify(showListed(input.agentId, version)));
+  const details = naming(agent, input.agentId, { count: page.length });
+  return answered(agent, details, listBody("config.list_versions", input, items, last?.version ?? null));
 };
 
 function showListed(agentId: string, version: ConfigVersion): JsonObject {
@@ -141,15 +136,8 @@ function matches(ifMatch: IfMatch | undefined, agent: AgentState | null): boolea
   return current !== null && (ifMatch === "*" || ifMatch.includes(current));
 }
 
-function conflict(agent: AgentState | null, agentId: string): Outcome {
-  return {
-    agent,
-    result: "conflict",
-    details: agent === null ? { agent_id: agentId } : {},
-    effect: NO_EFFECT,
-    answer: { kind: "problem", code: "version_conflict", detail: CHANGED_SINCE },
-  };
-}
+const conflict = (agent: AgentState | null, agentId: string): Outcome =>
+  refused(agent, "conflict", naming(agent, agentId, {}), { code: "version_conflict", detail: CHANGED_SINCE });
 
 function addVersion(
   context: Context,

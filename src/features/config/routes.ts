@@ -1,15 +1,23 @@
 /** The HTTP face of configs. */
-
+import { Value } from "@sinclair/typebox/value";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES } from "../../http/fields.ts";
 import { pageOf } from "../../http/page.ts";
 import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
+import { quoteName, shortName } from "../../http/pipeline/query.ts";
+import { expectation } from "../../http/pipeline/validate.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import type { JsonObject } from "../../json.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { allPolicies } from "../../policy/policies.ts";
-import { explainConfig } from "./policies.ts";
-import { ConfigBody, ConfigVersion, ConfigVersionList, RollbackBody, VersionsQuery } from "./schema.ts";
+import {
+  ConfigBody,
+  ConfigVersion,
+  ConfigVersionList,
+  POLICY_SCHEMAS,
+  RollbackBody,
+  VersionsQuery,
+} from "./schema.ts";
 
 const IF_MATCH = {
   "If-Match":
@@ -30,6 +38,32 @@ const VERSION_EXAMPLE = {
   created_by: "key_01jz8v6s3yf0abm5q2x9k7n4tc",
   rolled_back_from: null,
 };
+
+/**
+ * The problem with `policies`, when it is an object with one: a member that is no policy (400
+ * `unknown_policy`, or a typing error would switch enforcement off in silence), or a wrong value.
+ */
+function explainConfig(config: JsonObject): Problem | null {
+  const { policies } = config;
+  if (policies === null || typeof policies !== "object" || Array.isArray(policies)) return null;
+  for (const [name, value] of Object.entries(policies)) {
+    const schema = Object.hasOwn(POLICY_SCHEMAS, name) ? POLICY_SCHEMAS[name] : undefined;
+    if (schema === undefined) {
+      const known = Object.keys(POLICY_SCHEMAS).join(", ");
+      return new Problem(
+        "unknown_policy",
+        `There is no policy ${quoteName(name)}. The policies are: ${known}.`,
+        {
+          param: `policies.${shortName(name)}`,
+        },
+      );
+    }
+    if (!Value.Check(schema, value)) {
+      return invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
+    }
+  }
+  return null;
+}
 
 /** The `If-Match` of a request as an input's member, or nothing. */
 function ifMatchOf(headers: Headers): { ifMatch?: IfMatch } {

@@ -1,24 +1,34 @@
-/** Operations on an agent's data, but for writing (write.ts). They run on the workspace's thread. */
+/** Operations that read, list, delete and erase an agent's data. They run on the workspace's thread. */
+import { listBody } from "../../lists.ts";
+import type { OperationInputs } from "../../operations.ts";
 
 import { retentionCutoff, retentionEnd } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
-import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
+import {
+  countPrefix,
+  type EntryRow,
+  findEntry,
+  findEntryOrigin,
+  hasEntry,
+  listEntries,
+} from "../../state/entries.ts";
+import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
+import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
   knownAgent,
+  naming,
   notFound,
   type Operation,
   type OperationsOf,
   type Outcome,
 } from "../../workspace/operation.ts";
-import { eraseData } from "./erase.ts";
-import { listData } from "./lists.ts";
 import { searchData } from "./search.ts";
 import { prepareWrite, writeData } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
-/** A moment in ms as the API shows it: RFC 3339, UTC, three decimals. */
+/** Returns a moment (ms) as the API shows it: RFC 3339, UTC, three decimals. */
 const showTime = (ms: number): string => new Date(ms).toISOString();
 
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
@@ -74,11 +84,95 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, { ag
 export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, { agentId, prefix }) => {
   const agent = await knownAgent(reader, context, agentId);
   const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
-  const details = agent === null ? { agent_id: agentId, prefix, count } : { prefix, count };
+  const details = naming(agent, agentId, { prefix, count });
   return answered(agent, details, `{"deleted":${count},"audit_id":"${context.auditId}"}`, {
     effect: { kind: "end_prefix", prefix, count },
   });
 };
+
+/** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
+const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
+/** Rows fetched at once, so that large values do not exceed the bound of a page by much. */
+const ROWS_AT_ONCE = 64;
+
+type ListInput = OperationInputs["data.list"];
+
+const listData: Operation<"data.list"> = async (reader, context, input) => {
+  const agent = await knownAgent(reader, context, input.agentId);
+  const page =
+    agent === null ? { rows: [], hasMore: false } : await readPage(reader, agent, input, context.nowMs);
+  const last = page.rows.at(-1);
+  const next = page.hasMore && last !== undefined ? last.key : null;
+  const items = page.rows.map((row) => showRow(row, input.includeValues));
+  const details = naming(agent, input.agentId, { prefix: input.prefix, count: page.rows.length });
+  return answered(agent, details, listBody("data.list", input, items, next));
+};
+
+async function readPage(
+  reader: Reader,
+  agent: AgentState,
+  input: ListInput,
+  nowMs: number,
+): Promise<{ rows: EntryRow[]; hasMore: boolean }> {
+  const { page } = input;
+  const { limit } = page;
+  const rows: EntryRow[] = [];
+  let after = page.after === undefined ? null : String(page.after);
+  let offset = page.offset;
+  let characters = 0;
+  for (;;) {
+    // One more than the page holds, to know whether more rows follow.
+    const want = Math.min(ROWS_AT_ONCE, limit + 1 - rows.length);
+    const range = { prefix: input.prefix, after, offset, limit: want };
+    const found = await listEntries(reader, agent, range, nowMs);
+    for (const row of found) {
+      if (rows.length === limit || (rows.length > 0 && characters >= MAX_PAGE_CHARACTERS)) {
+        return { rows, hasMore: true };
+      }
+      rows.push(row);
+      characters += row.metadata.length + (input.includeValues ? row.value.length : 0);
+    }
+    if (found.length < want) return { rows, hasMore: false };
+    after = (found.at(-1) as EntryRow).key;
+    offset = 0;
+  }
+}
+
+function showRow(row: EntryRow, includeValue: boolean): string {
+  const size = Buffer.byteLength(JSON.parse(row.value) as string);
+  return (
+    `{"key":${JSON.stringify(row.key)},"size":${size},"metadata":${row.metadata},` +
+    `"created_at":"${showTime(row.createdAt)}",` +
+    `"updated_at":"${showTime(row.updatedAt)}"` +
+    `${includeValue ? `,"value":${row.value}` : ""}}`
+  );
+}
+
+const NOTHING = "Nothing has this key, neither a stored entry nor the details of an audit event.";
+
+/**
+ * Erases data for good, as the law may demand: from the checkpoints, and from the details of the log too. The event
+ * states how much is gone and does not name the key.
+ */
+export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
+  const { agentId } = input;
+  const agent = await knownAgent(reader, context, agentId);
+  const target = targetOf(input);
+  const found = await countErasable(reader, agent, agentId, target);
+  const { entries, versions, events } = found;
+  if ("key" in input && versions === 0 && events === 0) {
+    return notFound(agent, agentId, "entry_not_found", NOTHING, {});
+  }
+  const body = { deleted: entries, erased_events: events, audit_id: context.auditId };
+  const details = naming(agent, agentId, { entries, versions, events });
+  return answered(agent, details, JSON.stringify(body), {
+    effect: { kind: "erase", ...found, agentId, target },
+  });
+};
+
+function targetOf(input: OperationInputs["data.erase"]): ErasureTarget {
+  return "key" in input ? { key: input.key } : { prefix: input.prefix };
+}
 
 /** What runs each operation of this feature. */
 export const dataOperations: OperationsOf<"data"> = {

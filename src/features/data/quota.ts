@@ -1,7 +1,6 @@
-/** A workspace that is full takes no more data; what is in it can be read, deleted and audited as ever. */
+/** Quotas: a full workspace accepts no more data. What it holds can still be read, deleted and audited. */
 
 import type { OperationInputs, OperationName } from "../../operations.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
@@ -9,22 +8,25 @@ import type { Reader } from "../../store/transaction.ts";
 import {
   type Context,
   knownAgent,
+  naming,
   type Operation,
   type Outcome,
+  type ProblemAnswer,
+  refused,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
 
-/** What one workspace may hold; 0 for as much as it likes. */
+/** What one workspace may hold; 0 for no limit. */
 export interface Quota {
-  /** Entries of all agents, those that are past their retention and not swept yet included. */
+  /** Entries of all agents, including expired entries that are not swept yet. */
   entries: number;
-  /** Its database: data, what checkpoints keep, and the audit trail. */
+  /** Bytes of its database: data, what checkpoints keep, and the audit trail. */
   bytes: number;
 }
 
 type Input = OperationInputs[OperationName];
 
-/** A limit that an operation would pass. */
+/** A limit that an operation would exceed. */
 interface Excess {
   quota: keyof Quota;
   limit: number;
@@ -34,13 +36,13 @@ interface Excess {
 /** What an operation would add, at most. */
 interface Growth {
   agentId: string;
-  /** The key that is written, if it is one. */
+  /** The key of a write. */
   key?: string;
   entries: number;
   bytes: number;
 }
 
-/** The operation while there is room; then a refusal, which is recorded. */
+/** Returns the operation with a check before it. Over quota the operation is refused, which is recorded. */
 export function refusingOverQuota(
   operation: Operation<OperationName>,
   quota: Quota,
@@ -50,7 +52,7 @@ export function refusingOverQuota(
     const excess = growth === null ? null : await excessOf(reader, context, quota, growth);
     if (growth === null || excess === null) return operation(reader, context, input, prepared);
     requireAgentAllowed(context.principal, growth.agentId);
-    return refused(reader, context, input, growth.agentId, excess);
+    return overQuota(reader, context, input, growth.agentId, excess);
   };
 }
 
@@ -65,7 +67,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
   if (checkpoint === undefined) return null;
   const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
   const entries = checkpoint.entryCount - agent.liveEntries;
-  // A restore copies what comes back; how much that is shows only when it is done.
+  // A restore copies what comes back. How many bytes that is is known only afterwards.
   return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
 }
 
@@ -89,36 +91,27 @@ async function excessOf(
   return null;
 }
 
-/** Whether a write takes the place of an entry: that is no further one. */
+/** Whether a write replaces an entry, so that the number of entries stays the same. */
 async function replaces(reader: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
   const agent = key === undefined ? null : await knownAgent(reader, context, agentId);
   return agent !== null && key !== undefined && (await hasEntry(reader, agent, key, -1));
 }
 
-async function refused(
+async function overQuota(
   reader: Reader,
   context: Context,
   input: Input,
   agentId: string,
   excess: Excess,
-): Promise<Outcome> {
+): Promise<Outcome<ProblemAnswer>> {
   const { quota, limit, used } = excess;
   const agent = await knownAgent(reader, context, agentId);
   const what = { ...excess, ...("checkpointId" in input ? { checkpoint_id: input.checkpointId } : {}) };
-  return {
-    agent,
-    result: "denied",
-    // Not the key: it is not screened yet.
-    details: agent === null ? { agent_id: agentId, ...what } : what,
-    effect: NO_EFFECT,
-    answer: {
-      kind: "problem",
-      code: "quota_exceeded",
-      detail:
-        quota === "entries"
-          ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`
-          : `The workspace's database holds ${used} of ${limit} bytes. Delete entries and checkpoints, or ask the operator for a larger quota_bytes.`,
-      extra: { quota, limit, used },
-    },
-  };
+  const detail =
+    quota === "entries"
+      ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`
+      : `The workspace's database holds ${used} of ${limit} bytes. Delete entries and checkpoints, or ask the operator for a larger quota_bytes.`;
+  // The details do not name the key: it is not screened yet.
+  const problem = { code: "quota_exceeded", detail, extra: { quota, limit, used } } as const;
+  return refused(agent, "denied", naming(agent, agentId, what), problem);
 }

@@ -9,7 +9,14 @@ import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, type Inquiry, knownAgent, type QueryContext, Refusal } from "../../workspace/operation.ts";
+import {
+  answered,
+  type Inquiry,
+  knownAgent,
+  naming,
+  type QueryContext,
+  Refusal,
+} from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =
   "The search model is still being made, which takes about two minutes when governd first runs from source. Everything else works; search again then.";
@@ -83,15 +90,11 @@ export const searchData: Inquiry<"data.search", Found & JsonValue> = {
   query,
   async record(reader, context, input, found) {
     const agent = await knownAgent(reader, context, input.agentId);
-    const details = {
-      query_digest: sha256Hex(input.query),
-      prefix: input.prefix,
-      limit: input.limit,
-      count: found.rows.length,
-    };
+    const { prefix, limit } = input;
+    const details = { query_digest: sha256Hex(input.query), prefix, limit, count: found.rows.length };
     return answered(
       agent,
-      agent === null ? { agent_id: input.agentId, ...details } : details,
+      naming(agent, input.agentId, details),
       `{"data":[${found.rows.join(",")}],"model":${JSON.stringify(found.model)}}`,
     );
   },

@@ -5,7 +5,6 @@
 import type { Static } from "@sinclair/typebox";
 import type * as agents from "../../features/agents/schema.ts";
 import type * as audit from "../../features/audit/schema.ts";
-import type * as seals from "../../features/audit/seal-schema.ts";
 import type * as checkpoints from "../../features/checkpoints/schema.ts";
 import type * as config from "../../features/config/schema.ts";
 import type * as data from "../../features/data/schema.ts";
@@ -64,5 +63,5 @@ export type AuditOutcome = AuditEvent["result"];
 export type Verification = Static<typeof audit.Verification>;
 export type Activity = Static<typeof audit.Activity>;
 export type ActivityInterval = ItemOf<Activity>;
-export type SealingKey = Static<typeof seals.SealingKey>;
-export type Anchor = Static<typeof seals.Anchors>["anchors"][number];
+export type SealingKey = Static<typeof audit.SealingKey>;
+export type Anchor = Static<typeof audit.Anchors>["anchors"][number];

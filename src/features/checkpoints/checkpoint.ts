@@ -1,10 +1,62 @@
-/** Streams a checkpoint with its saved state. */
+/** One checkpoint: looking it up, and showing it, with the state that it keeps as a stream. */
 import type { JsonObject } from "../../json.ts";
+import { retentionCutoff } from "../../policy/retention.ts";
+import type { AgentState } from "../../state/agents.ts";
 import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/checkpoints.ts";
 import { findConfig, showVersion } from "../../state/configs.ts";
-import type { EntryRow } from "../../state/entries.ts";
+import { countExpired, type EntryRow } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
+
+import {
+  type Context,
+  notFound,
+  type Outcome,
+  type ProblemAnswer,
+  requireAgentAllowed,
+} from "../../workspace/operation.ts";
+
+const NO_CHECKPOINT =
+  "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
+
+/** The members of a checkpoint as the API shows them, without its state. */
+export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {
+  const { id, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
+  const rest = JSON.stringify({
+    created_at: createdAt,
+    created_by: createdBy,
+    config_version: showVersion(configVersion),
+    entry_count: entryCount,
+    audit_seq: asOfSeq,
+  });
+  return (
+    `{"id":"${id}","agent_id":${JSON.stringify(agentId)},"label":${JSON.stringify(label)},` +
+    `"metadata":${checkpoint.metadata},${rest.slice(1)}`
+  );
+}
+
+/** The checkpoint with its agent, when there is one and the key may touch that agent. */
+export async function findAllowed(
+  reader: Reader,
+  context: Context,
+  id: string,
+): Promise<{ checkpoint: Checkpoint; agent: AgentState; agentId: string } | null> {
+  const checkpoint = await findCheckpoint(reader, id);
+  if (checkpoint === undefined) return null;
+  const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
+  requireAgentAllowed(context.principal, agent.agentId);
+  return { checkpoint, agent, agentId: agent.agentId as string };
+}
+
+/** An id that nobody has belongs to no agent: it is recorded among the workspace's own events. */
+export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
+  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, { checkpoint_id: id });
+}
+
+/** Entries that a checkpoint made now would hold: the live ones that are not past their retention. */
+export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
+  return agent.liveEntries - (await countExpired(reader, agent, retentionCutoff(agent.policies, nowMs)));
+}
 
 type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 
