@@ -12,15 +12,21 @@ export const DOWNLOAD_PATH = "/account/workspaces/:workspace_id/export";
 /** Far more than the form can hold. */
 const MAX_FORM_BYTES = 8 * 1024;
 
+/** The characters of workspace ids. A header cannot hold some of the others. */
+const WORKSPACE_ID = /^[a-z0-9_]+$/;
+
 /** Accepts no API key. */
 const noKey = () => null;
 
-/** Returns the headers of the form's request as one to `/v1`. */
-export function downloadHeaders(request: Request, workspaceId: string): Headers {
+/**
+ * Returns the headers of the form's request as one to `/v1`. A `workspaceId` that cannot be one, or null for
+ * invalid percent-encoding, names no workspace.
+ */
+export function downloadHeaders(request: Request, workspaceId: string | null | undefined): Headers {
   const headers = new Headers(request.headers);
   for (const name of ["x-api-key", "content-length", "transfer-encoding"]) headers.delete(name);
   headers.set("content-type", "application/json");
-  headers.set("x-workspace-id", workspaceId);
+  headers.set("x-workspace-id", WORKSPACE_ID.test(workspaceId ?? "") ? (workspaceId as string) : "");
   return headers;
 }
 

@@ -68,7 +68,13 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
     ? await inquire(deps, request, { name, input, principal })
     : await deps.workspaces.perform({ name, input, principal });
   const { answer } = reply;
-  if (answer.kind !== "stream" || answer.live !== true) return respond(reply, request, exchange);
+  if (answer.kind !== "stream") return respond(reply, request, exchange);
+  if (request.method === "HEAD") {
+    // The runtime would read the body to its end, and a live one has none.
+    await answer.body.cancel();
+    return respond({ ...reply, answer: { ...answer, body: null } }, request, exchange);
+  }
+  if (answer.live !== true) return respond(reply, request, exchange);
   const { isStillAllowed } = routed;
   const watchedBody = watched(answer.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
   return respond({ ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
@@ -147,7 +153,7 @@ function agentOf(input: OperationInputs[OperationName]): string | null {
   return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;
 }
 
-function respond(reply: Reply<Bytes>, request: Request, exchange: Exchange): Response {
+function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchange): Response {
   const { answer } = reply;
   exchange.auditId = reply.auditId;
   exchange.decision = reply.result ?? null;
@@ -174,5 +180,7 @@ function respond(reply: Reply<Bytes>, request: Request, exchange: Exchange): Res
     headers["content-disposition"] = `attachment; filename="${answer.filename}"`;
   }
   if (answer.kind === "stream" && answer.cursor !== undefined) headers["x-export-cursor"] = answer.cursor;
+  // Without it the runtime would state a length of 0, which GET does not have (RFC 9110 section 9.3.2).
+  if (answer.body === null) headers["transfer-encoding"] = "chunked";
   return new Response(answer.body, { status: 200, headers });
 }

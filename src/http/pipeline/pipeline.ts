@@ -177,7 +177,7 @@ export class Pipeline {
     exchange.route = DOWNLOAD_PATH;
     let request: Request;
     try {
-      const headers = downloadHeaders(routed.request, routed.params?.workspace_id ?? "");
+      const headers = downloadHeaders(routed.request, routed.params?.workspace_id);
       this.#enter(exchange, authenticateDownload(headers, this.#deps.accounts?.sessions));
       request = await requestOfForm(routed.request, headers);
     } catch (error) {
