@@ -4,8 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
 const SYSTEM = /\.system\.test\.tsx?$/;
-/** What starts a process, a browser or a whole daemon. */
-const STARTS = /\bBun\.spawn(Sync)?\(|"node:child_process"|"playwright-core"|\bstartDaemon\(/;
+/** What starts a process, a browser, a daemon or its threads. */
+const STARTS =
+  /\bBun\.spawn(Sync)?\(|"node:child_process"|"playwright-core"|\bstartDaemon\(|\bnew (WorkspacePool|PartThreads)\(/;
 const IMPORT = /(?:\bfrom\s*|^import\s*|\bimport\()"(\.[^"]+)"/gm;
 
 /** Of each file below test: its code, without comments. */
@@ -34,7 +35,7 @@ function whatStarts(path: string, seen = new Set<string>()): string | null {
 
 const TESTS = [...CODE.keys()].filter((path) => /\.test\.tsx?$/.test(path)).sort();
 
-test("a file whose tests start a process, a browser or a daemon is called *.system.test.ts", () => {
+test("a file whose tests start a process, a browser, a daemon or threads is called *.system.test.ts", () => {
   const misnamed = TESTS.filter((path) => !SYSTEM.test(path)).flatMap((path) => {
     const started = whatStarts(path);
     return started === null ? [] : [`${path} starts something: see ${started}`];
