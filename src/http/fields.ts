@@ -185,6 +185,24 @@ export const Cursor = t.String({
   description: "`next_cursor` of the previous page, with the same filters and without `offset`.",
 });
 
+/** A yes or no that may be left out. */
+export function flag(description: string, byDefault = false) {
+  return t.Optional(t.Boolean({ default: byDefault, description: `${description}: true or false.` }));
+}
+
+/** One of a few words, which may be left out. `description` ends where the words follow. */
+export function choice<const W extends string>(
+  words: readonly W[],
+  description: string,
+  byDefault?: NoInfer<W>,
+) {
+  const options = byDefault === undefined ? {} : { default: byDefault };
+  const literals = words.map((word) => t.Literal(word));
+  return t.Optional(
+    t.Unsafe<W>(t.Union(literals, { ...options, description: `${description}: ${words.join(", ")}.` })),
+  );
+}
+
 /** The query parameters that every list takes. */
 export const PAGE_PARAMETERS = {
   limit: t.Optional(Limit),

@@ -13,10 +13,18 @@ export interface PageQuery {
 }
 
 /**
- * Returns the requested page of a list whose other input is `input`.
+ * Returns the input of a list: `input` with the page that the query asks for.
  * @throws {Problem} `invalid_request` for a cursor of another list, or together with an offset
  */
-export function pageOf<N extends ListOperation>(
+export function listInput<N extends ListOperation>(
+  name: N,
+  input: Omit<OperationInputs[N], "page">,
+  query: PageQuery,
+): OperationInputs[N] {
+  return { ...input, page: pageOf(name, input, query) } as OperationInputs[N];
+}
+
+function pageOf<N extends ListOperation>(
   name: N,
   input: Omit<OperationInputs[N], "page">,
   query: PageQuery,

@@ -1,7 +1,7 @@
 /** What a route is: one operation's method, path, schemas, words, and the way from request to input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
-import type { OperationInputs, OperationName } from "../operations.ts";
+import { isSuspendable, type OperationInputs, type OperationName, whatGrows } from "../operations.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 import type { ProblemCode } from "./problem.ts";
@@ -43,7 +43,7 @@ export interface RouteDocs {
   description: string;
   response: ResponseDoc;
   status?: number;
-  /** Error codes besides those that every route can answer with. */
+  /** Error codes besides those of every route, of `unfindable`, of suspension and of quotas. */
   problems?: readonly ProblemCode[];
   requestExample?: JsonObject;
   /** Request headers that this operation honours. */
@@ -123,15 +123,26 @@ export function route<
     bodyOptional: definition.bodyOptional ?? false,
     explain: definition.explain,
     unfindable: definition.unfindable ?? "not_found",
-    docs: withUnfindable(definition.docs, definition.unfindable),
+    docs: { ...definition.docs, problems: problemsOf(definition) },
     // The pipeline hands over exactly what these validators made.
     input: definition.input as Route["input"],
     variant: definition.variant as Route["variant"],
   };
 }
 
-/** What a path parameter can be answered with is documented with the route's other problems. */
-function withUnfindable(docs: RouteDocs, unfindable: ProblemCode | undefined): RouteDocs {
-  if (unfindable === undefined) return docs;
-  return { ...docs, problems: [...new Set([...(docs.problems ?? []), unfindable])] };
+/** Returns the problems that the route documents, with those that follow from the list of operations. */
+function problemsOf(route: {
+  operation: OperationName;
+  unfindable?: ProblemCode;
+  docs: RouteDocs;
+}): ProblemCode[] {
+  const { operation, unfindable, docs } = route;
+  return [
+    ...new Set<ProblemCode>([
+      ...(isSuspendable(operation) ? (["agent_suspended"] as const) : []),
+      ...(unfindable === undefined ? [] : [unfindable]),
+      ...(docs.problems ?? []),
+      ...(whatGrows(operation) === "entries" ? (["quota_exceeded"] as const) : []),
+    ]),
+  ];
 }

@@ -2,7 +2,14 @@
  * Shapes that several schemas share. Those of results only document the API; they validate nothing.
  * The dashboard derives its types from them (`src/web/api/types.ts`).
  */
-import { type Static, type TSchema, type TUnsafe, Type as t } from "@sinclair/typebox";
+import {
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type as t,
+} from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
 
 const components = new Map<string, TSchema>();
@@ -19,7 +26,17 @@ export function componentSchemas(): Record<string, TSchema> {
   return Object.fromEntries(components);
 }
 
-export const closed = { additionalProperties: false } as const;
+const closed = { additionalProperties: false } as const;
+
+/** An object with these members and no others. */
+export function object<P extends TProperties>(members: P, description?: string): TObject<P> {
+  return t.Object(members, description === undefined ? closed : { ...closed, description });
+}
+
+/** Names an {@link object} in the API's documentation and returns a reference to it. */
+export function shape<P extends TProperties>(name: string, members: P, description?: string) {
+  return component(name, object(members, description));
+}
 
 /** Null, or what the schema describes. */
 export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
@@ -52,27 +69,30 @@ export const Time = t.String({
 /** A number of things. */
 export const Count = t.Integer({ minimum: 0 });
 
+/** A {@link Count} that needs a description. */
+export const countOf = (description: string) => t.Integer({ minimum: 0, description });
+
+/** A config's version. */
+export const VersionId = t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] });
+
+/** A SHA-256 hash, or another of 32 bytes. */
+export const Hash = t.String({ pattern: "^[0-9a-f]{64}$" });
+
 /** One page of a list. */
 export function listOf<S extends TSchema>(item: S) {
-  return t.Object(
-    {
-      data: t.Array(item),
-      has_more: t.Boolean({ description: "Whether there are more items after this page." }),
-      next_cursor: t.Unsafe<string | null>({
-        type: ["string", "null"],
-        description: "Send it as `cursor` for the next page; null on the last one.",
-      }),
-    },
-    closed,
-  );
+  return object({
+    data: t.Array(item),
+    has_more: t.Boolean({ description: "Whether there are more items after this page." }),
+    next_cursor: t.Unsafe<string | null>({
+      type: ["string", "null"],
+      description: "Send it as `cursor` for the next page; null on the last one.",
+    }),
+  });
 }
 
 /** A list that is short enough to be returned whole. */
 export function listWithoutPages<S extends TSchema>(item: S) {
-  return t.Object({ data: t.Array(item) }, closed);
+  return object({ data: t.Array(item) });
 }
 
-export const Deleted = component(
-  "Deleted",
-  t.Object({ deleted: Count, audit_id: AuditId }, { ...closed, description: "How many things are gone." }),
-);
+export const Deleted = shape("Deleted", { deleted: Count, audit_id: AuditId }, "How many things are gone.");

@@ -1,5 +1,5 @@
 /** The HTTP face of agents as such. */
-import { pageOf } from "../../http/page.ts";
+import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
 import { AgentList, AgentShape, AgentsQuery, SwitchBody } from "./schema.ts";
@@ -11,8 +11,7 @@ const list = route({
   query: AgentsQuery,
   input: ({ query, principal }) => {
     checkWorkspaceWide(principal);
-    const filters = { prefix: query.prefix ?? "" };
-    return { ...filters, page: pageOf("agent.list", filters, query) };
+    return listInput("agent.list", { prefix: query.prefix ?? "" }, query);
   },
   docs: {
     summary: "List agents",
@@ -32,7 +31,6 @@ const read = route({
     summary: "Read one agent",
     description: "One agent as the list shows it.",
     response: { description: "The agent.", schema: AgentShape },
-    problems: ["agent_not_found"],
   },
 });
 
@@ -49,7 +47,6 @@ const suspend = route({
     description:
       "From now on its data and checkpoint operations answer everybody 403 `agent_suspended`, and are recorded as `denied`. Its config and its trail can still be read and changed.",
     response: { description: "The agent.", schema: AgentShape },
-    problems: ["agent_not_found"],
     requestExample: { reason: "It writes card numbers." },
   },
 });
@@ -66,7 +63,6 @@ const resume = route({
     summary: "Resume an agent",
     description: "Ends a suspension.",
     response: { description: "The agent.", schema: AgentShape },
-    problems: ["agent_not_found"],
     requestExample: { reason: "Fixed in release 4.2." },
   },
 });

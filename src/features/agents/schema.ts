@@ -1,38 +1,43 @@
 /** The shapes of agents, in the words of the API. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
-import { Count, closed, component, listOf, nullable, oneOf, Time } from "../../http/shapes.ts";
+import {
+  Count,
+  component,
+  countOf,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  shape,
+  Time,
+  VersionId,
+} from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
 
-export const AgentsQuery = t.Object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS }, closed);
+export const AgentsQuery = object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS });
 
-export const SwitchBody = t.Object({ reason: t.Optional(Label) }, closed);
+export const SwitchBody = object({ reason: t.Optional(Label) });
 
-export const AgentShape = component(
-  "Agent",
-  t.Object(
-    {
-      agent_id: AgentId,
-      state: oneOf(["active", "suspended"]),
-      entries: Count,
-      checkpoints: Count,
-      events: t.Integer({ minimum: 1, description: "The length of its chain." }),
-      config_version: nullable(t.String({ pattern: "^v[1-9][0-9]*$" })),
-      policies: Policies,
-      first_activity_at: Time,
-      last_activity_at: Time,
-      blocked_24h: t.Integer({ minimum: 0, description: "Blocked by a policy in the last 24 hours." }),
-      blocked_by_hour: t.Array(Count, {
-        minItems: 24,
-        maxItems: 24,
-        description: "The same by hour: the hour that ends now is the last.",
-      }),
-      suspended_at: nullable(Time),
-      suspended_by: nullable(t.String()),
-      suspended_reason: nullable(t.String()),
-    },
-    closed,
-  ),
-);
+export const AgentShape = shape("Agent", {
+  agent_id: AgentId,
+  state: oneOf(["active", "suspended"]),
+  entries: Count,
+  checkpoints: Count,
+  events: t.Integer({ minimum: 1, description: "The length of its chain." }),
+  config_version: nullable(VersionId),
+  policies: Policies,
+  first_activity_at: Time,
+  last_activity_at: Time,
+  blocked_24h: countOf("Blocked by a policy in the last 24 hours."),
+  blocked_by_hour: t.Array(Count, {
+    minItems: 24,
+    maxItems: 24,
+    description: "The same by hour: the hour that ends now is the last.",
+  }),
+  suspended_at: nullable(Time),
+  suspended_by: nullable(t.String()),
+  suspended_reason: nullable(t.String()),
+});
 
 export const AgentList = component("AgentList", listOf(AgentShape));

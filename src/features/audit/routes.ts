@@ -1,6 +1,6 @@
 /** The HTTP face of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
-import { pageOf } from "../../http/page.ts";
+import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
@@ -22,11 +22,10 @@ import {
   ExportBody,
   ReadQuery,
   Receipt,
+  ScopeOnly,
   Seal,
   SealingKey,
-  StreamQuery,
   Verification,
-  VerifyBody,
 } from "./schema.ts";
 
 interface ScopeMembers {
@@ -71,13 +70,16 @@ const query = route({
   path: "/v1/audit",
   query: AuditQuery,
   input: ({ query: asked, principal }) => {
-    const filters = {
-      scope: scopeOf(asked, principal),
-      ...operationsOf(asked.operations),
-      ...(asked.result === undefined ? {} : { result: asked.result }),
-      window: windowOf(asked),
-    };
-    return { ...filters, page: pageOf("audit.query", filters, asked) };
+    return listInput(
+      "audit.query",
+      {
+        scope: scopeOf(asked, principal),
+        ...operationsOf(asked.operations),
+        ...(asked.result === undefined ? {} : { result: asked.result }),
+        window: windowOf(asked),
+      },
+      asked,
+    );
   },
   docs: {
     summary: "Query the audit trail",
@@ -99,7 +101,6 @@ const read = route({
     description:
       "An event with everything that its hash is made of. With `proof=true`, also what connects it with the newest seal; an event that no seal covers yet is sealed first.",
     response: { description: "The event.", schema: AuditEvent },
-    problems: ["audit_event_not_found"],
   },
 });
 
@@ -114,7 +115,7 @@ const receipt = route({
     description:
       "One text file that proves the event to whoever has the public key: `governd verify receipt.txt --public-key KEY`.",
     response: { description: "The receipt.", schema: Receipt, mediaType: "text/plain" },
-    problems: ["audit_event_not_found", "seal_not_found"],
+    problems: ["seal_not_found"],
   },
 });
 
@@ -180,7 +181,7 @@ const verify = route({
   operation: "audit.verify",
   method: "POST",
   path: "/v1/audit/verify",
-  body: VerifyBody,
+  body: ScopeOnly,
   input: ({ body, principal }) => ({ scope: scopeOf(body, principal) }),
   docs: {
     summary: "Verify the audit trail",
@@ -245,7 +246,7 @@ const stream = route({
   operation: "audit.stream",
   method: "GET",
   path: "/v1/audit/stream",
-  query: StreamQuery,
+  query: ScopeOnly,
   input: ({ query: asked, headers, principal }) => ({
     scope: scopeOf(asked, principal),
     ...resumption(headers),

@@ -1,5 +1,5 @@
 /** The HTTP face of checkpoints. */
-import { pageOf } from "../../http/page.ts";
+import { listInput } from "../../http/page.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { Deleted } from "../../http/shapes.ts";
@@ -28,7 +28,6 @@ const create = route({
     description: "Keeps the agent's state as it is now: its config and every entry. Nothing is copied.",
     status: 201,
     response: { description: "The checkpoint.", schema: Checkpoint },
-    problems: ["agent_suspended"],
     requestExample: { agent_id: "support-bot", label: "before the migration", metadata: { ticket: 4711 } },
   },
 });
@@ -38,15 +37,11 @@ const list = route({
   method: "GET",
   path: "/v1/checkpoints",
   query: CheckpointsQuery,
-  input: ({ query }) => {
-    const filters = { agentId: query.agent_id };
-    return { ...filters, page: pageOf("checkpoint.list", filters, query) };
-  },
+  input: ({ query }) => listInput("checkpoint.list", { agentId: query.agent_id }, query),
   docs: {
     summary: "List checkpoints",
     description: "An agent's checkpoints, newest first, without their state.",
     response: { description: "One page of checkpoints.", schema: CheckpointList },
-    problems: ["agent_suspended"],
   },
 });
 
@@ -60,7 +55,6 @@ const read = route({
     summary: "Read a checkpoint with its state",
     description: "The checkpoint and the config and entries that it keeps, streamed.",
     response: { description: "The checkpoint.", schema: CheckpointWithState },
-    problems: ["agent_suspended", "checkpoint_not_found"],
   },
 });
 
@@ -82,7 +76,7 @@ const restore = route({
     description:
       "The agent's data become the checkpoint's, and its config a new version with the checkpoint's content; all of it or nothing. Entries that come back are screened by the policies that will be in force. A key of scope `agent` restores data only.",
     response: { description: "Restored.", schema: RestoreResult },
-    problems: ["agent_suspended", "checkpoint_not_found", "restore_blocked", "quota_exceeded"],
+    problems: ["restore_blocked"],
     requestExample: { restore_config: true, restore_data: true },
   },
 });
@@ -104,7 +98,6 @@ const remove = route({
     summary: "Delete a checkpoint",
     description: "Frees what only this checkpoint kept. The agent's present state is untouched.",
     response: { description: "It is gone.", schema: Deleted },
-    problems: ["agent_suspended", "checkpoint_not_found"],
   },
 });
 

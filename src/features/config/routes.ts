@@ -1,7 +1,7 @@
 /** The HTTP face of configs. */
 import { Value } from "@sinclair/typebox/value";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES } from "../../http/fields.ts";
-import { pageOf } from "../../http/page.ts";
+import { listInput } from "../../http/page.ts";
 import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
@@ -89,7 +89,6 @@ const read = route({
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
     response: { description: "The config.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
-    problems: ["config_not_found"],
     headers: { "If-None-Match": "Answer 304 without a body if the config still has this entity tag." },
   },
 });
@@ -125,7 +124,7 @@ const update = route({
       etag: true,
       example: VERSION_EXAMPLE,
     },
-    problems: ["unknown_policy", "agent_not_found", "version_conflict"],
+    problems: ["unknown_policy", "version_conflict"],
     requestExample: CONFIG,
     headers: IF_MATCH,
   },
@@ -137,10 +136,7 @@ const listVersions = route({
   path: "/v1/config/:agent_id/versions",
   query: VersionsQuery,
   unfindable: "agent_not_found",
-  input: ({ params, query }) => {
-    const filters = { agentId: params.agent_id };
-    return { ...filters, page: pageOf("config.list_versions", filters, query) };
-  },
+  input: ({ params, query }) => listInput("config.list_versions", { agentId: params.agent_id }, query),
   docs: {
     summary: "List config versions",
     description: "Newest first, without the configs themselves but with each version's policies.",
@@ -158,7 +154,7 @@ const readVersion = route({
     summary: "Read one config version",
     description: "A version as it was made. Versions are immutable.",
     response: { description: "The version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
-    problems: ["config_not_found", "version_not_found"],
+    problems: ["config_not_found"],
   },
 });
 
@@ -182,7 +178,7 @@ const rollback = route({
       etag: true,
       example: { ...VERSION_EXAMPLE, version: "v3", rolled_back_from: "v1" },
     },
-    problems: ["config_not_found", "version_not_found", "version_conflict"],
+    problems: ["version_not_found", "version_conflict"],
     requestExample: { version: "v1" },
     headers: IF_MATCH,
   },

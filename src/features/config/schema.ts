@@ -1,7 +1,7 @@
 /** The shapes of configs, in the words of the API. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS } from "../../http/fields.ts";
-import { anyObject, closed, component, listOf, nullable, Time } from "../../http/shapes.ts";
+import { anyObject, component, listOf, nullable, object, shape, Time, VersionId } from "../../http/shapes.ts";
 import { allPolicies, type PolicyMembers } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
 
@@ -18,14 +18,11 @@ function formSchema(form: SettingForm): TSchema {
 }
 
 export const Policies = t.Unsafe<PolicyMembers>(
-  t.Object(
+  object(
     Object.fromEntries(Object.entries(POLICY_SCHEMAS).map(([name, schema]) => [name, t.Optional(schema)])),
-    {
-      ...closed,
-      description: `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
-        .join(", ")
-        .replace(/, (?=[^,]*$)/, " and ")}.`,
-    },
+    `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
+      .join(", ")
+      .replace(/, (?=[^,]*$)/, " and ")}.`,
   ),
 );
 
@@ -41,44 +38,24 @@ export const ConfigBody = t.Object(
   },
 );
 
-export const RollbackBody = t.Object(
-  { version: t.String({ description: "The version to go back to: a string such as v1.", examples: ["v1"] }) },
-  closed,
-);
+export const RollbackBody = object({
+  version: t.String({ description: "The version to go back to: a string such as v1.", examples: ["v1"] }),
+});
 
-export const VersionsQuery = t.Object({ ...PAGE_PARAMETERS }, closed);
+export const VersionsQuery = object({ ...PAGE_PARAMETERS });
 
-const VersionId = t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] });
 const Actor = t.String({ description: "Who made it.", examples: ["key_01jz8v6s3yf0abm5q2x9k7n4tc"] });
 
-export const ConfigVersion = component(
-  "ConfigVersion",
-  t.Object(
-    {
-      agent_id: AgentId,
-      version: VersionId,
-      config: anyObject({ description: "As it was sent, value for value." }),
-      created_at: Time,
-      created_by: Actor,
-      rolled_back_from: nullable(VersionId),
-    },
-    closed,
-  ),
-);
+const made = { created_at: Time, created_by: Actor, rolled_back_from: nullable(VersionId) };
+
+export const ConfigVersion = shape("ConfigVersion", {
+  agent_id: AgentId,
+  version: VersionId,
+  config: anyObject({ description: "As it was sent, value for value." }),
+  ...made,
+});
 
 export const ConfigVersionList = component(
   "ConfigVersionList",
-  listOf(
-    t.Object(
-      {
-        agent_id: AgentId,
-        version: VersionId,
-        policies: Policies,
-        created_at: Time,
-        created_by: Actor,
-        rolled_back_from: nullable(VersionId),
-      },
-      closed,
-    ),
-  ),
+  listOf(object({ agent_id: AgentId, version: VersionId, policies: Policies, ...made })),
 );

@@ -1,6 +1,6 @@
 /** The HTTP face of governed data. */
 
-import { pageOf } from "../../http/page.ts";
+import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import {
   DEFAULT_SEARCH_LIMIT,
@@ -38,7 +38,6 @@ const write = route({
       schema: WriteResult,
       example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
     },
-    problems: ["agent_suspended", "quota_exceeded"],
     requestExample: {
       agent_id: "support-bot",
       key: "customers/42/summary",
@@ -58,7 +57,7 @@ const read = route({
     summary: "Read an entry",
     description: "The value alone; `/v1/data/read-full` answers everything that is known of the entry.",
     response: { description: "The entry.", schema: Entry },
-    problems: ["agent_suspended", "entry_not_found"],
+    problems: ["entry_not_found"],
   },
 });
 
@@ -72,7 +71,7 @@ const readFull = route({
     summary: "Read an entry with its metadata",
     description: "The entry, its metadata, its times, and the audit event that wrote it.",
     response: { description: "The entry.", schema: FullEntry },
-    problems: ["agent_suspended", "entry_not_found"],
+    problems: ["entry_not_found"],
   },
 });
 
@@ -81,19 +80,20 @@ const list = route({
   method: "GET",
   path: "/v1/data/list",
   query: ListQuery,
-  input: ({ query }) => {
-    const filters = {
-      agentId: query.agent_id,
-      prefix: query.prefix ?? "",
-      includeValues: query.include_values ?? false,
-    };
-    return { ...filters, page: pageOf("data.list", filters, query) };
-  },
+  input: ({ query }) =>
+    listInput(
+      "data.list",
+      {
+        agentId: query.agent_id,
+        prefix: query.prefix ?? "",
+        includeValues: query.include_values ?? false,
+      },
+      query,
+    ),
   docs: {
     summary: "List entries",
     description: "By key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` mean themselves.",
     response: { description: "One page of entries.", schema: EntryList },
-    problems: ["agent_suspended"],
   },
 });
 
@@ -113,7 +113,6 @@ const search = route({
     summary: "Search entries",
     description: "The entries whose text is most like the query, best first.",
     response: { description: "The results.", schema: SearchResult },
-    problems: ["agent_suspended"],
     requestExample: { agent_id: "support-bot", query: "when does the customer like to be called", limit: 3 },
   },
 });
@@ -135,7 +134,7 @@ const deleteEntry = route({
     summary: "Delete an entry",
     description: `The entry is gone for reads at once. Checkpoints that hold it keep it. ${ERASE}`,
     response: { description: "It is gone.", schema: DeletedOrErased },
-    problems: ["agent_suspended", "entry_not_found"],
+    problems: ["entry_not_found"],
   },
 });
 
@@ -153,7 +152,6 @@ const deletePrefix = route({
     summary: "Delete entries by prefix",
     description: `Every entry whose key begins with the prefix, all in one transaction. ${ERASE}`,
     response: { description: "How many are gone; it may be 0.", schema: DeletedOrErased },
-    problems: ["agent_suspended"],
   },
 });
 

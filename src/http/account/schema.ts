@@ -12,7 +12,7 @@ import { KEY_AGENTS_MAX } from "../../control/administration.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
 import { AgentId, field, MAX_NAME_LENGTH } from "../fields.ts";
-import { Count, closed, component, nullable, oneOf, Time } from "../shapes.ts";
+import { Count, nullable, object, oneOf, shape, Time } from "../shapes.ts";
 
 /** The longest lifetime of a key with an expiry, days. */
 export const KEY_MAX_DAYS = 3_650;
@@ -89,132 +89,99 @@ const ScopeName = t.Unsafe<(typeof SCOPES)[number]>(
   ),
 );
 
-export const TokenBody = t.Object({ token: Token }, closed);
-export const SignUpBody = t.Object(
-  {
-    email: Email,
-    password: NewPassword,
-    name: t.Optional(Name),
-    workspace_name: t.Optional(Name),
-    token: t.Optional(Token),
-  },
-  closed,
-);
-export const SignInBody = t.Object(
-  {
-    email: t.String({ maxLength: 1_024, description: "The email address of the account: a string." }),
-    password: Password,
-    code: t.Optional(Code),
-  },
-  closed,
-);
-export const ResetBody = t.Object({ token: Token, new_password: NewPassword }, closed);
-export const NameBody = t.Object({ name: Name }, closed);
-export const PasswordBody = t.Object({ current_password: Password, new_password: NewPassword }, closed);
-export const PasswordAgainBody = t.Object({ password: Password }, closed);
-export const CodeBody = t.Object({ code: Code }, closed);
-export const PasswordAndCodeBody = t.Object({ password: Password, code: Code }, closed);
-export const RoleBody = t.Object({ role: RoleName }, closed);
-export const InvitationBody = t.Object(
-  {
-    role: RoleName,
-    label: t.Optional(Name),
-    expires_in_days: t.Optional(
-      t.Integer({
-        minimum: 1,
-        maximum: INVITATION_MAX_DAYS,
-        default: LINK_LIFETIME_DAYS,
-        description: `Days until it can no longer be used: an integer from 1 to ${INVITATION_MAX_DAYS}.`,
-      }),
-    ),
-  },
-  closed,
-);
-export const KeyBody = t.Object(
-  {
-    label: t.Optional(Name),
-    scope: t.Optional(ScopeName),
-    agents: t.Optional(
-      t.Array(AgentId, {
-        minItems: 1,
-        maxItems: KEY_AGENTS_MAX,
-        description: `The agents that the key is limited to: 1 to ${KEY_AGENTS_MAX} agent ids.`,
-      }),
-    ),
-    expires_in_days: t.Optional(
-      t.Integer({
-        minimum: 1,
-        maximum: KEY_MAX_DAYS,
-        description: `Days until the key ends: an integer from 1 to ${KEY_MAX_DAYS}.`,
-      }),
-    ),
-  },
-  closed,
-);
-export const RotateBody = t.Object(
-  {
-    overlap_hours: t.Optional(
-      t.Integer({
-        minimum: 0,
-        maximum: OVERLAP_MAX_HOURS,
-        default: OVERLAP_HOURS,
-        description: `How many hours the old key still works: an integer from 0 to ${OVERLAP_MAX_HOURS}.`,
-      }),
-    ),
-  },
-  closed,
-);
+export const TokenBody = object({ token: Token });
+export const SignUpBody = object({
+  email: Email,
+  password: NewPassword,
+  name: t.Optional(Name),
+  workspace_name: t.Optional(Name),
+  token: t.Optional(Token),
+});
+export const SignInBody = object({
+  email: t.String({ maxLength: 1_024, description: "The email address of the account: a string." }),
+  password: Password,
+  code: t.Optional(Code),
+});
+export const ResetBody = object({ token: Token, new_password: NewPassword });
+export const NameBody = object({ name: Name });
+export const PasswordBody = object({ current_password: Password, new_password: NewPassword });
+export const PasswordAgainBody = object({ password: Password });
+export const CodeBody = object({ code: Code });
+export const PasswordAndCodeBody = object({ password: Password, code: Code });
+export const RoleBody = object({ role: RoleName });
+export const InvitationBody = object({
+  role: RoleName,
+  label: t.Optional(Name),
+  expires_in_days: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: INVITATION_MAX_DAYS,
+      default: LINK_LIFETIME_DAYS,
+      description: `Days until it can no longer be used: an integer from 1 to ${INVITATION_MAX_DAYS}.`,
+    }),
+  ),
+});
+export const KeyBody = object({
+  label: t.Optional(Name),
+  scope: t.Optional(ScopeName),
+  agents: t.Optional(
+    t.Array(AgentId, {
+      minItems: 1,
+      maxItems: KEY_AGENTS_MAX,
+      description: `The agents that the key is limited to: 1 to ${KEY_AGENTS_MAX} agent ids.`,
+    }),
+  ),
+  expires_in_days: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: KEY_MAX_DAYS,
+      description: `Days until the key ends: an integer from 1 to ${KEY_MAX_DAYS}.`,
+    }),
+  ),
+});
+export const RotateBody = object({
+  overlap_hours: t.Optional(
+    t.Integer({
+      minimum: 0,
+      maximum: OVERLAP_MAX_HOURS,
+      default: OVERLAP_HOURS,
+      description: `How many hours the old key still works: an integer from 0 to ${OVERLAP_MAX_HOURS}.`,
+    }),
+  ),
+});
 
 const Id = t.String();
 
-export const Status = t.Object(
-  {
-    signup: oneOf(["invite", "open", "closed"]),
-    first_account: t.Boolean({ description: "True while there is no account." }),
-  },
-  closed,
-);
+export const Status = object({
+  signup: oneOf(["invite", "open", "closed"]),
+  first_account: t.Boolean({ description: "True while there is no account." }),
+});
 
-export const LinkShape = t.Object(
-  {
-    kind: oneOf(["setup", "invitation", "reset"]),
-    workspace: nullable(t.Object({ id: Id, name: t.String() }, closed)),
-    role: nullable(RoleName),
-    expires_at: Time,
-  },
-  closed,
-);
+export const LinkShape = object({
+  kind: oneOf(["setup", "invitation", "reset"]),
+  workspace: nullable(object({ id: Id, name: t.String() })),
+  role: nullable(RoleName),
+  expires_at: Time,
+});
 
-export const AccountShape = component(
-  "Account",
-  t.Object(
-    {
-      id: t.String({ pattern: "^usr_" }),
-      email: t.String(),
-      name: t.String(),
-      totp: t.Boolean({ description: "Signing in needs a second factor." }),
-      recovery_codes_left: Count,
-      created_at: Time,
-    },
-    closed,
-  ),
-);
+export const AccountShape = shape("Account", {
+  id: t.String({ pattern: "^usr_" }),
+  email: t.String(),
+  name: t.String(),
+  totp: t.Boolean({ description: "Signing in needs a second factor." }),
+  recovery_codes_left: Count,
+  created_at: Time,
+});
 
-export const SessionShape = component(
-  "Session",
-  t.Object(
-    {
-      id: t.String({ pattern: "^ses_" }),
-      created_at: Time,
-      last_seen_at: Time,
-      expires_at: Time,
-      address: t.String(),
-      user_agent: t.String(),
-      current: t.Boolean({ description: "The session of this request." }),
-    },
-    closed,
-  ),
-);
+export const SessionShape = shape("Session", {
+  id: t.String({ pattern: "^ses_" }),
+  created_at: Time,
+  last_seen_at: Time,
+  expires_at: Time,
+  address: t.String(),
+  user_agent: t.String(),
+  current: t.Boolean({ description: "The session of this request." }),
+});
 
 const workspaceMembers = {
   id: t.String({ pattern: "^ws_" }),
@@ -223,53 +190,50 @@ const workspaceMembers = {
   created_at: Time,
 };
 
-export const WorkspaceShape = component("Workspace", t.Object(workspaceMembers, closed));
+export const WorkspaceShape = shape("Workspace", workspaceMembers);
 
 /** Null for none. */
 const quotas = { quota_bytes: nullable(Count), quota_entries: nullable(Count) };
 
-export const WorkspaceDetails = t.Object(
-  { ...workspaceMembers, ...quotas, storage_bytes: Count, members: Count, keys: Count },
-  closed,
-);
+export const WorkspaceDetails = object({
+  ...workspaceMembers,
+  ...quotas,
+  storage_bytes: Count,
+  members: Count,
+  keys: Count,
+});
 
-export const WhoAmI = component(
-  "SignedIn",
-  t.Object({ account: AccountShape, session: SessionShape, workspaces: t.Array(WorkspaceShape) }, closed),
-);
+export const WhoAmI = shape("SignedIn", {
+  account: AccountShape,
+  session: SessionShape,
+  workspaces: t.Array(WorkspaceShape),
+});
 
 const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown only once." });
 
-export const SignedUpShape = t.Object(
-  {
-    account: AccountShape,
-    workspace: WorkspaceShape,
-    workspace_id: Id,
-    api_key: nullable(ApiKey),
-    key_id: nullable(Id),
-  },
-  closed,
-);
+export const SignedUpShape = object({
+  account: AccountShape,
+  workspace: WorkspaceShape,
+  workspace_id: Id,
+  api_key: nullable(ApiKey),
+  key_id: nullable(Id),
+});
 
-export const NewWorkspace = t.Object(
-  { workspace: WorkspaceShape, workspace_id: Id, api_key: ApiKey, key_id: Id },
-  closed,
-);
+export const NewWorkspace = object({
+  workspace: WorkspaceShape,
+  workspace_id: Id,
+  api_key: ApiKey,
+  key_id: Id,
+});
 
-export const MemberShape = component(
-  "Member",
-  t.Object(
-    {
-      account_id: t.String({ pattern: "^usr_" }),
-      email: t.String(),
-      name: t.String(),
-      role: RoleName,
-      joined_at: Time,
-      you: t.Boolean(),
-    },
-    closed,
-  ),
-);
+export const MemberShape = shape("Member", {
+  account_id: t.String({ pattern: "^usr_" }),
+  email: t.String(),
+  name: t.String(),
+  role: RoleName,
+  joined_at: Time,
+  you: t.Boolean(),
+});
 
 const invitationMembers = {
   id: t.String({ pattern: "^inv_" }),
@@ -280,16 +244,13 @@ const invitationMembers = {
   expires_at: Time,
 };
 
-export const InvitationShape = component("Invitation", t.Object(invitationMembers, closed));
+export const InvitationShape = shape("Invitation", invitationMembers);
 
-export const NewInvitation = t.Object(
-  {
-    ...invitationMembers,
-    token: t.String({ pattern: "^gvl_", description: "Shown only once." }),
-    url: t.String({ description: "The link for the invited person. It contains the token." }),
-  },
-  closed,
-);
+export const NewInvitation = object({
+  ...invitationMembers,
+  token: t.String({ pattern: "^gvl_", description: "Shown only once." }),
+  url: t.String({ description: "The link for the invited person. It contains the token." }),
+});
 
 const keyMembers = {
   id: t.String({ pattern: "^key_" }),
@@ -305,18 +266,15 @@ const keyMembers = {
   replaced_by: nullable(Id),
 };
 
-export const KeyShape = component("ApiKey", t.Object(keyMembers, closed));
-export const NewKeyShape = t.Object({ ...keyMembers, api_key: ApiKey }, closed);
-export const RotatedKey = t.Object({ ...keyMembers, api_key: ApiKey, replaces: Id }, closed);
+export const KeyShape = shape("ApiKey", keyMembers);
+export const NewKeyShape = object({ ...keyMembers, api_key: ApiKey });
+export const RotatedKey = object({ ...keyMembers, api_key: ApiKey, replaces: Id });
 
-export const TotpBegun = t.Object(
-  {
-    secret: t.String({ description: "Base32." }),
-    uri: t.String({ description: "otpauth://, for a QR code." }),
-  },
-  closed,
-);
+export const TotpBegun = object({
+  secret: t.String({ description: "Base32." }),
+  uri: t.String({ description: "otpauth://, for a QR code." }),
+});
 
-export const RecoveryCodes = t.Object({ recovery_codes: t.Array(t.String()) }, closed);
+export const RecoveryCodes = object({ recovery_codes: t.Array(t.String()) });
 
-export const Ended = t.Object({ ended: Count }, closed);
+export const Ended = object({ ended: Count });
