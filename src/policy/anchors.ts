@@ -7,12 +7,11 @@ import { DETECTORS, type DetectorName } from "./detectors.ts";
 import { addressAnchors } from "./pii/address.ts";
 import { dateOfBirth } from "./pii/birth.ts";
 import { email } from "./pii/email.ts";
-import { labelledValue } from "./pii/labelled.ts";
-import { labelledForms } from "./pii/labels.ts";
+import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import type { PolicyName } from "./policies.ts";
-import { INFIXES, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./secrets/blocks.ts";
+import { infixes, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./secrets/blocks.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { announcedSecret } from "./secrets/keyed.ts";
 import { serviceKey } from "./secrets/service.ts";
@@ -46,7 +45,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   provider_token: () => [
     ...tokenAnchors(),
     { word: ":A", check: telegramToken },
-    ...INFIXES.map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
+    ...infixes().map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
   ],
   keyed_token: () => secretLists().services.map((word) => ({ word, check: serviceKey })),
   // A password beside a server and a user is a connection string.

@@ -3,15 +3,18 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DETECTORS } from "../../src/policy/detectors.ts";
-import { labelledForms } from "../../src/policy/pii/labels.ts";
+import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/policy/pii/formats.ts";
+import { labelledForms } from "../../src/policy/pii/labelled.ts";
 import { tokenRows } from "../../src/policy/secrets/token-format.ts";
-import { linesOf, listsOf, sectionsOf } from "../../src/policy/words/lists.ts";
+import { columnsOf, linesOf, listsOf, readings, sectionsOf, stickyOf } from "../../src/policy/words/lists.ts";
 
 const FOLDER = join(import.meta.dir, "../../src/policy/words");
 const read = (name: string) => readFileSync(join(FOLDER, name), "utf8");
 const twice = (words: readonly string[]) => words.filter((word, at) => words.indexOf(word) !== at);
 
-const LISTS = readdirSync(FOLDER).filter((name) => name.endsWith(".txt") && name !== "tokens.txt");
+/** Files whose rows have columns. */
+const TABLES = ["forms.txt", "patterns.txt", "tokens.txt"];
+const LISTS = readdirSync(FOLDER).filter((name) => name.endsWith(".txt") && !TABLES.includes(name));
 
 describe.each(LISTS)("%s", (name) => {
   const sections = sectionsOf(read(name));
@@ -55,6 +58,46 @@ test("labels are of known detectors, and their lengths can be", () => {
   expect(forms.filter(({ detector }) => !(detector in DETECTORS))).toEqual([]);
   expect(forms.filter(({ min, max, digits }) => min > max || digits > max)).toEqual([]);
   expect(forms.filter(({ ambiguous, form }) => ambiguous && form === undefined)).toEqual([]);
+});
+
+test("every table's rows have the columns of their section, and none is there twice", () => {
+  const columns = { separated: 5, tokens: 4, infixes: 5, webhooks: 2 };
+  const sections = ["forms.txt", "patterns.txt"].flatMap((name) => sectionsOf(read(name)));
+  expect(sections.map(({ heading }) => heading)).toEqual(Object.keys(columns));
+  for (const { heading, lines } of sections) {
+    const wrong = lines.filter((row) => columnsOf(row).length !== columns[heading as keyof typeof columns]);
+    expect([...wrong, ...twice(lines)]).toEqual([]);
+  }
+});
+
+test("forms are of known detectors, and what a separated form begins with can be looked up", () => {
+  const forms = [...SEPARATED_FORMS, ...TOKEN_FORMS];
+  expect(forms.filter(({ detector }) => !(detector in DETECTORS))).toEqual([]);
+  expect(SEPARATED_FORMS.flatMap(({ leads }) => leads).filter((lead) => !/^\d+[-+ ./]?$/.test(lead))).toEqual(
+    [],
+  );
+});
+
+test("a row that is no pattern is refused", () => {
+  expect(stickyOf("/a b/i")).toEqual(/a b/iy);
+  expect(() => stickyOf("a")).toThrow("not a pattern: a");
+  expect(() => stickyOf(undefined)).toThrow("not a pattern");
+});
+
+test("characters are read as plain ones, by their codes where they cannot be seen", () => {
+  expect(readings("look-alikes").get("\u0430")).toBe("a");
+  expect(readings("signs").get("\u2010")).toBe("-");
+  const entities = readings("entities");
+  expect(["amp", "nbsp", "newline", "shy", "num"].map((name) => entities.get(name))).toEqual([
+    "&",
+    " ",
+    "\n",
+    "",
+    "#",
+  ]);
+  for (const section of ["look-alikes", "signs"] as const) {
+    expect([...readings(section).keys()].filter((character) => character.length !== 1)).toEqual([]);
+  }
 });
 
 test("token formats have three columns, a prefix that tells something, and no row twice", () => {

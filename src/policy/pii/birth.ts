@@ -1,13 +1,12 @@
 /** Dates of birth: a date behind a word for birth. */
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
-import { hasDigit } from "../text/ascii.ts";
-import { skipGlue } from "./glue.ts";
+import { hasDigit, matchEnd } from "../text/ascii.ts";
+import { BIRTH_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 100;
 
-const BIRTH_GLUE: ReadonlySet<string> = new Set("on in le el il am den em date at year".split(" "));
 const MONTH =
   "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|fév|mars|avr|juin|juil|août|déc|ene|abr|ago|dic|set|out|gen|mag|giu|lug|ott|jún|júl)[\\p{L}]{0,8}\\.?";
 const DATE = new RegExp(
@@ -31,6 +30,6 @@ export function dateOfBirth(text: string, _start: number, end: number): Hit | nu
   spend(CHECK_UNITS);
   PLACE.lastIndex = end;
   const at = skipGlue(text, PLACE.test(text) ? PLACE.lastIndex : end, BIRTH_GLUE);
-  DATE.lastIndex = at;
-  return DATE.test(text) ? hitOf("date_of_birth", at, DATE.lastIndex) : null;
+  const last = matchEnd(DATE, text, at);
+  return last < 0 ? null : hitOf("date_of_birth", at, last);
 }

@@ -1,7 +1,7 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
-import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
 import { luhn } from "./number.ts";
@@ -84,9 +84,8 @@ function isJoiner(text: string, at: number, code: number): boolean {
 }
 
 function card(text: string, start: number): Hit | null {
-  CARD.lastIndex = start;
-  if (!CARD.test(text)) return null;
-  const end = CARD.lastIndex;
+  const end = matchEnd(CARD, text, start);
+  if (end < 0) return null;
   if (isAlphanumeric(text.charCodeAt(end)) || text[end] === "_") return null;
   const written = text.slice(start, end);
   const digits = written.replace(/[ -]/g, "");

@@ -1,6 +1,7 @@
 /** Email addresses (RFC 5321 in practice, RFC 6531 for other scripts). */
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
+import { matchEnd } from "../text/ascii.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 60;
@@ -37,9 +38,8 @@ export function email(text: string, at: number): Hit | null {
   const cut = text.slice(start, at).search(/[=/?&'|{}]+(?=[^=/?&'|{}]*$)/);
   if (cut >= 0) start += cut + 1;
   if (start === at || text[at - 1] === ".") return null;
-  DOMAIN.lastIndex = at + 1;
-  if (!DOMAIN.test(text)) return null;
-  const end = DOMAIN.lastIndex;
+  const end = matchEnd(DOMAIN, text, at + 1);
+  if (end < 0) return null;
   const local = text.slice(start, at);
   const domain = text.slice(at + 1, end);
   if (/\.\.|^\./.test(local) || NOT_A_DOMAIN.test(domain) || isUserinfo(text, start, end)) return null;

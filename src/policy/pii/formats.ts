@@ -24,6 +24,8 @@ import { validate as validFodselsnummer } from "stdnum/lib/cjs/no/fodselsnummer"
 import { validate as validPersonnummer } from "stdnum/lib/cjs/se/personnummer";
 import { validate as validThaiId } from "stdnum/lib/cjs/th/idnr";
 import type { DetectorName } from "../detectors.ts";
+import forms from "../words/forms.txt" with { type: "text" };
+import { columnsOf, listsOf, stickyOf } from "../words/lists.ts";
 
 /** A form that suffices alone. Patterns are sticky and bounded. */
 export interface LoneForm {
@@ -41,148 +43,62 @@ export interface SeparatedForm extends LoneForm {
 
 const by = (validate: (value: string) => { isValid: boolean }) => (value: string) => validate(value).isValid;
 
+/** What the check digits and dates of forms are checked with, by the names in words/forms.txt. */
+const CHECKS: Readonly<Record<string, (value: string) => boolean>> = {
+  "ar.cuit": by(validCuit),
+  "be.insz": by(validInsz),
+  "br.cpf": by(validCpf),
+  "ch.ssn": by(validAhv),
+  "cl.run": by(validRun),
+  "cn.ric": by(validRic),
+  "cz.rc": by(validBirthNumber),
+  "dk.cpr": by(validCpr),
+  "es.dni": by(validDni),
+  "es.nie": by(validNie),
+  "fi.hetu": by(validHetu),
+  "fr.nir": by(validNir),
+  "hk.hkid": by(validHkid),
+  "in.aadhaar": by(validAadhaar),
+  "it.codicefiscale": by(validCodiceFiscale),
+  "kr.rrn": by(validRrn),
+  "my.nric": by(validNric),
+  "no.fodselsnummer": by(validFodselsnummer),
+  "se.personnummer": by(validPersonnummer),
+  "th.idnr": by(validThaiId),
+  "hetu or date": (value) => validHetu(value).isValid || validDate(value),
+  "curp or date": (value) =>
+    validCurp(value).isValid || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
+  "16 characters": (value) => value.length === 16,
+  medicare: validMedicare,
+  "tw.id": validTaiwanId,
+  "sg.nric": validSingaporeId,
+  kvnr: validKvnr,
+  vin: validVin,
+};
+
+function formOf(detector: string, countries: string, check: string, pattern: string): LoneForm {
+  if (check !== "-" && CHECKS[check] === undefined) throw new Error(`no check of a form: ${check}`);
+  return {
+    detector: detector as DetectorName,
+    countries,
+    pattern: stickyOf(pattern),
+    ...(check === "-" ? {} : { check: CHECKS[check] as (value: string) => boolean }),
+  };
+}
+
+const { separated, tokens } = listsOf(forms, ["separated", "tokens"]);
+
 /** Forms that begin with a digit and hold separators. */
-export const SEPARATED_FORMS: readonly SeparatedForm[] = [
-  {
-    detector: "us_ssn",
-    countries: "US",
-    leads: ["3-"],
-    pattern: /(?!000|666|9\d\d|078-05-1120|219-09-9999)\d{3}-(?!00)\d{2}-(?!0000)\d{4}/y,
-  },
-  {
-    detector: "us_itin",
-    countries: "US",
-    leads: ["3-"],
-    pattern: /9\d{2}-(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])-\d{4}/y,
-  },
-  {
-    detector: "national_id",
-    countries: "BR",
-    leads: ["3."],
-    pattern: /\d{3}\.\d{3}\.\d{3}-\d{2}/y,
-    check: by(validCpf),
-  },
-  {
-    detector: "national_id",
-    countries: "CH",
-    leads: ["3."],
-    pattern: /756\.\d{4}\.\d{4}\.\d{2}/y,
-    check: by(validAhv),
-  },
-  { detector: "national_id", countries: "PK", leads: ["5-"], pattern: /[1-7]\d{4}-\d{7}-\d/y },
-  {
-    detector: "national_id",
-    countries: "BE",
-    leads: ["2."],
-    pattern: /\d{2}\.\d{2}\.\d{2}[- ]\d{3}[.-]?\d{2}/y,
-    check: by(validInsz),
-  },
-  {
-    detector: "national_id",
-    countries: "TH",
-    leads: ["1-"],
-    pattern: /[1-8]-\d{4}-\d{5}-\d{2}-\d/y,
-    check: by(validThaiId),
-  },
-  {
-    detector: "national_id",
-    countries: "KR",
-    leads: ["6-"],
-    pattern: /\d{6}-[1-8]\d{6}/y,
-    check: by(validRrn),
-  },
-  {
-    detector: "national_id",
-    countries: "MY",
-    leads: ["6-"],
-    pattern: /\d{6}-\d{2}-\d{4}/y,
-    check: by(validNric),
-  },
-  {
-    detector: "national_id",
-    countries: "SE",
-    leads: ["6-", "6+", "8-", "8+"],
-    pattern: /(?:19|20)?\d{6}[-+]\d{4}/y,
-    check: by(validPersonnummer),
-  },
-  { detector: "national_id", countries: "DK", leads: ["6-"], pattern: /\d{6}-\d{4}/y, check: by(validCpr) },
-  {
-    detector: "national_id",
-    countries: "NO",
-    leads: ["6-", "6 "],
-    pattern: /\d{6}[ -]\d{5}/y,
-    check: by(validFodselsnummer),
-  },
-  {
-    detector: "national_id",
-    countries: "FI",
-    leads: ["6-", "6+"],
-    pattern: /[0-3]\d[01]\d{3}[-+]\d{3}[0-9A-FHJ-NPR-Y]/y,
-    check: by(validHetu),
-  },
-  {
-    detector: "national_id",
-    countries: "ES",
-    leads: ["8-"],
-    pattern: /\d{8}-[A-HJ-NP-TV-Z]/y,
-    check: by(validDni),
-  },
-  {
-    detector: "national_id",
-    countries: "CZ SK",
-    leads: ["6/"],
-    pattern: /\d{6}\/\d{3,4}/y,
-    check: by(validBirthNumber),
-  },
-  {
-    detector: "national_id",
-    countries: "FR",
-    leads: ["1 ", "15"],
-    pattern: /[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}/y,
-    check: by(validNir),
-  },
-  {
-    detector: "national_id",
-    countries: "CL",
-    leads: ["1.", "2."],
-    pattern: /\d{1,2}\.\d{3}\.\d{3}-[\dKk]/y,
-    check: by(validRun),
-  },
-  {
-    detector: "national_id",
-    countries: "IN",
-    leads: ["4 ", "4-"],
-    pattern: /[2-9]\d{3}[ -]\d{4}[ -]\d{4}(?![ -]?\d)/y,
-    check: by(validAadhaar),
-  },
-  {
-    detector: "tax_id",
-    countries: "AR",
-    leads: ["2-"],
-    pattern: /(?:20|2[347]|30|3[34])-\d{8}-\d/y,
-    check: by(validCuit),
-  },
-  {
-    detector: "driver_license",
-    countries: "KR",
-    leads: ["2-"],
-    pattern: /(?:1[1-9]|2[0-68])-\d{2}-\d{6}-\d{2}/y,
-  },
-  {
-    detector: "medical_id",
-    countries: "AU",
-    leads: ["4 "],
-    pattern: /[2-6]\d{3} \d{5} \d(?!\d)/y,
-    check: validMedicare,
-  },
-  {
-    detector: "national_id",
-    countries: "CN",
-    leads: ["18"],
-    pattern: /[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]/y,
-    check: by(validRic),
-  },
-];
+export const SEPARATED_FORMS: readonly SeparatedForm[] = separated.map((row) => {
+  const [detector, countries, leads, check, pattern] = columnsOf(row) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  return { ...formOf(detector, countries, check, pattern), leads: leads.replaceAll("_", " ").split(",") };
+});
 
 const byLead = new Map<number, SeparatedForm[]>();
 for (const form of SEPARATED_FORMS) {
@@ -202,78 +118,9 @@ export function formsFor(length: number, separator: number): readonly SeparatedF
 }
 
 /** Forms of letters and digits in one token of eight characters or more. */
-export const TOKEN_FORMS: readonly LoneForm[] = [
-  {
-    detector: "national_id",
-    countries: "FI",
-    pattern: /[0-3]\d[01]\d{3}[-+A-FU-Y]\d{3}[0-9A-FHJ-NPR-Y]/y,
-    check: (value) => validHetu(value).isValid || validDate(value),
-  },
-  {
-    detector: "national_id",
-    countries: "MX",
-    pattern:
-      /[A-Z][AEIOUX][A-Z]{2}\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[HMX][A-Z]{2}[B-DF-HJ-NP-TV-Z]{3}[0-9A-Z]\d/iy,
-  },
-  {
-    detector: "national_id",
-    countries: "MX",
-    pattern: /[A-Z]{4}\d{6}[HM][A-Z]{5}[0-9A-Z]{2}/y,
-    check: (value) => validCurp(value).isValid || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
-  },
-  {
-    detector: "national_id",
-    countries: "IT",
-    pattern: /[A-Z]{6}[\dLMNP-V]{2}[A-EHLMPRST][\dLMNP-V]{2}[A-Z][\dLMNP-V]{3}[A-Z]/iy,
-    check: by(validCodiceFiscale),
-  },
-  { detector: "national_id", countries: "ES", pattern: /\d{8}-?[A-HJ-NP-TV-Z]/y, check: by(validDni) },
-  { detector: "national_id", countries: "ES", pattern: /[XYZ]-?\d{7}-?[A-HJ-NP-TV-Z]/y, check: by(validNie) },
-  {
-    detector: "national_id",
-    countries: "UK",
-    pattern: /(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]/y,
-  },
-  { detector: "national_id", countries: "TW", pattern: /[A-Z][12]\d{8}/y, check: validTaiwanId },
-  { detector: "national_id", countries: "SG", pattern: /[STFGM]\d{7}[A-Z]/y, check: validSingaporeId },
-  {
-    detector: "national_id",
-    countries: "CN",
-    pattern: /[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[Xx]/y,
-    check: by(validRic),
-  },
-  { detector: "national_id", countries: "HK", pattern: /[A-Z]{1,2}\d{6}\([0-9A]\)/y, check: by(validHkid) },
-  { detector: "national_id", countries: "IN", pattern: /[A-Z]{3}\d{7}(?=.{0,20}EPIC)/y },
-  { detector: "tax_id", countries: "IN", pattern: /[A-Z]{3}[ABCFGHLJPT][A-Z]\d{4}[A-Z]/y },
-  {
-    detector: "driver_license",
-    countries: "UK",
-    pattern:
-      /[A-Z]{1,5}9{0,4}\d(?:0[1-9]|1[0-2]|5[1-9]|6[0-2])(?:0[1-9]|[12]\d|3[01])\d[A-Z][A-Z9][A-Z0-9]{3}/y,
-    check: (value) => value.length === 16,
-  },
-  {
-    detector: "medical_id",
-    countries: "US",
-    pattern:
-      /[1-9][AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-HJKMNP-RT-Y]{2}\d{2}/y,
-  },
-  {
-    detector: "medical_id",
-    countries: "US",
-    pattern:
-      /[1-9][ac-hjkmnp-rt-y][0-9ac-hjkmnp-rt-y]\d-[ac-hjkmnp-rt-y][0-9ac-hjkmnp-rt-y]\d-[ac-hjkmnp-rt-y]{2}\d{2}/y,
-  },
-  { detector: "medical_id", countries: "DE", pattern: /[A-Z]\d{9}/y, check: validKvnr },
-  { detector: "vehicle_id", countries: "all", pattern: /[A-HJ-NPR-Z0-9]{17}/y, check: validVin },
-  {
-    detector: "vehicle_id",
-    countries: "IN",
-    pattern:
-      /(?:A[NPRS]|B[HR]|C[GH]|D[DLN]|G[AJ]|H[PR]|J[HK]|K[AL]|L[AD]|M[HLNPZ]|N[L]|O[DR]|P[BY]|R[J]|S[K]|T[NRS]|U[AKP]|W[B])[ -]?\d{1,2}[ -]?[A-Z]{1,3}[ -]?\d{4}/y,
-  },
-  { detector: "vehicle_id", countries: "UK", pattern: /[A-HJ-PR-Y][A-Y](?:0[2-9]|[1-7]\d) ?[A-HJ-PR-Z]{3}/y },
-];
+export const TOKEN_FORMS: readonly LoneForm[] = tokens.map((row) =>
+  formOf(...(columnsOf(row) as [string, string, string, string])),
+);
 
 function validDate(value: string): boolean {
   const day = Number(value.slice(0, 2));

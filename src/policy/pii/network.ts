@@ -1,6 +1,6 @@
 /** Public IP addresses and MAC addresses. */
 import { type Hit, hitOf } from "../hit.ts";
-import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
 const VERSION_BEFORE =
@@ -10,26 +10,17 @@ const ADDRESS_BEFORE =
 /** How the object identifiers of certificates and directories begin (X.660). */
 const OBJECT_IDENTIFIER = /^(?:2\.5|1\.[23]|2\.16|2\.23)\./;
 /** Resolvers that everybody may name. */
-const WELL_KNOWN = new Set([
-  "8.8.8.8",
-  "8.8.4.4",
-  "1.1.1.1",
-  "1.0.0.1",
-  "9.9.9.9",
-  "208.67.222.222",
-  "208.67.220.220",
-  "4.4.4.4",
-  "4.2.2.2",
-  "1.2.3.4",
-  "5.6.7.8",
-]);
+const WELL_KNOWN: ReadonlySet<string> = new Set(
+  "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 208.67.222.222 208.67.220.220 4.4.4.4 4.2.2.2 1.2.3.4 5.6.7.8".split(
+    " ",
+  ),
+);
 
 /** A public IPv4 address that begins at `at`. */
 export function ipv4(text: string, at: number): Hit | null {
   if (at > 0 && (text[at - 1] === "." || isAlphanumeric(text.charCodeAt(at - 1)))) return null;
-  IPV4.lastIndex = at;
-  if (!IPV4.test(text)) return null;
-  const end = IPV4.lastIndex;
+  const end = matchEnd(IPV4, text, at);
+  if (end < 0) return null;
   if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1))))
     return null;
   const address = text.slice(at, end);
@@ -65,9 +56,8 @@ export function ipv6(text: string, at: number): Hit | null {
   if ((first !== 0x32 && first !== 0x33) || text.charCodeAt(at + 4) !== 0x3a) return null;
   const before = text.charCodeAt(at - 1);
   if (at > 0 && (isAlphanumeric(before) || before === 58 || before === 46)) return null;
-  IPV6.lastIndex = at;
-  if (!IPV6.test(text)) return null;
-  const end = IPV6.lastIndex;
+  const end = matchEnd(IPV6, text, at);
+  if (end < 0) return null;
   const address = text.slice(at, end);
   if (isAlphanumeric(text.charCodeAt(end)) || !isGlobalV6(address)) return null;
   return hitOf("ip_address", at, end);
@@ -95,9 +85,8 @@ export function macAddress(text: string, at: number): Hit | null {
   const before = text[at - 1];
   if (at > 0 && before !== undefined && /[0-9A-Za-z]/.test(before)) return null;
   if ((before === ":" || before === "-") && /[0-9a-f]/i.test(text[at - 2] ?? "")) return null;
-  MAC.lastIndex = at;
-  if (!MAC.test(text)) return null;
-  const end = MAC.lastIndex;
+  const end = matchEnd(MAC, text, at);
+  if (end < 0) return null;
   const address = text.slice(at, end);
   if (NULL_MAC.test(address)) return null;
   // Three groups of four are other things, too.

@@ -1,6 +1,60 @@
-/** Reads a written number or document code: letters and digits in groups with single separators. */
-
+/** Reads what stands behind a label: the signs and small words that mean nothing, then a number or document code. */
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import glueWords from "../words/glue.txt" with { type: "text" };
+import { listsOf } from "../words/lists.ts";
+
+const SIGNS = new Uint8Array(128);
+for (const sign of " \t\n\r\"'`\\()[]{}<>*_#.:=|,;?!-") SIGNS[sign.charCodeAt(0)] = 1;
+/** Signs outside ASCII that stand before numbers. */
+const OTHER_SIGNS = /[\u00a0№°º：＝「」『』“”‘’«»→—–]/;
+const LETTER = /[\p{L}\p{M}\p{N}]/u;
+const LONGEST_WORD = 12;
+/** More signs or words than this are no connection any more. */
+const MOST_STEPS = 32;
+const { particles: PARTICLES, ...words } = listsOf(glueWords, ["particles", "words", "birth", "phone"]);
+const WORDS: ReadonlySet<string> = new Set(words.words);
+export const BIRTH_GLUE: ReadonlySet<string> = new Set(words.birth);
+export const PHONE_GLUE: ReadonlySet<string> = new Set(words.phone);
+
+/** The position behind signs and small words, `at` itself when there are none. `extra` adds words. */
+export function skipGlue(text: string, at: number, extra?: ReadonlySet<string>): number {
+  let position = at;
+  for (let step = 0; step < MOST_STEPS && position < text.length; step++) {
+    const code = text.charCodeAt(position);
+    if (code < 128 ? SIGNS[code] === 1 : OTHER_SIGNS.test(text[position] as string)) {
+      position++;
+      continue;
+    }
+    const next = skipWord(text, position, code, extra);
+    if (next === position) break;
+    position = next;
+  }
+  return position;
+}
+
+function skipWord(text: string, at: number, code: number, extra?: ReadonlySet<string>): number {
+  if (code >= 0x0e00) {
+    const particle = PARTICLES.find((one) => text.startsWith(one, at));
+    if (particle) return at + particle.length;
+  }
+  let end = at;
+  while (end < text.length && end - at <= LONGEST_WORD && isWordUnit(text, end)) end++;
+  if (end === at || end - at > LONGEST_WORD) return at;
+  const word = text.slice(at, end).toLowerCase();
+  return WORDS.has(word) || extra?.has(word) ? end : at;
+}
+
+function isWordUnit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code < 128 ? isAlphanumeric(code) : LETTER.test(text[at] as string);
+}
+
+/** The end of the word or number at `at`, or `at` when none begins there. */
+export function endOfWord(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && isWordUnit(text, end)) end++;
+  return end;
+}
 
 /** What was read. */
 export interface Written {

@@ -2,16 +2,12 @@
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
-import { hasDigit, isAlphanumeric, isDigit } from "../text/ascii.ts";
-import { skipGlue } from "./glue.ts";
-import { countDigits } from "./number.ts";
+import { hasDigit, isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
+import { countDigits, PHONE_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 100;
 
-const PHONE_GLUE: ReadonlySet<string> = new Set(
-  "at on me us him them or mobile phone cell home work office main it nr".split(" "),
-);
 const NUMBER =
   /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
 const FEWEST_DIGITS = 5;
@@ -31,9 +27,8 @@ export function labelledPhone(text: string, _start: number, end: number): Hit | 
 }
 
 function phoneShaped(text: string, at: number): Hit | null {
-  NUMBER.lastIndex = at;
-  if (!NUMBER.test(text)) return null;
-  const end = NUMBER.lastIndex;
+  const end = matchEnd(NUMBER, text, at);
+  if (end < 0) return null;
   if (isAlphanumeric(text.charCodeAt(end)) || text[end] === "%") return null;
   const written = text.slice(at, end);
   const digits = countDigits(written.replace(/(?:ext|x|#).*/i, ""));
@@ -59,9 +54,8 @@ export function internationalPhone(text: string, at: number): Hit | null {
   spend(CHECK_UNITS);
   const before = text.charCodeAt(at - 1);
   if (at > 0 && (isAlphanumeric(before) || before === 43)) return null;
-  NUMBER.lastIndex = at;
-  if (!NUMBER.test(text)) return null;
-  const end = NUMBER.lastIndex;
+  const end = matchEnd(NUMBER, text, at);
+  if (end < 0) return null;
   if (isAlphanumeric(text.charCodeAt(end))) return null;
   return parses(text.slice(at, end)) ? hitOf("phone", at, end) : null;
 }
@@ -89,9 +83,8 @@ export function nationalPhone(text: string, at: number): Hit | null {
     const end = NORTH_AMERICAN.lastIndex;
     if (parses(text.slice(at, end), "US") && !isDigit(text.charCodeAt(end))) return hitOf("phone", at, end);
   }
-  NATIONAL.lastIndex = at;
-  if (!NATIONAL.test(text)) return null;
-  const end = NATIONAL.lastIndex;
+  const end = matchEnd(NATIONAL, text, at);
+  if (end < 0) return null;
   const written = text.slice(at, end);
   const digits = countDigits(written);
   if (digits < 9 || digits > 12 || DATE_OR_TIME.test(written)) return null;
@@ -99,19 +92,4 @@ export function nationalPhone(text: string, at: number): Hit | null {
 }
 
 /** Countries whose national form begins with a trunk zero. */
-const HOME_COUNTRIES = [
-  "GB",
-  "DE",
-  "FR",
-  "CH",
-  "SE",
-  "AU",
-  "NL",
-  "BE",
-  "AT",
-  "IT",
-  "IN",
-  "JP",
-  "ZA",
-  "BR",
-] as const;
+const HOME_COUNTRIES = "GB DE FR CH SE AU NL BE AT IT IN JP ZA BR".split(" ") as CountryCode[];

@@ -1,6 +1,7 @@
 /** Cryptocurrency addresses, by their own checksums where they have one. */
 import { createHash } from "node:crypto";
 import { type Hit, hitOf } from "../hit.ts";
+import { matchEnd } from "../text/ascii.ts";
 
 const ETHEREUM = /0x[0-9a-fA-F]{40}(?![0-9A-Za-z])/y;
 const BASE58 = /[13LMDXA9t][1-9A-HJ-NP-Za-km-z]{25,35}(?![0-9A-Za-z])/y;
@@ -14,9 +15,8 @@ const WALLET_WORD = /wallet|address|\bbtc\b|\beth\b|bitcoin|ethereum|crypto/i;
 /** An Ethereum-style address whose `0x` is at `at`. */
 export function ethereumAddress(text: string, at: number): Hit | null {
   if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
-  ETHEREUM.lastIndex = at;
-  if (!ETHEREUM.test(text)) return null;
-  const end = ETHEREUM.lastIndex;
+  const end = matchEnd(ETHEREUM, text, at);
+  if (end < 0) return null;
   // The null address and its like are constants, unless somebody calls one a wallet.
   const constant = /^0x0{20,}|^0x([0-9a-f])\1{39}$/i.test(text.slice(at, end));
   if (constant && !WALLET_WORD.test(text.slice(Math.max(0, at - 40), at))) return null;
@@ -26,18 +26,16 @@ export function ethereumAddress(text: string, at: number): Hit | null {
 /** A Bitcoin, Litecoin or Dogecoin address (Base58Check) that begins at `at`. */
 export function base58Address(text: string, at: number): Hit | null {
   if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
-  BASE58.lastIndex = at;
-  if (!BASE58.test(text)) return null;
-  const end = BASE58.lastIndex;
+  const end = matchEnd(BASE58, text, at);
+  if (end < 0) return null;
   return isBase58Check(text.slice(at, end)) ? hitOf("crypto_wallet", at, end) : null;
 }
 
 /** A segwit address (BIP 173 and 350) that begins at `at`. */
 export function bech32Address(text: string, at: number): Hit | null {
   if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
-  BECH32.lastIndex = at;
-  if (!BECH32.test(text)) return null;
-  const end = BECH32.lastIndex;
+  const end = matchEnd(BECH32, text, at);
+  if (end < 0) return null;
   return isBech32(text.slice(at, end).toLowerCase()) ? hitOf("crypto_wallet", at, end) : null;
 }
 

@@ -2,7 +2,7 @@
  * Finds the value that a name announces: in JSON, YAML, .env, shell, SQL, XML, code, a table or a
  * sentence. Hand-written and bounded: every step looks at a fixed number of characters.
  */
-
+import { matchEnd } from "../text/ascii.ts";
 import { isMangled } from "./plausible.ts";
 
 /** How the value is tied to the name. */
@@ -96,6 +96,6 @@ export function valueAt(text: string, at: number, link: Link): Assigned | null {
 }
 
 function skip(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : at;
+  const end = matchEnd(pattern, text, at);
+  return end < 0 ? at : end;
 }

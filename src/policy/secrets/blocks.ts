@@ -2,7 +2,9 @@
 import type { Check } from "../anchor.ts";
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
-import { isDigit } from "../text/ascii.ts";
+import { isDigit, matchEnd } from "../text/ascii.ts";
+import { columnsOf, listsOf, stickyOf } from "../words/lists.ts";
+import patterns from "../words/patterns.txt" with { type: "text" };
 
 /** What a check costs. */
 const CHECK_UNITS = 30;
@@ -42,9 +44,8 @@ export function privateKeyBlock(text: string, anchor: number): Hit | null {
   spend(CHECK_UNITS);
   let at = anchor;
   while (at > 0 && anchor - at < 4 && text[at - 1] === "-") at--;
-  PEM_BEGIN.lastIndex = at;
-  if (!PEM_BEGIN.test(text)) return null;
-  const bodyAt = PEM_BEGIN.lastIndex;
+  const bodyAt = matchEnd(PEM_BEGIN, text, at);
+  if (bodyAt < 0) return null;
   PEM_BODY.lastIndex = bodyAt;
   if (!PEM_BODY.test(text)) return null;
   const close = text.indexOf("-----END", bodyAt);
@@ -61,8 +62,8 @@ export function telegramToken(text: string, at: number): Hit | null {
   while (start > 0 && at - start <= LONGEST_BOT_ID && isDigit(text.charCodeAt(start - 1))) start--;
   if (at - start < SHORTEST_BOT_ID || at - start > LONGEST_BOT_ID) return null;
   if (start > 0 && /[A-Za-z_]/.test(text[start - 1] as string)) return null;
-  TELEGRAM_SECRET.lastIndex = at;
-  return TELEGRAM_SECRET.test(text) ? hitOf("provider_token", start, TELEGRAM_SECRET.lastIndex) : null;
+  const last = matchEnd(TELEGRAM_SECRET, text, at);
+  return last < 0 ? null : hitOf("provider_token", start, last);
 }
 
 /** A format that is known by something in its middle or at its end. */
@@ -75,39 +76,24 @@ interface Infix {
   after: RegExp;
 }
 
-/** Terraform Cloud, MaxMind, Entra ID (client secret), Mailchimp, Facebook (app token), npm (.npmrc). */
-export const INFIXES: readonly Infix[] = [
-  {
-    anchor: ".atlasv1.",
-    before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/,
-    longestBefore: 15,
-    after: /[A-Za-z0-9_=-]{60,70}/y,
-  },
-  {
-    anchor: "_mmk",
-    before: /(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}$/,
-    longestBefore: 37,
-    after: /(?![A-Za-z0-9])/y,
-  },
-  {
-    anchor: "Q~",
-    before: /(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\d$/,
-    longestBefore: 5,
-    after: /[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])/y,
-  },
-  {
-    anchor: "-us",
-    before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/,
-    longestBefore: 33,
-    after: /\d{1,2}(?![A-Za-z0-9])/y,
-  },
-  {
-    anchor: "|",
-    before: /(?<!\d)\d{15,16}$/,
-    longestBefore: 17,
-    after: /(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])/y,
-  },
-];
+/** The infixes of words/patterns.txt. */
+export function infixes(): Infix[] {
+  return listsOf(patterns, ["infixes", "webhooks"]).infixes.map((row) => {
+    const [, anchor, before, longestBefore, after] = columnsOf(row) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    return {
+      anchor,
+      before: new RegExp(before.slice(1, -1)),
+      longestBefore: Number(longestBefore),
+      after: stickyOf(after),
+    };
+  });
+}
 
 /** The token around an infix that spans `[start, end)`. */
 export function tokenAround(infix: Infix): Check {

@@ -2,7 +2,8 @@
 import type { Anchor } from "../anchor.ts";
 import { spend } from "../effort.ts";
 import { hitOf } from "../hit.ts";
-import { linesOf } from "../words/lists.ts";
+import { isAlphanumeric } from "../text/ascii.ts";
+import { columnsOf, linesOf } from "../words/lists.ts";
 import tokens from "../words/tokens.txt" with { type: "text" };
 import { looksInvented } from "./plausible.ts";
 
@@ -52,7 +53,7 @@ export function tokenAnchors(): Anchor[] {
 /** The rows of the table: provider, prefix, body. */
 export function tokenRows(): [provider: string, prefix: string, body: string][] {
   return linesOf(tokens).map((line) => {
-    const [provider, prefix, body] = line.split(/ {2,}/) as [string, string, string];
+    const [provider, prefix, body] = columnsOf(line) as [string, string, string];
     return [provider, prefix.replace(/^"(.*)"$/, "$1"), body];
   });
 }
@@ -77,7 +78,7 @@ function escapeLiteral(text: string): string {
 
 /** Where the token whose prefix is `text[start, bodyStart)` ends, or -1 when it is none. */
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
-  if (start > 0 && isWordCharacter(text.charCodeAt(start - 1))) return -1;
+  if (start > 0 && isAlphanumeric(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;
   format.body.lastIndex = bodyStart;
   const fits = format.body.test(text);
@@ -85,8 +86,4 @@ function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: n
   if (!fits) return -1;
   const end = format.body.lastIndex;
   return looksInvented(text.slice(bodyStart, end)) ? -1 : end;
-}
-
-function isWordCharacter(code: number): boolean {
-  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
 }

@@ -2,6 +2,9 @@
 import type { Anchor } from "../anchor.ts";
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
+import { matchEnd } from "../text/ascii.ts";
+import { columnsOf, listsOf, stickyOf } from "../words/lists.ts";
+import patterns from "../words/patterns.txt" with { type: "text" };
 import { distinct } from "./plausible.ts";
 
 /** What a check costs. */
@@ -31,43 +34,19 @@ export function connectionString(text: string, at: number): Hit | null {
   return hitOf("connection_string", start, USERINFO.lastIndex);
 }
 
-/** Webhook addresses: the anchor, and what must follow it. */
-const WEBHOOKS: readonly (readonly [anchor: string, rest: RegExp])[] = [
-  ["hooks.slack.com/", /(?:services|workflows|triggers)\/[A-Za-z0-9+/_-]{20,120}/y],
-  ["hooks.slack-gov.com/", /(?:services|workflows|triggers)\/[A-Za-z0-9+/_-]{20,120}/y],
-  ["discord.com/api/", /(?:v\d{1,2}\/)?webhooks\/\d{15,22}\/[A-Za-z0-9_-]{40,100}/y],
-  ["discordapp.com/api/", /(?:v\d{1,2}\/)?webhooks\/\d{15,22}\/[A-Za-z0-9_-]{40,100}/y],
-  ["outlook.office.com/webhook/", /[A-Za-z0-9@-]{40,120}\/IncomingWebhook\/[A-Za-z0-9/-]{60,140}/y],
-  ["outlook.office365.com/webhook/", /[A-Za-z0-9@-]{40,120}\/IncomingWebhook\/[A-Za-z0-9/-]{60,140}/y],
-  [".webhook.office.com/webhookb2/", /[A-Za-z0-9@-]{40,120}\/IncomingWebhook\/[A-Za-z0-9/-]{60,200}/y],
-  ["hooks.zapier.com/hooks/catch/", /[A-Za-z0-9/]{8,60}/y],
-  ["chat.googleapis.com/v1/spaces/", /[\w-]{4,40}\/messages\?[\w=&%.-]{20,300}/y],
-  [".logic.azure.com", /(?::\d{1,5})?\/workflows\/[\w/?=&%.-]{20,400}sig=[\w%-]{10,100}/y],
-  ["maker.ifttt.com/trigger/", /[\w-]{1,64}\/(?:json\/)?with\/key\/[\w-]{20,64}/y],
-  ["api.telegram.org/bot", /\d{5,16}:[\w-]{30,40}/y],
-  [".tines.com/webhook/", /[a-z0-9]{20,64}\/[a-z0-9]{20,64}/y],
-  [".tines.io/webhook/", /[a-z0-9]{20,64}\/[a-z0-9]{20,64}/y],
-  ["events.pagerduty.com/", /(?:integration|generic)\/[\w/-]{20,100}/y],
-  ["open.feishu.cn/open-apis/bot/", /v\d\/hook\/[a-z0-9-]{20,60}/y],
-  ["open.larksuite.com/open-apis/bot/", /v\d\/hook\/[a-z0-9-]{20,60}/y],
-  ["oapi.dingtalk.com/robot/send?", /access_token=[a-z0-9]{40,80}/y],
-  ["qyapi.weixin.qq.com/cgi-bin/webhook/send?", /key=[a-z0-9-]{30,60}/y],
-  ["hook.integromat.com/", /[a-z0-9]{20,60}/y],
-  [".make.com/", /[a-z0-9]{28,60}/y],
-  [".m.pipedream.net", /\b/y],
-];
-
-/** The anchors of webhooks, each with its check. */
+/** The anchors of webhooks (words/patterns.txt), each with its check. */
 export function webhookAnchors(): Anchor[] {
-  return WEBHOOKS.map(([word, rest]) => ({
-    word,
-    check: (text, start, end) => {
-      rest.lastIndex = end;
-      if (!rest.test(text)) return null;
-      const last = rest.lastIndex;
-      // Filled in by hand for a manual, not issued.
-      if (/x{6,}|(.)\1{7,}|your[-_]|example/i.test(text.slice(end, last))) return null;
-      return hitOf("webhook_url", start, last);
-    },
-  }));
+  return listsOf(patterns, ["infixes", "webhooks"]).webhooks.map((row) => {
+    const [word, pattern] = columnsOf(row) as [string, string];
+    const rest = stickyOf(pattern);
+    return {
+      word,
+      check: (text, start, end) => {
+        const last = matchEnd(rest, text, end);
+        // Filled in by hand for a manual, not issued.
+        if (last < 0 || /x{6,}|(.)\1{7,}|your[-_]|example/i.test(text.slice(end, last))) return null;
+        return hitOf("webhook_url", start, last);
+      },
+    };
+  });
 }

@@ -1,4 +1,4 @@
-/** Classes of ASCII code units. */
+/** Classes of ASCII code units, and matching at a position. */
 
 export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
@@ -17,4 +17,10 @@ export function hasDigit(text: string, from: number, to: number): boolean {
   const end = Math.min(text.length, to);
   for (let i = Math.max(0, from); i < end; i++) if (isDigit(text.charCodeAt(i))) return true;
   return false;
+}
+
+/** Where the match of a sticky pattern that begins at `at` ends; -1 when there is none. */
+export function matchEnd(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : -1;
 }

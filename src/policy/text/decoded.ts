@@ -1,4 +1,5 @@
 /** The decoded view: percent-, HTML- and JSON-escapes undone, one layer of each, in one pass. */
+import { readings } from "../words/lists.ts";
 import { type View, ViewBuilder } from "./view.ts";
 
 const PERCENT = 0x25;
@@ -10,36 +11,8 @@ const ENTITY = /&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,8}));/y;
 /** A backslash may itself be escaped, a few times over. */
 const MOST_BACKSLASHES = 4;
 
-const NAMED: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-  nbsp: " ",
-  commat: "@",
-  colon: ":",
-  equals: "=",
-  period: ".",
-  sol: "/",
-  lowbar: "_",
-  hyphen: "-",
-  dash: "-",
-  plus: "+",
-  num: "#",
-  lpar: "(",
-  rpar: ")",
-  comma: ",",
-  semi: ";",
-  dollar: "$",
-  excl: "!",
-  ast: "*",
-  percnt: "%",
-  shy: "",
-  tab: "\t",
-  newline: "\n",
-  minus: "-",
-};
+/** What the named character references of HTML stand for. */
+const NAMED = readings("entities");
 const SIMPLE: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
@@ -109,7 +82,7 @@ function entityEscape(text: string, at: number): Escape | null {
   const [, decimal, hexadecimal, named] = match;
   const plain =
     named !== undefined
-      ? NAMED[named.toLowerCase()]
+      ? NAMED.get(named.toLowerCase())
       : character(decimal ? Number(decimal) : Number.parseInt(hexadecimal as string, 16));
   return plain === undefined ? null : { plain, end: ENTITY.lastIndex };
 }

@@ -2,70 +2,10 @@
  * Character folding for finding anchors: case, accents, full-width and other compatible forms, and
  * look-alike letters all become one plain code unit, for the dictionary and for the text alike.
  */
+import { readings } from "../words/lists.ts";
 
-/** Letters of other scripts that are drawn like a Latin one (Unicode TR39 confusables, the common ones). */
-const LOOK_ALIKE: Readonly<Record<string, string>> = {
-  а: "a",
-  в: "b",
-  с: "c",
-  ԁ: "d",
-  е: "e",
-  һ: "h",
-  і: "i",
-  ј: "j",
-  к: "k",
-  ӏ: "l",
-  м: "m",
-  н: "h",
-  о: "o",
-  р: "p",
-  ԛ: "q",
-  ѕ: "s",
-  т: "t",
-  ѵ: "v",
-  ԝ: "w",
-  х: "x",
-  у: "y",
-  ѐ: "e",
-  ё: "e",
-  ї: "i",
-  α: "a",
-  β: "b",
-  γ: "y",
-  ε: "e",
-  η: "n",
-  ι: "i",
-  κ: "k",
-  ν: "v",
-  ο: "o",
-  ρ: "p",
-  τ: "t",
-  υ: "u",
-  χ: "x",
-  ω: "w",
-  ς: "c",
-  ı: "i",
-  ł: "l",
-  ø: "o",
-  đ: "d",
-  ð: "d",
-  ħ: "h",
-  ŧ: "t",
-  æ: "e",
-  œ: "e",
-  ß: "s",
-  ɑ: "a",
-  ɡ: "g",
-  ɩ: "i",
-  ſ: "s",
-  ƅ: "b",
-  ց: "g",
-  օ: "o",
-  ս: "u",
-  հ: "h",
-  ո: "n",
-  զ: "q",
-};
+/** Letters of other scripts that are drawn like a Latin one. */
+const LOOK_ALIKE = readings("look-alikes");
 
 /** Code units below this are folded by table; the rest (Han, Hangul, surrogates) stand for themselves. */
 const FOLDED_BLOCKS: readonly [number, number][] = [
@@ -92,7 +32,7 @@ function buildTable(): Uint16Array {
 function foldOne(code: number): number {
   const plain = String.fromCharCode(code).normalize("NFKD").toLowerCase();
   const base = plain.normalize("NFD").charAt(0);
-  return (LOOK_ALIKE[base] ?? base).charCodeAt(0) || code;
+  return (LOOK_ALIKE.get(base) ?? base).charCodeAt(0) || code;
 }
 
 /** The folded code unit of each code unit. */
@@ -112,15 +52,14 @@ export function foldWord(word: string): string {
 
 /** Code units of LOOK_ALIKE, capitals too, and the Latin ones they are read as. */
 const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
-  Object.entries(LOOK_ALIKE).flatMap(
-    ([from, to]) =>
-      [
-        [from.charCodeAt(0), to.charCodeAt(0)],
-        ...(from.toUpperCase() !== from && from.toUpperCase().length === 1
-          ? [[from.toUpperCase().charCodeAt(0), to.toUpperCase().charCodeAt(0)] as const]
-          : []),
-      ] as [number, number][],
-  ),
+  [...LOOK_ALIKE].flatMap(([from, to]) => {
+    const capital = from.toUpperCase();
+    const pairs =
+      capital.length === 1
+        ? [[from, to] as const, [capital, to.toUpperCase()] as const]
+        : [[from, to] as const];
+    return pairs.map(([a, b]): [number, number] => [a.charCodeAt(0), b.charCodeAt(0)]);
+  }),
 );
 
 /** A Latin and a Cyrillic or Greek letter in one word: no language writes so. */

@@ -1,4 +1,5 @@
 /** The plain view: compatible Unicode forms become their plain ones, invisible characters go. */
+import { readings } from "../words/lists.ts";
 import { identity, type View, ViewBuilder } from "./view.ts";
 
 /** Anything outside ASCII. */
@@ -9,27 +10,8 @@ const ACCENTS_FIRST = 0x300;
 const ACCENTS_LAST = 0x36f;
 const DIGIT = /\p{Nd}/u;
 
-/** Characters that stand for a plain one and that NFKC leaves alone. */
-const PLAIN: Readonly<Record<string, string>> = {
-  "\u2010": "-",
-  "\u2011": "-",
-  "\u2012": "-",
-  "\u2013": "-",
-  "\u2014": "-",
-  "\u2212": "-",
-  "\ufe63": "-",
-  "\u2018": "'",
-  "\u2019": "'",
-  "\u201c": '"',
-  "\u201d": '"',
-  "\u00ab": '"',
-  "\u00bb": '"',
-  "\u2044": "/",
-  "\u2215": "/",
-  "\u3002": ".",
-  "\u00b7": ".",
-  "\u2024": ".",
-};
+/** Signs that stand for a plain one and that NFKC leaves alone. */
+const PLAIN = readings("signs");
 
 /** What is known of each code unit of the basic plane. */
 const UNKNOWN = 0;
@@ -96,7 +78,7 @@ const CHANGING_PLANES: readonly (readonly [number, number])[] = [
 
 function compute(code: number, char: string): string {
   if (INVISIBLE.test(char) || (code >= ACCENTS_FIRST && code <= ACCENTS_LAST)) return "";
-  const mapped = PLAIN[char];
+  const mapped = PLAIN.get(char);
   if (mapped !== undefined) return mapped;
   if (DIGIT.test(char)) return String(decimalValue(code));
   const compatible = char.normalize("NFKC");

@@ -1,7 +1,8 @@
 /**
- * Parses the word lists of this folder. They are text files with one word per line, so that a diff is readable. A line
- * that begins with `#` is a comment, `[heading]` begins a section. The build embeds them in the binary.
+ * Parses the word lists and tables of this folder. They are text files with one word or row per line, so that a diff is
+ * readable. A line that begins with `#` is a comment, `[heading]` begins a section. The build embeds them in the binary.
  */
+import characters from "./characters.txt" with { type: "text" };
 
 export interface Section {
   heading: string;
@@ -37,4 +38,29 @@ export function listsOf<const N extends string>(
   const headings = sections.map(({ heading }) => heading);
   if (headings.join() !== names.join()) throw new Error(`a word list has other headings: ${headings.join()}`);
   return Object.fromEntries(sections.map(({ heading, lines }) => [heading, lines])) as Record<N, string[]>;
+}
+
+/** What the characters of a section of characters.txt are read as. */
+export function readings(section: "look-alikes" | "signs" | "entities"): ReadonlyMap<string, string> {
+  const plain = (word: string) =>
+    /^u\+[0-9a-f]+$/.test(word) ? String.fromCodePoint(Number.parseInt(word.slice(2), 16)) : word;
+  const lists = listsOf(characters, ["look-alikes", "signs", "entities"]);
+  return new Map(
+    lists[section].map((line) => {
+      const [from = "", to = ""] = line.split(" ").map(plain);
+      return [from, to];
+    }),
+  );
+}
+
+/** The columns of a row of a table, which two spaces or more separate. */
+export function columnsOf(row: string): string[] {
+  return row.split(/ {2,}/);
+}
+
+/** The sticky pattern that a table writes as `/source/` or `/source/i`. */
+export function stickyOf(written: string | undefined): RegExp {
+  const [, source, flags] = /^\/(.+)\/([iu]*)$/.exec(written ?? "") ?? [];
+  if (source === undefined) throw new Error(`not a pattern: ${written}`);
+  return new RegExp(source, `${flags}y`);
 }

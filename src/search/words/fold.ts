@@ -1,19 +1,16 @@
+import letters from "./plain-letters.txt" with { type: "text" };
+
 /** Letters that Unicode does not decompose but that people type as plain ones. */
-const PLAIN_LETTERS: Readonly<Record<string, string>> = {
-  ß: "ss",
-  æ: "ae",
-  œ: "oe",
-  ø: "o",
-  đ: "d",
-  ð: "d",
-  ł: "l",
-  þ: "th",
-  ı: "i",
-};
+const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map(
+  letters
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" ") as [string, string]),
+);
 
 const ASCII = /^[\0-\x7f]*$/;
 const COMBINING = /[\u0300-\u036f]/g;
-const UNDECOMPOSED = /[ßæœøđðłþı]/g;
+const UNDECOMPOSED = new RegExp(`[${[...PLAIN_LETTERS.keys()].join("")}]`, "g");
 
 /** Reports whether folding changes nothing but the case. */
 export function isAscii(text: string): boolean {
@@ -35,5 +32,5 @@ export function foldCase(text: string): string {
   const lower = text.toLowerCase();
   return isAscii(lower)
     ? lower
-    : lower.replace(COMBINING, "").replace(UNDECOMPOSED, (c) => PLAIN_LETTERS[c] ?? c);
+    : lower.replace(COMBINING, "").replace(UNDECOMPOSED, (c) => PLAIN_LETTERS.get(c) ?? c);
 }
