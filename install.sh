@@ -504,7 +504,7 @@ Description=governd, a governance daemon for software agents
 Documentation=man:governd(1)
 Wants=network-online.target
 After=network-online.target
-# A mistake in the settings is not mended by trying for ever.
+# Retrying for ever does not fix a mistake in the settings.
 StartLimitIntervalSec=60
 StartLimitBurst=5
 

@@ -53,7 +53,7 @@ function isCurrent(name: string): boolean {
   return existsSync(path) && sha256(readFileSync(path)) === OUTPUT_DIGESTS[name];
 }
 
-/** Writes an asset whole or not at all, whoever else builds it at the same time. */
+/** Writes an asset atomically, so that concurrent builds do no harm. */
 function writeAsset(name: string, bytes: Uint8Array): void {
   const digest = sha256(bytes);
   expectDigest(name, digest, OUTPUT_DIGESTS[name]);

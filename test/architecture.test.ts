@@ -171,7 +171,7 @@ test("the clock is read in one place, and handed on", () => {
 const OWN_RANDOMNESS = [
   // The name of a draft beside the file that it becomes.
   "datadir/private-files.ts",
-  // Secrets of a verification that is under way, so that nobody can write collisions for them.
+  // Secrets of a running verification, so that nobody can write collisions for them.
   "verify/rows/expected/key-table.ts",
   "verify/rows/expected/multiset.ts",
   "verify/rows/expected/replay.ts",

@@ -283,7 +283,7 @@ class Seal:
         return bool(own)
 
     def check(self, workspace, trust):
-        """What the seal's signature is worth, in words."""
+        """Says whether the seal's signature was checked."""
         require(self.origin.rsplit("/", 1)[-1] == workspace, "the seal is of another workspace")
         if trust.key is None:
             return "sealed (by whom is not checked: no --public-key)"
@@ -298,7 +298,7 @@ def read_seals(text):
 
 
 class Trust:
-    """What the auditor brought: a key, and seals kept elsewhere."""
+    """The auditor's input: a key, and seals kept elsewhere."""
 
     def __init__(self, key=None, anchors=()):
         self.key, self.anchors = key, anchors
@@ -426,7 +426,7 @@ def check_export(text, trust):
 def check_export_seal(header, log, trust):
     if header["seal"] is None:
         require(trust.key is None, "the export has no seal for the given key", Undetermined)
-        return "unsealed: whoever has it could have made all of it"
+        return "unsealed: its holder could have made all of it"
     seal, proof = Seal(header["seal"]), header.get("proof") or {}
     leaves = [bytes.fromhex(value) for value in log.hashes]
     parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
@@ -511,13 +511,13 @@ def check_database(db, trust):
 
 
 def pruned_before(db):
-    """From where the log has its events, as its own events say; they are checked with all others."""
+    """The first position that a pruned log still has, as its own events state it; they are checked with all others."""
     said = db.execute("SELECT details FROM events WHERE operation = 'audit.prune' AND agent_id IS NULL")
     return max([load_json(details)["before_seq"] for (details,) in said if details is not None], default=0)
 
 
 def leaves_before(db, size):
-    """The leaf hashes of the first events, of which only the tiles of the tree are left."""
+    """The leaf hashes of the pruned events, read from the tiles of the tree."""
     for tile in range(size // 256):
         row = db.execute("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", (tile,)).fetchone()
         require(row is not None and len(row[0]) == 256 * 32, f"tile {tile} of the tree is gone")
@@ -540,7 +540,7 @@ def check_stored_seals(db, log, trust):
         if trust.key is not None and seal.signed_by(trust.key):
             by_key = through
     if through is None:
-        return "unsealed: whoever has it could have made all of it"
+        return "unsealed: its holder could have made all of it"
     if trust.key is None:
         return f"sealed through seq {through} (by whom is not checked: no --public-key)"
     require(by_key is not None, "no seal is signed by the given key")

@@ -10,7 +10,7 @@ import type { BunPlugin } from "bun";
 const LOADER =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);\nconst \{ familySync, GLIBC, MUSL \} = require\("detect-libc"\);\n\nfunction requireNative\(\) \{\n(?: {2}.*\n)*? {2}return require\(`@libsql\/\$\{target\}`\);\n\}\n/;
 
-/** SHA-256 of the loader of the pinned version; any other stops the build, to be looked at by a person. */
+/** SHA-256 of the loader of the pinned version; any other stops the build, and a person must review it. */
 const LOADER_SHA256 = "2bebb7b035be2a4b302230af092b578cdd8ceaa05ce5cfd23652e636bce38b1d";
 
 /** Embeds this native file. `embedded()` tells whether the loader was met and replaced. */

@@ -102,7 +102,7 @@ describe("suspending", () => {
         appends: ["agent config.read ok"],
       },
       {
-        name: "resumed, it works again",
+        name: "a resumed agent is served",
         given: async (scene) => {
           await suspended(scene);
           await scene.client.post(`/v1/agents/${scene.agent}/resume`, {});

@@ -78,7 +78,7 @@ test("sends an agent's events as they are committed, and no others", async () =>
   await stream.close();
 });
 
-test("goes on behind Last-Event-ID without a gap", async () => {
+test("resumes after Last-Event-ID without a gap", async () => {
   const { client } = workspace;
   const first = await client.write("resumed", "k0", "v");
   for (let i = 1; i <= 250; i++) await client.write("resumed", `k${i}`, "v");
@@ -174,6 +174,6 @@ test("a stop does not wait for them", async () => {
   await stream.until(() => stream.text !== "");
   await daemon.restart();
   await stream.until(() => stream.ended);
-  // What a stop waits for in vain is broken off.
+  // A stop breaks off the streams that do not end in time.
   expect(stream.broken).toBe(false);
 });

@@ -162,7 +162,7 @@ describe("a witness", () => {
     const sink = witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}/`), deps);
     await seals(sink);
     await seals(sink);
-    // A daemon that starts anew does not know what the witness knows, and is told.
+    // After a restart the daemon does not know the witness's state. The witness returns it with its 409.
     await seals(witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), deps));
     expect(witness.statuses).toEqual([200, 200, 409, 200]);
     expect(witness.state.get(origin)?.size).toBe(10);

@@ -70,7 +70,7 @@ test("an anchor that fails is pending, and its address stays secret", async () =
   await refusing.stop(true);
 });
 
-test("a note that was cut off is no note, and the next delivery mends it", async () => {
+test("a truncated receipt counts as none, and the next delivery replaces it", async () => {
   using directory = temporaryDirectory();
   const receipts = new AnchorReceipts(directory.join("anchors"));
   expect(await receipts.of("ws_a")).toEqual({});

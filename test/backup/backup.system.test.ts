@@ -159,7 +159,7 @@ describe("what did not change", () => {
     expect(inode(two, "workspaces", name)).toBe(inode(one, "workspaces", name));
   });
 
-  test("is copied anew when the copy before went bad", async () => {
+  test("is copied again when the previous copy is damaged", async () => {
     using from = await FilledDirectory.make(1);
     const one = await later(from);
     const bad = join(one.path, "workspaces", `${from.ids[0]}.db`);

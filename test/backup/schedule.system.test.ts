@@ -54,7 +54,7 @@ describe("a schedule", () => {
     });
   });
 
-  test("goes on where the one before a restart stopped", async () => {
+  test("resumes after a restart", async () => {
     using directory = temporaryDirectory();
     backupAt(directory.path, NOW - 10 * 60_000);
     await using recent = schedule(directory.path, []).made;

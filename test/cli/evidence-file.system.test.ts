@@ -120,7 +120,7 @@ describe("a database as evidence", () => {
     connection.close();
   });
 
-  test("copies are one state of the database while another process writes and starts its log anew", async () => {
+  test("a copy is one snapshot of the database while another process writes and restarts its log", async () => {
     makeDatabase().close();
     const script = `
       import { openConnection } from ${JSON.stringify(join(import.meta.dir, "../../src/store/connection.ts"))};
@@ -139,7 +139,7 @@ describe("a database as evidence", () => {
       let last = 0;
       // On a busy machine the writer may need more time to get somewhere.
       for (let i = 0; i < 10 || last <= 100; i++) {
-        // A log that begins anew at every attempt is refused, and that is an answer, too.
+        // A log that restarts during every attempt is refused, which is a valid result.
         using evidence = await openEvidenceFile(file).catch(refusedAsUnsteady);
         if (evidence === null || evidence.immutable) continue;
         const connection = openConnection(evidence.path, { readOnly: true });

@@ -45,11 +45,11 @@ export interface RunningDaemon extends AsyncDisposable {
   pid: number;
   url: string;
   ready: Ready;
-  /** What it wrote to its log so far. */
+  /** Returns what it has logged so far. */
   said(): string;
   /** Sends a signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; err: string }>;
-  /** A signal after which it goes on. */
+  /** Sends a signal that does not end the process. */
   signal(signal: NodeJS.Signals): void;
   /** Asks the API; the daemon's own authority is trusted. */
   ask(path: string, init?: RequestInit & { apiKey?: string }): Promise<Response>;

@@ -88,7 +88,7 @@ describe("governd health", () => {
       true,
       ["sign", "verify"],
     );
-    // Its own authority, so that it is good for whoever trusts it.
+    // It is its own authority, so a server that trusts it accepts it.
     const client = await X509CertificateGenerator.createSelfSigned({
       keys: { privateKey, publicKey },
       name: "CN=client",

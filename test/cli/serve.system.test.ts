@@ -180,7 +180,7 @@ describe("governd serve refuses", () => {
     expect(await refusal("--listen", "192.0.2.1:8443")).toContain("is not an address of this machine");
   });
 
-  test("a data directory of another running daemon, which goes on", async () => {
+  test("a data directory of another running daemon, which keeps running", async () => {
     await using daemon = await startGovernd(data);
     expect(await refusal("--listen", "127.0.0.1:0")).toContain("is in use by another running governd");
     expect((await daemon.ask("/healthz")).status).toBe(200);

@@ -162,7 +162,7 @@ describe("the end of governd serve", () => {
     expect((await write(daemon, "k", "v")).status).toBe(200);
     expect((await daemon.stop()).code).toBe(0);
     await client.closed;
-    // Ended by its last chunk: what a stop waits for in vain is broken off.
+    // The stream ended with its last chunk; a stop would have broken it off.
     expect(client.text).toEndWith("0\r\n\r\n");
     const verified = await governd(["verify", data]);
     expect(verified.code).toBe(0);

@@ -1,4 +1,4 @@
-/** Evidence that is verified while somebody goes on writing and sealing it. */
+/** Evidence that is verified while another process writes and seals it. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { FilledDirectory } from "../backup/data-directory.ts";

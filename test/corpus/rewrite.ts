@@ -1,4 +1,4 @@
-/** How somebody without the key writes a log anew: every hash, link and head fits afterwards. */
+/** Rewrites a log as somebody without the key could: every hash, link and head is consistent afterwards. */
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
 import { storeTiles } from "../../src/state/tree.ts";

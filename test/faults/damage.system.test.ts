@@ -50,7 +50,7 @@ async function useDamaged(seeds: readonly number[]) {
   return JSON.parse(last as string);
 }
 
-test("whatever bytes are changed, the process goes on, and so do other workspaces", async () => {
+test("whatever bytes are changed, the process and the other workspaces keep working", async () => {
   const from = Math.floor(Math.random() * 1_000_000);
   const totals = await useDamaged(Array.from({ length: SEEDS }, (_, i) => from + i));
   expect(totals.seeds).toBe(SEEDS);

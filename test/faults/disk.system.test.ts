@@ -1,4 +1,4 @@
-/** The disk fails under a running daemon: what it says meanwhile, what it keeps, and that it goes on by itself. */
+/** The disk fails under a running daemon: what the daemon reports, what it keeps, and that it recovers by itself. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
@@ -146,7 +146,7 @@ test.skipIf(!CAN_FAIL).each([
   const user = new User(daemon, apiKey);
   disk.fail(failing, "/workspaces/");
   await expectUnavailable(await user.write());
-  // Somebody who looks must not keep it from being opened anew.
+  // Reading must not prevent that the file is reopened.
   const look = () => daemon.ask("/v1/audit?agent_id=a", { apiKey });
   await expectUnavailable(await look());
   await Bun.sleep(LASTING_MS);

@@ -71,7 +71,7 @@ export class FailingDisk {
     }
   }
 
-  /** Everything works again. */
+  /** Ends all failures. */
   heal(): void {
     this.fail({}, "");
   }

@@ -115,7 +115,7 @@ test.each([
     expect(verified).toMatchObject({ code: 0 });
     expect(clients.flatMap(({ refused }) => refused)).toEqual([]);
   }
-  // The rotation that was cut off goes on where it stopped, and then everything can be sealed.
+  // The interrupted rotation resumes where it stopped, and then everything can be sealed.
   expect(await governd(["rotate-seal-key", "--data-dir", data, ...key])).toMatchObject({ code: 0 });
   await using daemon = await startGovernd(data, key);
   for (const client of clients) await client.check(daemon);

@@ -1,6 +1,6 @@
 /**
- * Every parser meets some hundreds of odd texts, from seeds that nobody chose. A failure names the command that
- * repeats it; `npm run fuzz` goes on for as long as wanted.
+ * Every parser reads some hundreds of odd texts from random seeds. A failure names the command that repeats it;
+ * `npm run fuzz` runs for as long as wanted.
  */
 import { test } from "bun:test";
 import { anySeed } from "../seeded.ts";

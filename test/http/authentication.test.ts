@@ -138,7 +138,7 @@ describe("scopes", () => {
     });
   }
 
-  test("are decided before the body is looked at", async () => {
+  test("are decided before the body is parsed", async () => {
     const answer = await server.send({ path: "/v1/config/mine", method: "PUT", key: "agent-key", body: "{" });
     expect(answer.status).toBe(403);
   });

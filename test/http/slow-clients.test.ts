@@ -115,7 +115,7 @@ describe.concurrent("slow clients are cut", () => {
   });
 });
 
-describe.concurrent("whoever waits for the daemon is not cut", () => {
+describe.concurrent("a client that waits for the daemon is not disconnected", () => {
   test("while it looks for something", async () => {
     const slow = await serveTls({}, { idleTimeoutMs: IDLE_MS });
     await using _ = slow;

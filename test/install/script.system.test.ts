@@ -47,7 +47,7 @@ const answers = new Map<string, string>();
 /** A program that is governd from the source; those of different notes are different files. */
 function realProgram(path: string, note = "real"): string {
   const words = FROM_SOURCE.map((word) => `'${word}'`).join(" ");
-  // Bun keeps what it transpiled in the home directory, which is not to be the one that is looked at.
+  // Bun keeps transpiled files in the home directory; they must not land in the one that the test checks.
   return write(path, note, `HOME='${process.env.HOME ?? "/"}' exec ${words} "$@"`);
 }
 

@@ -114,7 +114,7 @@ describe.each(forms)("%s exports", (form) => {
     expect(verdict(verify(doubled))).toBe("tampered");
   });
 
-  test("an export that was formatted anew by another tool still verifies", () => {
+  test("an export that another tool reformatted still verifies", () => {
     const text = write(form, log.events);
     const again =
       form === "json"

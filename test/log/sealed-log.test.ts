@@ -64,7 +64,7 @@ describe("a sealed log", () => {
     expect(codes(verify({ events: rewritten(log, 20), seals }))).toEqual(["root_mismatch"]);
   });
 
-  test("a log that was written anew from some event on passes its chains and fails its seals", () => {
+  test("a log that was rewritten from some event on passes the check of its chains and fails that of its seals", () => {
     for (const at of [0, 4, 16, 32]) {
       const events = rewritten(log, at);
       expect(verify({ events }).valid).toBe(true);
@@ -104,7 +104,7 @@ describe("a sealed log", () => {
     ]);
   });
 
-  test("a log and seals made anew with another key do not pass under the right key", () => {
+  test("a log that was remade and sealed with another key does not pass under the right key", () => {
     const theirs = new SealedLog(newKey()).grow(40);
     const own = verify({ events: theirs.events, seals: [theirs.seal()], offered: [theirs.key] });
     expect(own).toMatchObject({ valid: true, seals: { sealedThrough: 39 } });

@@ -1,4 +1,4 @@
-/** Sealed logs for the tests, and how a log would be written anew by somebody without the key. */
+/** Sealed logs for the tests, and logs as somebody without the key could rewrite them. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { sha256Hex } from "../../src/log/hash.ts";
 import { CompactRange } from "../../src/log/merkle.ts";

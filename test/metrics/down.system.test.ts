@@ -1,4 +1,4 @@
-/** A workspace whose file is damaged is down alone, and whoever watches is told which. */
+/** Only the workspace whose file is damaged is down, and metrics and logs name it. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { Scrape } from "./scrape.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
-test("a damaged workspace is named to the operator, counted for everybody, and up again once it is mended", async () => {
+test("a damaged workspace is named to the operator, counted in the metrics, and up again once its file is restored", async () => {
   await using daemon = await TestDaemon.start({ flags: { metrics_listen: "127.0.0.1:0" } });
   const [whole, damaged] = [await daemon.workspace("whole"), await daemon.workspace("damaged")];
   await damaged.client.write("a", "k", "v");

@@ -85,7 +85,7 @@ describe("the count of requests", () => {
   });
 });
 
-test("a thread's numbers are seen through the memory that it shares, and its gauges begin anew", () => {
+test("a thread's numbers are read through shared memory, and a restarted thread resets its gauges", () => {
   const ours = new ThreadGauges();
   const its = new ThreadGauges(ours.memory);
   its.begin();
@@ -99,7 +99,7 @@ test("a thread's numbers are seen through the memory that it shares, and its gau
   expect(ours.transactions.cumulative.at(-1)).toBe(1);
 });
 
-test("sizes of files are looked at again after a minute, and not for everybody who asks", async () => {
+test("sizes of files are measured at most once a minute", async () => {
   using directory = temporaryDirectory();
   const [workspaces, seals, control] = ["workspaces", "seals", "control.db"].map((name) =>
     directory.join(name),
@@ -113,6 +113,6 @@ test("sizes of files are looked at again after a minute, and not for everybody w
   writeFileSync(`${seals}/a.log`, "seal");
   expect((await meter.sizes()).seals).toBe(0);
   nowMs = 61_000;
-  await eventually("they are looked at again", async () => (await meter.sizes()).seals === 4);
+  await eventually("they are measured again", async () => (await meter.sizes()).seals === 4);
   expect(await meter.sizes()).toEqual({ control: 5, workspaces: 400, seals: 4 });
 });

@@ -65,7 +65,7 @@ for (const [name, make] of Object.entries(HOSTILE)) {
   });
 }
 
-test("a text with more anchors than can be looked at is blocked, and the message says so", () => {
+test("a text with more anchors than its budget allows is blocked, and the message says so", () => {
   const decision = decide(BOTH, { key: "k", value: repeat("password="), metadata: {} });
   if (decision.allowed) throw new Error("allowed");
   expect(decision.findings[0]?.detector).toBe("budget");

@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  "more than the queue holds: 503 with Retry-After, nothing written for it, and then it goes on",
+  "more than the queue holds: 503 with Retry-After, nothing is written for it, and the queue recovers",
   async () => {
     const file = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
     using blocker = new OpenWorkspace(file);

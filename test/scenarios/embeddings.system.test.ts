@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  "another model makes all vectors anew, and a restore's entries get theirs",
+  "another model recomputes all vectors, and a restore's entries get theirs",
   async () => {
     await using daemon = await start();
     const workspace = await daemon.workspace();

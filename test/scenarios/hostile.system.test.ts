@@ -1,4 +1,4 @@
-/** Hostile JSON through the API: whatever is sent, the daemon answers as it should and goes on. */
+/** Hostile JSON through the API: the daemon returns an expected status and keeps running. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/json.ts";
@@ -113,7 +113,7 @@ const interoperable = (value: unknown): JsonObject =>
     Number.isInteger(member) && !Number.isSafeInteger(member) ? 0 : member,
   );
 
-/** Answers that a client can have deserved. */
+/** Statuses that hostile input may get. */
 const DESERVED = new Set([200, 201, 400, 404, 412, 409]);
 
 test(

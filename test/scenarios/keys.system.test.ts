@@ -106,7 +106,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
     expect(refused).toEqual({ status: 403, code: "forbidden", recorded: 0 });
   });
 
-  test("whoever may, is answered and recorded", async () => {
+  test("allowed keys are served, and the request is recorded", async () => {
     const allowed = (["agent", "auditor", "limited", "full"] as const).filter((name) => {
       // The list is of all agents.
       if (name === "limited" && route.operation === "agent.list") return false;

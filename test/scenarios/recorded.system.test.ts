@@ -91,7 +91,7 @@ async function withSecondFactor(): Promise<{ browser: Browser; codes: string[] }
   return { browser, codes: (await browser.post("/account/totp/confirm", { code })).json.recovery_codes };
 }
 
-/** Who asks, and what for, of each action: by whom it is asked for changes nothing that is looked at here. */
+/** The request of each action, and the browser that sends it; which one sends it does not matter here. */
 type Asked = Visit & { by?: Browser };
 
 const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path"> & { path?: string }>>> = {

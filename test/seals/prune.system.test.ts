@@ -145,21 +145,24 @@ describe("pruning", () => {
     }
   });
 
-  test.each([null, "alpha"])("who goes on behind what is left is sent the rest once: %j", async (agentId) => {
-    const { connection } = workspace.view;
-    const [number, whose] = agentId === null ? ["seq", "true"] : ["agent_seq", "agent_id = 'alpha'"];
-    const rows = connection.all<[number, string]>(
-      `SELECT ${number}, id FROM events WHERE ${whose} ORDER BY seq`,
-    );
-    const [first, ...rest] = rows;
-    expect(rest.length).toBeGreaterThan(100);
-    const sent: string[] = [];
-    for await (const piece of streamTail(connection, { kind: "tail", agentId, after: first?.[0] ?? -1 })) {
-      sent.push(...[...piece.matchAll(/^id: (.*)$/gm)].map(([, id]) => id as string));
-      if (sent.length >= rest.length) break;
-    }
-    expect(sent).toEqual(rest.map(([, id]) => id));
-  });
+  test.each([null, "alpha"])(
+    "a stream resumed at the first kept event sends the rest once: %j",
+    async (agentId) => {
+      const { connection } = workspace.view;
+      const [number, whose] = agentId === null ? ["seq", "true"] : ["agent_seq", "agent_id = 'alpha'"];
+      const rows = connection.all<[number, string]>(
+        `SELECT ${number}, id FROM events WHERE ${whose} ORDER BY seq`,
+      );
+      const [first, ...rest] = rows;
+      expect(rest.length).toBeGreaterThan(100);
+      const sent: string[] = [];
+      for await (const piece of streamTail(connection, { kind: "tail", agentId, after: first?.[0] ?? -1 })) {
+        sent.push(...[...piece.matchAll(/^id: (.*)$/gm)].map(([, id]) => id as string));
+        if (sent.length >= rest.length) break;
+      }
+      expect(sent).toEqual(rest.map(([, id]) => id));
+    },
+  );
 
   test("what is left of the pruned part is still checked", async () => {
     const { view } = workspace;

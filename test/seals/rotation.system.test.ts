@@ -27,7 +27,7 @@ async function command(...words: string[]) {
 const keyOf = async ({ client }: TestWorkspace) => (await client.send({ path: "/v1/audit/key" })).json;
 const raw = (verifierKey: string): Uint8Array => parseVerifierKey(verifierKey).publicKey;
 
-test("the old key announces the new one, and a running daemon goes on with it", async () => {
+test("the old key announces the new one, and a running daemon uses it", async () => {
   const before = await keyOf(workspace);
   const oldPublicKey = join(daemon.dataDir, "old.pub");
   writeFileSync(oldPublicKey, before.public_key);
@@ -75,7 +75,7 @@ test("a workspace made afterwards names the new key; rotating again works", asyn
   expect(info.json.workspaces.every(({ current }: { current: boolean }) => current)).toBe(true);
 });
 
-test("goes on where it was cut off", async () => {
+test("an interrupted rotation resumes", async () => {
   const next = newSealKey();
   writeFileSync(join(daemon.dataDir, "keys", "seal.key.next"), next, { mode: 0o600 });
   const rotated = await command("rotate-seal-key", "--data-dir", daemon.dataDir);

@@ -157,7 +157,7 @@ const WORDS =
 const text = fc.array(fc.constantFrom(...WORDS), { maxLength: 40 }).map((words) => words.join(" "));
 const step = fc.record({ id: fc.nat(7), value: fc.option(text, { nil: undefined }), key: text });
 
-test("after any history the index answers as one built anew", () => {
+test("after any history the index returns what a rebuilt one returns", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), text, (steps, query) => {
       const lived = new AgentIndex();
@@ -170,14 +170,14 @@ test("after any history the index answers as one built anew", () => {
           entries.set(id, { key, value });
         }
       }
-      const anew = new AgentIndex();
-      for (const [id, entry] of [...entries].reverse()) anew.add(id, entry);
+      const rebuilt = new AgentIndex();
+      for (const [id, entry] of [...entries].reverse()) rebuilt.add(id, entry);
       for (const asked of [query, "aple wage", "invoces"]) {
-        expect(lived.search(asked, { limit: 10 })).toEqual(anew.search(asked, { limit: 10 }));
+        expect(lived.search(asked, { limit: 10 })).toEqual(rebuilt.search(asked, { limit: 10 }));
       }
       expect(lived.size).toBe(entries.size);
       lived.close();
-      anew.close();
+      rebuilt.close();
     }),
     { numRuns: 300 },
   );

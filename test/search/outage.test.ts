@@ -5,7 +5,7 @@ import { QueryEmbedder } from "../../src/search/vectors/query-embedder.ts";
 
 const PAUSES = { firstMs: 5, longestMs: 60 };
 
-test("pauses double up to the longest, and begin anew after it worked", () => {
+test("pauses double up to the longest, and a success resets them", () => {
   const outage = new Outage();
   const pauses = () => Array.from({ length: 6 }, () => outage.fail("away", PAUSES).pauseMs);
   expect(pauses()).toEqual([5, 10, 20, 40, 60, 60]);

@@ -67,9 +67,9 @@ export class SimulatedDisk {
   #plan: Plan | null = null;
   /** Every write fails with this. */
   #lasting: string | null = null;
-  /** Write-ahead logs as they were on disk for certain, by path; kept only when a stop may come soon. */
+  /** Synced content of write-ahead logs, by path; kept only when a stop may come soon. */
   readonly #synced = new Map<string, Buffer>();
-  /** Lengths of the files of seals when they were last looked at, by name. */
+  /** Lengths of the seal files at the last sync, by name. */
   readonly #syncedSeals = new Map<string, number>();
 
   constructor(root: string, random: Seeded, onStop: () => void) {

@@ -40,9 +40,9 @@ class SimulatedWorkspace {
   readonly model = new ModelWorkspace();
   readonly asked = new Map<string, Asked>();
   readonly told = new Map<string, Told>();
-  /** Hashes of the events that were looked at, by position: they stay. */
+  /** Hashes of the checked events, by position; they never change. */
   readonly hashes: string[] = [];
-  /** Seals that were announced: the log stays one that they are of. */
+  /** Announced seals; the log stays consistent with them. */
   readonly seals: Seal[] = [];
 
   constructor(readonly id: string) {}

@@ -108,7 +108,7 @@ describe("is made with the configuration that has a retention", () => {
     expect(isThere()).toBe(false);
   });
 
-  test("while another process has the file open, and goes on writing", async () => {
+  test("while another process has the file open and writes to it", async () => {
     using other = new OpenWorkspace(workspace.path, clock);
     await workspace.writer.perform([write("a", "k"), write("a", "l")]);
     await other.perform("config.update", { agentId: "a", config: RETENTION });
@@ -209,7 +209,7 @@ describe("a file of schema version", () => {
     expect(await verdict(copy)).toBe("verified");
   });
 
-  test.each([1, 2])("%d with a retention in force keeps it, and goes on", async (version) => {
+  test.each([1, 2])("%d with a retention in force keeps it, and can be written", async (version) => {
     await configure("b", RETENTION);
     setBack(version);
     expect(await verdict()).toBe("verified");

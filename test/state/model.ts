@@ -55,7 +55,7 @@ export class ModelAgent {
     this.#live.set(key, { value, createdAt, updatedAt: nowMs, write: step, liveFrom: step });
   }
 
-  /** Answers how many went. */
+  /** Returns how many were deleted. */
   delete(wanted: (key: string) => boolean, nowMs: number): number {
     this.#step++;
     const gone = [...this.#live].filter(([key, entry]) => wanted(key) && this.#isFresh(entry, nowMs));
@@ -63,7 +63,7 @@ export class ModelAgent {
     return gone.length;
   }
 
-  /** Answers the count of entries that it holds. */
+  /** Returns the number of entries in it. */
   checkpoint(id: string, nowMs: number): number {
     this.#save(id, ++this.#step);
     return this.list(nowMs).length;

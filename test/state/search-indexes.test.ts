@@ -95,7 +95,7 @@ async function answers(indexes: SearchIndexes, workspace: OpenWorkspace, agentId
 }
 
 test(
-  "an index that followed answers as one built anew, whatever happened",
+  "an index that followed the log returns what a rebuilt one returns",
   async () => {
     using directory = temporaryDirectory();
     await fc.assert(
@@ -108,9 +108,11 @@ test(
           await history.take(one);
           if (one.kind !== "search") continue;
           for (const agent of AGENTS) {
-            const anew = new SearchIndexes(MEMORY);
-            expect(await answers(following, workspace, agent)).toEqual(await answers(anew, workspace, agent));
-            anew.close();
+            const rebuilt = new SearchIndexes(MEMORY);
+            expect(await answers(following, workspace, agent)).toEqual(
+              await answers(rebuilt, workspace, agent),
+            );
+            rebuilt.close();
           }
         }
         following.close();

@@ -93,7 +93,7 @@ describe("a migration that fails half way", () => {
     expect(readdirSync(directory.path).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
-  test("succeeds later, with a program that is mended", () => {
+  test("succeeds later, with a fixed program", () => {
     using directory = temporaryDirectory();
     const path = directory.join("a.db");
     make(path, FIRST);

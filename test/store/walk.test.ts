@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { isDamage } from "../../src/store/damage.ts";
 import { goOn, OutOfOrder } from "../../src/store/walk.ts";
 
-test("a place behind the one before is where the walk goes on", () => {
+test("a walk continues at a place after the previous one", () => {
   expect(goOn(1, 2)).toBe(2);
   expect(goOn(-(2 ** 53), 0)).toBe(0);
   expect(goOn([1, 9], [2, 0])).toEqual([2, 0]);

@@ -29,7 +29,7 @@ export class Client {
     readonly url: string,
     readonly ca: string,
     readonly apiKey: string,
-    /** Takes down what is sent, for whoever looks whether it is repeated. */
+    /** Records what is sent, so that a test can check that it is never repeated. */
     readonly confidences: Confidences | null = null,
   ) {}
 

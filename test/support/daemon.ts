@@ -119,7 +119,7 @@ export class TestDaemon implements AsyncDisposable {
     return this.#log.text;
   }
 
-  /** Stops the daemon and starts it anew on the same directory, with its clock moved, or other settings. */
+  /** Restarts the daemon on the same directory, with its clock moved, or with other settings. */
   async restart(clockOffsetMs = 0, settings: Partial<Settings> = {}): Promise<void> {
     await this.#stop();
     const launched = await launch({ ...this.#settings, ...settings }, clockOffsetMs, this.#log);

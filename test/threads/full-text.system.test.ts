@@ -1,4 +1,4 @@
-/** Full text through the threads: a search asks for it, the writer makes it, a restart goes on with it. */
+/** The full-text index across threads: a search requests it, the writer builds it, and it survives a restart. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { newSealKey } from "../../src/datadir/seal-key.ts";

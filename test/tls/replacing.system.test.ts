@@ -1,4 +1,4 @@
-/** Other certificates while the daemon runs: nobody who is connected is cut off, and nobody has to start it anew. */
+/** Certificates are replaced while the daemon runs: no connection is cut, and no restart is needed. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -212,7 +212,7 @@ describe("given files", () => {
     expect(daemon.certificates()[0]?.daysLeft).toBe(399);
   });
 
-  test("`client_ca` is read again, too, and asks for a certificate from then on", async () => {
+  test("`client_ca` is read again, too, and clients then need a certificate", async () => {
     const authority = await TestAuthority.make("given");
     await put(authority, 30);
     const clients = await TestAuthority.make("clients", { to: 10 });

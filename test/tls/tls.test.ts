@@ -83,13 +83,13 @@ describe("the daemon's own authority", () => {
     expect(second.expiresAt).toBeGreaterThan(NOW + days * DAY_MS + 300 * DAY_MS);
   });
 
-  test("mends a certificate that does not fit its key, as a crash may leave it", async () => {
+  test("replaces a certificate that does not match its key, as a crash may leave it", async () => {
     await ownCertificate(directory, [], NOW);
     const key = readFileSync(directory.serverKey, "utf8");
     await ownCertificate(directory, ["a.example"], NOW);
     writeFileSync(directory.serverKey, key);
-    const mended = await ownCertificate(directory, ["a.example"], NOW);
-    expect(await answer(mended, "localhost", readFileSync(directory.authority, "utf8"))).toBe("yes");
+    const replaced = await ownCertificate(directory, ["a.example"], NOW);
+    expect(await answer(replaced, "localhost", readFileSync(directory.authority, "utf8"))).toBe("yes");
   });
 
   test("is itself renewed before its certificates would outlive it, and the former one is still good", async () => {
@@ -114,7 +114,7 @@ describe("the daemon's own authority", () => {
 });
 
 describe("given files", () => {
-  test("are read anew each time", async () => {
+  test("are read each time", async () => {
     await ownCertificate(directory, [], NOW);
     const settings = {
       tls: "files" as const,
@@ -129,7 +129,7 @@ describe("given files", () => {
     expect((await source?.load())?.cert).not.toBe(first?.cert);
   });
 
-  test("and the daemon's own can be looked at without making any", async () => {
+  test("reading the daemon's own creates none", async () => {
     const settings = {
       tls: "auto" as const,
       tls_cert: null,

@@ -14,7 +14,7 @@ function verify(events: readonly StoredEvent[]): VerificationReport {
   return verifier.finish();
 }
 
-/** An event as its forger would leave it: edited, with commitment and hash made anew. */
+/** Returns an event as a forger would leave it: edited, with commitment and hash recomputed. */
 function edited(stored: StoredEvent, change: Record<string, unknown>): StoredEvent {
   const canonical = canonicalEvent({ ...parseEvent(stored.canonical as string), ...change } as never);
   return { ...stored, canonical, hash: eventHash(canonical) };
@@ -91,7 +91,7 @@ describe("the verifier", () => {
     );
   });
 
-  test("any single member that is edited is found, with the hash made anew or not", () => {
+  test("an edit of any single member is found, whether the hash is recomputed or not", () => {
     const events: StoredEvent[] = sampleLog(20).events;
     const change = fc.constantFrom<Record<string, unknown>>(
       { actor: "system" },

@@ -152,7 +152,7 @@ function edited(changes: readonly (readonly [number, Edit])[]): Row[] {
 }
 
 describe("stored events", () => {
-  test("go the quick way when nothing is to be said of them, with the same report", () => {
+  test("take the fast path when they are valid, with the same report", () => {
     const { report, taken } = quick(log.events, 64);
     expect(report).toEqual(thorough(log.events));
     expect(report).toMatchObject({ valid: true, eventsChecked: 600 });

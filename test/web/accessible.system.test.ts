@@ -23,7 +23,7 @@ let stage: Stage;
 let inhabited: Inhabited;
 let storageState: NonNullable<BrowserContextOptions["storageState"]>;
 
-/** Pages that are there before anybody is signed in; looked at while there is still no account. */
+/** What the checks find on the pages without a sign-in. They are checked before there is an account. */
 const doors: Record<string, string[]> = {};
 
 describe.skipIf(!hasChromium)("accessible", () => {

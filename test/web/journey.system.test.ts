@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     page = await context.newPage();
     page.on("pageerror", (error) => failures.push(String(error)));
     page.on("console", (message) => {
-      // Answers such as 404 and 412 are part of the way; the browser reports them as errors of its own.
+      // Responses such as 404 and 412 are expected; the browser reports each as an error.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
         failures.push(message.text());
       }

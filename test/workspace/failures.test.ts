@@ -145,7 +145,7 @@ test("another process holds the file: nothing is written, and afterwards writes 
   expect(await problems()).toEqual([]);
 });
 
-test("the end of the log is looked at as of one moment, whoever appends meanwhile", async () => {
+test("the check of the log's end reads one snapshot, whatever another process appends meanwhile", async () => {
   await workspace.writer.perform([writing("one")]);
   using other = new OpenWorkspace(workspace.path);
   let meddled = false;

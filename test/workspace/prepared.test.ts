@@ -127,7 +127,7 @@ test("a job that fails after it wrote: all others run again, each with a prepara
   expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
 });
 
-test("one that fails when it is looked at costs only itself, and writes nothing", async () => {
+test("a job that fails while it is prepared fails alone, and writes nothing", async () => {
   const broken: Job = {
     ...writing("a", "broken"),
     prepare() {

@@ -78,9 +78,9 @@ export class Stage implements AsyncDisposable {
 
   /** A person's browser window, with its own cookies. */
   async person(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-    // The daemon's own authority is not the browser's, but its key is trusted from the start. To overlook
-    // the error for each connection (`ignoreHTTPSErrors`) begins each anew, and now and then Chromium
-    // gives up over it (ERR_TOO_MANY_RETRIES).
+    // The daemon's own authority is not the browser's, but its key is trusted from the start. To ignore
+    // the error of each connection (`ignoreHTTPSErrors`) restarts each one, and sometimes Chromium gives up
+    // (ERR_TOO_MANY_RETRIES).
     const context = await this.browser.newContext({ baseURL: this.url, ...options });
     context.setDefaultTimeout(PATIENCE_MS);
     return context;

@@ -1,4 +1,4 @@
-/** Every page of the dashboard, with what to do there before it is looked at. */
+/** Every page of the dashboard, with the steps that prepare it for a check. */
 import type { Page } from "playwright-core";
 import type { Inhabited } from "./inhabit.ts";
 
