@@ -14,74 +14,39 @@ export interface Detector {
   readsTokens: boolean;
 }
 
+// What the detectors of a family have in common.
+const PERSON = { policy: "block_pii", tier: 1 } as const;
+const DEVICE = { policy: "block_pii", tier: 2 } as const;
+const SECRET = { policy: "block_secrets", tier: null } as const;
+
 export const DETECTORS = {
-  email: { policy: "block_pii", tier: 1, words: "an email address", readsTokens: false },
-  phone: { policy: "block_pii", tier: 1, words: "a phone number", readsTokens: true },
-  credit_card: { policy: "block_pii", tier: 1, words: "a payment card number", readsTokens: true },
-  iban: { policy: "block_pii", tier: 1, words: "an IBAN", readsTokens: true },
-  bank_account: { policy: "block_pii", tier: 1, words: "a bank account number", readsTokens: false },
-  us_ssn: { policy: "block_pii", tier: 1, words: "a US social security number", readsTokens: true },
-  us_itin: { policy: "block_pii", tier: 1, words: "a US individual taxpayer number", readsTokens: true },
-  passport: { policy: "block_pii", tier: 1, words: "a passport number", readsTokens: false },
-  driver_license: { policy: "block_pii", tier: 1, words: "a driving licence number", readsTokens: true },
-  national_id: { policy: "block_pii", tier: 1, words: "a national identity number", readsTokens: true },
-  tax_id: { policy: "block_pii", tier: 1, words: "a tax number", readsTokens: true },
-  medical_id: {
-    policy: "block_pii",
-    tier: 1,
-    words: "a health insurance or patient number",
-    readsTokens: true,
-  },
-  date_of_birth: { policy: "block_pii", tier: 1, words: "a date of birth", readsTokens: false },
-  postal_address: { policy: "block_pii", tier: 1, words: "a postal address", readsTokens: false },
-  ip_address: { policy: "block_pii", tier: 2, words: "a public IP address", readsTokens: true },
-  mac_address: { policy: "block_pii", tier: 2, words: "a MAC address", readsTokens: true },
-  crypto_wallet: {
-    policy: "block_pii",
-    tier: 2,
-    words: "a cryptocurrency wallet address",
-    readsTokens: true,
-  },
-  vehicle_id: {
-    policy: "block_pii",
-    tier: 2,
-    words: "a vehicle registration or identification number",
-    readsTokens: true,
-  },
-  device_id: { policy: "block_pii", tier: 2, words: "a device identifier", readsTokens: false },
-  provider_token: {
-    policy: "block_secrets",
-    tier: null,
-    words: "a provider's access token",
-    readsTokens: false,
-  },
-  keyed_token: {
-    policy: "block_secrets",
-    tier: null,
-    words: "a key or token of a named service",
-    readsTokens: false,
-  },
-  generic_credential: {
-    policy: "block_secrets",
-    tier: null,
-    words: "a password or other credential",
-    readsTokens: false,
-  },
-  auth_header: { policy: "block_secrets", tier: null, words: "an authorization header", readsTokens: false },
-  connection_string: {
-    policy: "block_secrets",
-    tier: null,
-    words: "a connection string with a password",
-    readsTokens: false,
-  },
-  webhook_url: {
-    policy: "block_secrets",
-    tier: null,
-    words: "a webhook address that acts as a secret",
-    readsTokens: false,
-  },
-  jwt: { policy: "block_secrets", tier: null, words: "a JSON Web Token", readsTokens: false },
-  private_key: { policy: "block_secrets", tier: null, words: "a private key", readsTokens: false },
+  email: { ...PERSON, words: "an email address", readsTokens: false },
+  phone: { ...PERSON, words: "a phone number", readsTokens: true },
+  credit_card: { ...PERSON, words: "a payment card number", readsTokens: true },
+  iban: { ...PERSON, words: "an IBAN", readsTokens: true },
+  bank_account: { ...PERSON, words: "a bank account number", readsTokens: false },
+  us_ssn: { ...PERSON, words: "a US social security number", readsTokens: true },
+  us_itin: { ...PERSON, words: "a US individual taxpayer number", readsTokens: true },
+  passport: { ...PERSON, words: "a passport number", readsTokens: false },
+  driver_license: { ...PERSON, words: "a driving licence number", readsTokens: true },
+  national_id: { ...PERSON, words: "a national identity number", readsTokens: true },
+  tax_id: { ...PERSON, words: "a tax number", readsTokens: true },
+  medical_id: { ...PERSON, words: "a health insurance or patient number", readsTokens: true },
+  date_of_birth: { ...PERSON, words: "a date of birth", readsTokens: false },
+  postal_address: { ...PERSON, words: "a postal address", readsTokens: false },
+  ip_address: { ...DEVICE, words: "a public IP address", readsTokens: true },
+  mac_address: { ...DEVICE, words: "a MAC address", readsTokens: true },
+  crypto_wallet: { ...DEVICE, words: "a cryptocurrency wallet address", readsTokens: true },
+  vehicle_id: { ...DEVICE, words: "a vehicle registration or identification number", readsTokens: true },
+  device_id: { ...DEVICE, words: "a device identifier", readsTokens: false },
+  provider_token: { ...SECRET, words: "a provider's access token", readsTokens: false },
+  keyed_token: { ...SECRET, words: "a key or token of a named service", readsTokens: false },
+  generic_credential: { ...SECRET, words: "a password or other credential", readsTokens: false },
+  auth_header: { ...SECRET, words: "an authorization header", readsTokens: false },
+  connection_string: { ...SECRET, words: "a connection string with a password", readsTokens: false },
+  webhook_url: { ...SECRET, words: "a webhook address that acts as a secret", readsTokens: false },
+  jwt: { ...SECRET, words: "a JSON Web Token", readsTokens: false },
+  private_key: { ...SECRET, words: "a private key", readsTokens: false },
 } satisfies Readonly<Record<string, Detector>>;
 
 export type DetectorName = keyof typeof DETECTORS;

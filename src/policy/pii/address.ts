@@ -82,27 +82,25 @@ function streetAddress(weak: boolean): Check {
 
 /** "rue de la Paix 5": the word begins a street's name. */
 function prefixedStreet(clear: boolean): Check {
-  return (text, start, end) => prefixed(clear, text, start, end);
-}
-
-function prefixed(clear: boolean, text: string, start: number, end: number): Hit | null {
-  if (!hasNumber(text, start, end)) return null;
-  const { before, after } = around(text, start, end);
-  const numberAfter = HOUSE_AFTER.exec(after);
-  const numberBefore =
-    PREFIX_NUMBER.test(before) &&
-    /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
-  if (!numberAfter && !numberBefore) return null;
-  const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
-  if (
-    !strong &&
-    !(
-      isUpper(text, start) &&
-      (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0)))
+  return (text, start, end) => {
+    if (!hasNumber(text, start, end)) return null;
+    const { before, after } = around(text, start, end);
+    const numberAfter = HOUSE_AFTER.exec(after);
+    const numberBefore =
+      PREFIX_NUMBER.test(before) &&
+      /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
+    if (!numberAfter && !numberBefore) return null;
+    const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
+    if (
+      !strong &&
+      !(
+        isUpper(text, start) &&
+        (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0)))
+      )
     )
-  )
-    return null;
-  return hitOf("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
+      return null;
+    return hitOf("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
+  };
 }
 
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */

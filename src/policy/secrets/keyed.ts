@@ -36,33 +36,30 @@ const SHORTEST_DIGIT_KEY = 14;
 /** A key that nothing but a space ties to its name must be this long. */
 const SHORTEST_KEY_BESIDE = 16;
 
-/** The check for a word that announces such a secret. */
+/** The check for a word that announces such a secret: looks at what the word that spans `[start, end)` announces. */
 export function announcedSecret(word: SecretWord): Check {
-  return (text, start, end) => announced(text, word, start, end);
-}
-
-/** What the word that spans `[start, end)` announces. */
-function announced(text: string, word: SecretWord, start: number, end: number): Hit | null {
-  NAME_REST.lastIndex = end;
-  NAME_REST.test(text);
-  const nameEnd = Math.min(NAME_REST.lastIndex, end + LONGEST_NAME_REST);
-  const rest = text.slice(end, nameEnd);
-  if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
-  if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
-  spend(ASSIGNMENT_UNITS);
-  const value = valueAfter(text, nameEnd);
-  // An option takes its value without an operator.
-  if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
-  if (value === null) return compared(text, word, start, nameEnd);
-  const secret = text.slice(value.start, value.end);
-  // "if you pass someOption": a verb.
-  if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
-  spend(VALUE_UNITS + 5 * secret.length);
-  if (word === "password" && isLogin(text, start, secret, value)) {
-    return hitOf("connection_string", value.start, value.end);
-  }
-  if (!isSecret(secret, word, value)) return null;
-  return hitOf("generic_credential", value.start, value.end);
+  return (text, start, end) => {
+    NAME_REST.lastIndex = end;
+    NAME_REST.test(text);
+    const nameEnd = Math.min(NAME_REST.lastIndex, end + LONGEST_NAME_REST);
+    const rest = text.slice(end, nameEnd);
+    if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
+    if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
+    spend(ASSIGNMENT_UNITS);
+    const value = valueAfter(text, nameEnd);
+    // An option takes its value without an operator.
+    if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
+    if (value === null) return compared(text, word, start, nameEnd);
+    const secret = text.slice(value.start, value.end);
+    // "if you pass someOption": a verb.
+    if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
+    spend(VALUE_UNITS + 5 * secret.length);
+    if (word === "password" && isLogin(text, start, secret, value)) {
+      return hitOf("connection_string", value.start, value.end);
+    }
+    if (!isSecret(secret, word, value)) return null;
+    return hitOf("generic_credential", value.start, value.end);
+  };
 }
 
 const LOGIN_REACH = 320;

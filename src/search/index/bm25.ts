@@ -1,6 +1,6 @@
 import { STOP_WORDS } from "../words/stop-words.ts";
 import type { Range } from "./entry-slots.ts";
-import { growU32 } from "./growable.ts";
+import { grow } from "./growable.ts";
 import { type Passages, WEIGHT_UNIT } from "./passages.ts";
 import type { QueryTerm } from "./query.ts";
 
@@ -89,7 +89,7 @@ export class Bm25 {
 
   /** Marks the forms that the terms match. `score` removes the marks. */
   #mark(terms: readonly QueryTerm[]): Matches {
-    this.#marks = growU32(this.#marks, this.#passages.vocabulary.formCount);
+    this.#marks = grow(this.#marks, this.#passages.vocabulary.formCount);
     const byForm = new Map<number, Match[]>();
     terms.forEach(({ forms }, term) => {
       for (const { form, strength } of forms) {

@@ -1,4 +1,4 @@
-import { growI32, growU8, growU32 } from "./growable.ts";
+import { grow } from "./growable.ts";
 
 /** A range of passages or of vector rows. */
 export interface Range {
@@ -91,11 +91,11 @@ export class EntrySlots {
   /** Puts an entry into the next slot. */
   add({ id, key, passages, rows, header }: SlotContent): void {
     const slot = this.count;
-    this.#places = growU32(this.#places, 4 * (slot + 1));
+    this.#places = grow(this.#places, 4 * (slot + 1));
     this.#places.set([passages.first, passages.count, rows.first, rows.count], 4 * slot);
-    this.#live = growU8(this.#live, slot + 1);
+    this.#live = grow(this.#live, slot + 1);
     this.#live[slot] = 1;
-    this.#headers = growI32(this.#headers, slot + 1);
+    this.#headers = grow(this.#headers, slot + 1);
     this.#headers[slot] = header;
     this.#ids.push(id);
     this.#keys.push(key);

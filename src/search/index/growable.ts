@@ -1,31 +1,20 @@
-/** Typed arrays that grow by doubling. Each function returns the same array when it is large enough. */
+/** A typed array that can grow. */
+type Growable =
+  | Uint8Array<ArrayBuffer>
+  | Uint32Array<ArrayBuffer>
+  | Int32Array<ArrayBuffer>
+  | Float32Array<ArrayBuffer>;
 
 const SMALLEST = 64;
 
-function capacityFor(current: number, needed: number): number {
-  return Math.max(SMALLEST, needed, current * 2);
-}
-
-/** Copies an array to the beginning of a larger one. */
-function moved<A extends { set(from: A): void }>(from: A, to: A): A {
-  to.set(from);
-  return to;
-}
-
-export function growU8(array: Uint8Array<ArrayBuffer>, needed: number): Uint8Array<ArrayBuffer> {
-  return needed <= array.length ? array : moved(array, new Uint8Array(capacityFor(array.length, needed)));
-}
-
-export function growU32(array: Uint32Array<ArrayBuffer>, needed: number): Uint32Array<ArrayBuffer> {
-  return needed <= array.length ? array : moved(array, new Uint32Array(capacityFor(array.length, needed)));
-}
-
-export function growI32(array: Int32Array<ArrayBuffer>, needed: number): Int32Array<ArrayBuffer> {
-  return needed <= array.length ? array : moved(array, new Int32Array(capacityFor(array.length, needed)));
-}
-
-export function growF32(array: Float32Array<ArrayBuffer>, needed: number): Float32Array<ArrayBuffer> {
-  return needed <= array.length ? array : moved(array, new Float32Array(capacityFor(array.length, needed)));
+/** Returns the array when it has room for `needed` elements, else a copy in one at least twice as large. */
+export function grow<A extends Growable>(array: A, needed: number): A {
+  if (needed <= array.length) return array;
+  const larger = new (array.constructor as new (length: number) => A)(
+    Math.max(SMALLEST, needed, array.length * 2),
+  );
+  larger.set(array);
+  return larger;
 }
 
 /** A list of forms that reuses its memory for the next text. */
@@ -34,7 +23,7 @@ export class FormList {
   #length = 0;
 
   push(form: number): void {
-    if (this.#length === this.#forms.length) this.#forms = growU32(this.#forms, this.#length + 1);
+    if (this.#length === this.#forms.length) this.#forms = grow(this.#forms, this.#length + 1);
     this.#forms[this.#length++] = form;
   }
 

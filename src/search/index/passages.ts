@@ -1,7 +1,7 @@
 import type { Vocabulary } from "../words/vocabulary.ts";
 import { type DocumentForms, HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
 import type { Range } from "./entry-slots.ts";
-import { growU8, growU32 } from "./growable.ts";
+import { grow } from "./growable.ts";
 
 /** Weights of an occurrence by field, in eighths, so that sums are whole numbers and exact. */
 export const WEIGHT_UNIT = 8;
@@ -141,10 +141,10 @@ export class Passages {
 
   /** Starts a passage; `#append` fills it and `#close` ends it. */
   #open(slot: number): void {
-    this.#start = growU32(this.#start, this.#count + 2);
-    this.#contentEnd = growU32(this.#contentEnd, this.#count + 1);
-    this.#length = growU32(this.#length, this.#count + 1);
-    this.#slot = growU32(this.#slot, this.#count + 1);
+    this.#start = grow(this.#start, this.#count + 2);
+    this.#contentEnd = grow(this.#contentEnd, this.#count + 1);
+    this.#length = grow(this.#length, this.#count + 1);
+    this.#slot = grow(this.#slot, this.#count + 1);
     this.#start[this.#count + 1] = this.#start[this.#count] as number;
     this.#length[this.#count] = 0;
     this.#slot[this.#count] = slot;
@@ -204,7 +204,7 @@ export class Passages {
   /** Adds `by` to the count of every form in a passage, and once to that of every term. */
   #countTerms(passage: number, by: 1 | -1): void {
     const vocabulary = this.#vocabulary;
-    this.#termSeen = growU32(this.#termSeen, vocabulary.termCount);
+    this.#termSeen = grow(this.#termSeen, vocabulary.termCount);
     this.#termStamp++;
     const end = this.#start[passage + 1] as number;
     for (let i = this.#start[passage] as number; i < end; i++) {
@@ -218,9 +218,9 @@ export class Passages {
   }
 
   #reserve(forms: number): void {
-    this.#forms = growU32(this.#forms, forms);
-    this.#weights = growU8(this.#weights, forms);
-    this.#formSeen = growU32(this.#formSeen, this.#vocabulary.formCount);
-    this.#formAt = growU32(this.#formAt, this.#vocabulary.formCount);
+    this.#forms = grow(this.#forms, forms);
+    this.#weights = grow(this.#weights, forms);
+    this.#formSeen = grow(this.#formSeen, this.#vocabulary.formCount);
+    this.#formAt = grow(this.#formAt, this.#vocabulary.formCount);
   }
 }

@@ -1,5 +1,5 @@
 import type { Vocabulary } from "../words/vocabulary.ts";
-import { growU8, growU32 } from "./growable.ts";
+import { grow } from "./growable.ts";
 
 /** Shorter words are not repaired: one slip often makes another word of them. */
 const SHORTEST_REPAIRED = 4;
@@ -82,9 +82,9 @@ export class SpellingRepair {
     for (; this.#seen < formCount; this.#seen++) {
       const spelling = this.#vocabulary.spelling(this.#seen);
       if (!isRepairable(spelling, SHORTEST_REPAIRED - 1)) continue;
-      this.#forms = growU32(this.#forms, this.#count + 1);
-      this.#letters = growU32(this.#letters, this.#count + 1);
-      this.#lengths = growU8(this.#lengths, this.#count + 1);
+      this.#forms = grow(this.#forms, this.#count + 1);
+      this.#letters = grow(this.#letters, this.#count + 1);
+      this.#lengths = grow(this.#lengths, this.#count + 1);
       this.#forms[this.#count] = this.#seen;
       this.#letters[this.#count] = letterMask(spelling);
       this.#lengths[this.#count] = spelling.length;

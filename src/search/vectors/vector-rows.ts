@@ -1,5 +1,5 @@
 import type { Range } from "../index/entry-slots.ts";
-import { growF32, growU32 } from "../index/growable.ts";
+import { grow } from "../index/growable.ts";
 import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE, type VectorArena } from "./vector-arena.ts";
 
 /** Rows are padded to a multiple of what the kernel reads at once, bytes. */
@@ -113,8 +113,8 @@ export class VectorRows {
   #append(slot: number): number {
     const row = this.#count;
     if (row === this.#chunks.length * this.#perChunk) this.#chunks.push(this.#arena.take());
-    this.#scale = growF32(this.#scale, row + 1);
-    this.#slot = growU32(this.#slot, row + 1);
+    this.#scale = grow(this.#scale, row + 1);
+    this.#slot = grow(this.#slot, row + 1);
     this.#slot[row] = slot;
     this.#count = row + 1;
     return row;

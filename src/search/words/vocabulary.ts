@@ -1,5 +1,5 @@
 import { stemmer } from "stemmer";
-import { growI32, growU8, growU32 } from "../index/growable.ts";
+import { grow } from "../index/growable.ts";
 import { hashOf } from "./fnv.ts";
 import { lowerAscii, SpellingTable } from "./spelling-table.ts";
 import { STOP_WORDS } from "./stop-words.ts";
@@ -153,11 +153,11 @@ export class Vocabulary {
     const form = this.#forms.add(token, hash);
     const term = this.#internTerm(stemOf(token));
     this.#characters += token.length;
-    this.#termOf = growU32(this.#termOf, form + 1);
-    this.#rowOf = growI32(this.#rowOf, form + 1);
-    this.#uses = growU32(this.#uses, form + 1);
-    this.#nextForm = growI32(this.#nextForm, form + 1);
-    this.#stops = growU8(this.#stops, form + 1);
+    this.#termOf = grow(this.#termOf, form + 1);
+    this.#rowOf = grow(this.#rowOf, form + 1);
+    this.#uses = grow(this.#uses, form + 1);
+    this.#nextForm = grow(this.#nextForm, form + 1);
+    this.#stops = grow(this.#stops, form + 1);
     this.#stops[form] = STOP_WORDS.has(token) ? 1 : 0;
     this.#termOf[form] = term;
     const row = this.#findRow(token);
@@ -169,8 +169,8 @@ export class Vocabulary {
   }
 
   #addKnown(form: number, row: number): void {
-    this.#knownForms = growU32(this.#knownForms, this.#known + 1);
-    this.#knownRows = growI32(this.#knownRows, this.#known + 1);
+    this.#knownForms = grow(this.#knownForms, this.#known + 1);
+    this.#knownRows = grow(this.#knownRows, this.#known + 1);
     this.#knownForms[this.#known] = form;
     this.#knownRows[this.#known] = row;
     this.#known++;
@@ -182,8 +182,8 @@ export class Vocabulary {
     const term = this.#terms.size;
     this.#terms.set(stem, term);
     this.#characters += stem.length;
-    this.#firstForm = growI32(this.#firstForm, term + 1);
-    this.#frequency = growU32(this.#frequency, term + 1);
+    this.#firstForm = grow(this.#firstForm, term + 1);
+    this.#frequency = grow(this.#frequency, term + 1);
     this.#firstForm[term] = NONE;
     return term;
   }
