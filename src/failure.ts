@@ -1,5 +1,5 @@
 /** Why a command can fail. The codes are stable, since scripts read them with `--json`. */
-export type FailureCode =
+type FailureCode =
   | "usage"
   | "invalid_settings"
   | "port_in_use"

@@ -3,16 +3,16 @@
  * base32, 26 characters. Ids that one source creates in the same millisecond still sort in order of creation.
  */
 
-export type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv";
+type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv";
 
 /** Milliseconds since the Unix epoch. */
 export type Clock = () => number;
 
 /** Fills the bytes with random values fit for secrets. */
-export type FillRandom = (bytes: Uint8Array) => void;
+type FillRandom = (bytes: Uint8Array) => void;
 
 export const systemClock: Clock = () => Date.now();
-export const systemRandom: FillRandom = (bytes) => {
+const systemRandom: FillRandom = (bytes) => {
   crypto.getRandomValues(bytes);
 };
 

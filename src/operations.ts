@@ -442,7 +442,7 @@ export type StreamName = OfKind<"stream">;
 export type InspectionName = OfKind<"inspection">;
 
 /** What is asked of the daemon and not of a workspace's thread. It leaves no trace either. */
-export type ReportName = OfKind<"report">;
+type ReportName = OfKind<"report">;
 
 /** Operations that a client can ask for, and that are recorded. */
 export type RecordedName = OfKind<"plain" | "inquiry" | "stream">;

@@ -187,7 +187,8 @@ export function genesisProblem(body: AuditEventBody): string | null {
   return body.result === "ok" ? null : "seq 0 has a result other than ok";
 }
 
-function quotedOrNull(value: string | null): string {
+/** The JSON text of a string without escapes, or of null. */
+export function quotedOrNull(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
 }
 

@@ -9,7 +9,7 @@ import { type PresentedEvent, presentEvent } from "./present.ts";
 import type { StoredEvent } from "./rows.ts";
 
 /** The version of OCSF that the view follows. */
-export const OCSF_VERSION = "1.3.0";
+const OCSF_VERSION = "1.3.0";
 const OCSF_INFORMATIONAL = 1;
 const OCSF_UNKNOWN = 0;
 const OCSF_STATUS = { success: 1, failure: 2 } as const;

@@ -9,7 +9,7 @@ import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 import type { TileReader } from "./tiles.ts";
 
 /** Produces the pieces of one export, to be sent or written one after another. */
-export interface ExportWriter {
+interface ExportWriter {
   /** What comes before the first event. */
   begin(): string;
   /** One event. */
@@ -70,13 +70,15 @@ export function exportWriter(
 }
 
 /** Counts the events, so that no export ends that does not hold what its header announces. */
-abstract class Counter {
+abstract class Counter implements ExportWriter {
   #left: number;
   protected head: string | null = null;
 
   constructor(protected readonly header: ExportHeader) {
     this.#left = header.event_count;
   }
+
+  abstract event(stored: StoredEvent): string;
 
   protected take(stored: StoredEvent): { text: string; hash: string; first: boolean } {
     const text = canonicalText(stored);
@@ -91,13 +93,18 @@ abstract class Counter {
     this.head = head;
   }
 
-  protected checkCount(): void {
+  begin(): string {
+    return "";
+  }
+
+  end(): string {
     if (this.#left !== 0) throw new RangeError(`${this.#left} events are missing from the export`);
+    return "";
   }
 }
 
-class JsonWriter extends Counter implements ExportWriter {
-  begin(): string {
+class JsonWriter extends Counter {
+  override begin(): string {
     const { seal, public_key, ...members } = this.header;
     return `${JSON.stringify(members).slice(0, -1)},"events":[`;
   }
@@ -107,15 +114,15 @@ class JsonWriter extends Counter implements ExportWriter {
     return `${first ? "\n" : ",\n"}${renderEvent({ ...stored, canonical: text }, hash)}`;
   }
 
-  end(): string {
-    this.checkCount();
+  override end(): string {
+    super.end();
     const { seal, public_key } = this.header;
     return `\n],"seal":${JSON.stringify(seal)},"public_key":${JSON.stringify(public_key)}}\n`;
   }
 }
 
-class NdjsonWriter extends Counter implements ExportWriter {
-  begin(): string {
+class NdjsonWriter extends Counter {
+  override begin(): string {
     return `${JSON.stringify({ type: "header", ...this.header })}\n`;
   }
 
@@ -124,14 +131,14 @@ class NdjsonWriter extends Counter implements ExportWriter {
     return `{"type":"event",${renderEvent({ ...stored, canonical: text }, hash).slice(1)}\n`;
   }
 
-  end(): string {
-    this.checkCount();
+  override end(): string {
+    super.end();
     return `${JSON.stringify({ type: "trailer", event_count: this.header.event_count, head: this.head })}\n`;
   }
 }
 
 /** A line for each event, and nothing else. */
-class ViewWriter extends Counter implements ExportWriter {
+class ViewWriter extends Counter {
   constructor(
     header: ExportHeader,
     readonly line: (stored: StoredEvent) => string,
@@ -139,23 +146,14 @@ class ViewWriter extends Counter implements ExportWriter {
     super(header);
   }
 
-  begin(): string {
-    return "";
-  }
-
   event(stored: StoredEvent): string {
     this.take(stored);
     return this.line(stored);
   }
-
-  end(): string {
-    this.checkCount();
-    return "";
-  }
 }
 
 /** The columns of a csv export, in order; each is the member of that name of a shown event. */
-export const CSV_COLUMNS = [
+const CSV_COLUMNS = [
   "seq",
   "id",
   "timestamp",
@@ -180,8 +178,8 @@ export const CSV_COLUMNS = [
  * is an empty field. A field that a spreadsheet could take for a formula (it begins with = + - @,
  * a tab or a carriage return) gets an apostrophe in front. `details` is JSON text.
  */
-class CsvWriter extends Counter implements ExportWriter {
-  begin(): string {
+class CsvWriter extends Counter {
+  override begin(): string {
     return `${CSV_COLUMNS.join(",")}\r\n`;
   }
 
@@ -190,11 +188,6 @@ class CsvWriter extends Counter implements ExportWriter {
     const salt = stored.salt === null ? null : hexOf(stored.salt);
     const shown = { ...parseEvent(text), details: stored.details, details_salt: salt, hash };
     return `${CSV_COLUMNS.map((column) => csvField(shown[column])).join(",")}\r\n`;
-  }
-
-  end(): string {
-    this.checkCount();
-    return "";
   }
 }
 

@@ -3,8 +3,7 @@
  * See event.ts for where each one stands.
  */
 import { SHA256 } from "bun";
-import type { JsonObject } from "../json.ts";
-import { canonicalJson, canonicalString } from "./jcs.ts";
+import { canonicalString } from "./jcs.ts";
 
 /** `previous_hash` of the first event of a chain. */
 export const ZERO_HASH = "0".repeat(64);
@@ -17,7 +16,7 @@ export function sha256Hex(input: string | Uint8Array): string {
   return SHA256.hash(input, "hex");
 }
 
-// What is hashed is put together here when it is small, which is much faster than joining strings.
+// Small inputs are assembled here before hashing, which is much faster than joining strings.
 const SCRATCH_BYTES = 16 * 1024;
 const scratch = Buffer.alloc(SCRATCH_BYTES);
 /** UTF-8 takes at most this many bytes for one UTF-16 code unit. */
@@ -32,17 +31,12 @@ export function eventHash(canonical: string | Uint8Array): string {
   return hashAfter(1, canonical);
 }
 
-/** `details_commitment`: SHA-256(salt ‖ JCS(details)). The salt is {@link SALT_BYTES} bytes. */
-export function detailsCommitment(salt: Uint8Array, details: JsonObject): string {
-  return commitmentOfText(salt, canonicalJson(details));
-}
-
 /**
- * {@link detailsCommitment} over details that are canonical JSON text already. The salt may be hex.
+ * `details_commitment`: SHA-256(salt ‖ JCS(details)). `details` is canonical JSON text. The salt may be hex.
  *
  * @throws RangeError when the salt is not {@link SALT_BYTES} bytes, or not lower-case hex
  */
-export function commitmentOfText(salt: Uint8Array | string, canonicalDetails: string): string {
+export function detailsCommitment(salt: Uint8Array | string, details: string): string {
   if (typeof salt === "string") {
     if (!SALT_HEX.test(salt)) throw new RangeError("a salt is lower-case hex");
     scratch.write(salt, 0, SALT_BYTES, "hex");
@@ -50,10 +44,10 @@ export function commitmentOfText(salt: Uint8Array | string, canonicalDetails: st
     if (salt.length !== SALT_BYTES) throw new RangeError(`a salt has ${SALT_BYTES} bytes`);
     scratch.set(salt, 0);
   }
-  return hashAfter(SALT_BYTES, canonicalDetails);
+  return hashAfter(SALT_BYTES, details);
 }
 
-/** Whether this is a salt as {@link commitmentOfText} takes it. */
+/** Reports whether this is a salt that {@link detailsCommitment} accepts. */
 export function isSalt(salt: Uint8Array | string): boolean {
   return typeof salt === "string" ? SALT_HEX.test(salt) : salt.length === SALT_BYTES;
 }
@@ -71,19 +65,12 @@ function hashAfter(prefix: number, rest: string | Uint8Array): string {
   return SHA256.hash(scratch.subarray(0, prefix + length), "hex");
 }
 
-/** `value_digest` of an allowed data.write: SHA-256 of JCS({key, metadata, value}). */
-export function valueDigest(key: string, metadata: JsonObject, value: string): string {
-  return valueDigestOfText(key, canonicalJson(metadata), value);
-}
-
-/** {@link valueDigest} with metadata that is canonical JSON text already. */
-export function valueDigestOfText(key: string, canonicalMetadata: string, value: string): string {
-  return sha256Hex(
-    `{"key":${canonicalString(key)},"metadata":${canonicalMetadata},"value":${canonicalString(value)}}`,
-  );
-}
-
-/** `config_digest` of config.update and config.rollback: SHA-256 of JCS(config). */
-export function configDigest(config: JsonObject): string {
-  return sha256Hex(canonicalJson(config));
+/**
+ * `value_digest` of an allowed data.write: SHA-256 of JCS({key, metadata, value}). `metadata` and `value` are canonical
+ * JSON texts.
+ *
+ * @throws CanonicalJsonError when the key holds a lone surrogate
+ */
+export function valueDigest(key: string, metadata: string, value: string): string {
+  return sha256Hex(`{"key":${canonicalString(key)},"metadata":${metadata},"value":${value}}`);
 }

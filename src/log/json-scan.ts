@@ -72,7 +72,7 @@ function countMembers(value: JsonValue): number {
 }
 
 /** Receives the pieces in the order in which they stand. */
-export interface JsonPieces {
+interface JsonPieces {
   member(name: string, text: string): void;
   element(text: string): void;
 }

@@ -9,12 +9,12 @@ import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { SHA256 } from "bun";
 
 /** Signature types of C2SP signed-note. */
-export const SIGNATURE_ED25519 = 0x01;
+const SIGNATURE_ED25519 = 0x01;
 export const SIGNATURE_COSIGNATURE_V1 = 0x04;
 
 /** The most signatures that a note may carry, and its longest text, characters. */
-export const MAX_NOTE_SIGNATURES = 100;
-export const MAX_NOTE_CHARS = 256 * 1024;
+const MAX_NOTE_SIGNATURES = 100;
+const MAX_NOTE_CHARS = 256 * 1024;
 
 const KEY_ID_BYTES = 4;
 const PUBLIC_KEY_BYTES = 32;
@@ -167,7 +167,7 @@ export function parseSignatures(lines: string): NoteSignature[] {
 }
 
 /** What became of the search for a key's signature. */
-export type SignatureVerdict = "good" | "bad" | "absent";
+type SignatureVerdict = "good" | "bad" | "absent";
 
 /** Looks for the signature of one Ed25519 key on a note. A bad one counts, even beside a good one. */
 export function checkSignature({ text, signatures }: SignedNote, key: VerifierKey): SignatureVerdict {

@@ -1,6 +1,13 @@
 /** An event as the API and the exports show it, and the way back to the stored form. */
 import type { JsonObject, JsonValue } from "../json.ts";
-import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent, EventFormatError, parseEvent } from "./event.ts";
+import {
+  AUDIT_FORMAT,
+  type AuditEventBody,
+  canonicalEvent,
+  EventFormatError,
+  parseEvent,
+  quotedOrNull,
+} from "./event.ts";
 import { eventHash, SALT_BYTES } from "./hash.ts";
 import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
 import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
@@ -57,9 +64,9 @@ export function renderEvent(stored: StoredEvent & { canonical: string }, hash: s
   const salt = stored.salt === null ? "null" : `"${hexOf(stored.salt)}"`;
   return (
     `{"id":"${event.id}","seq":${event.seq},"workspace_id":"${event.workspace_id}"` +
-    `,"agent_id":${quoted(event.agent_id)},"agent_seq":${event.agent_seq}` +
-    `,"operation":"${event.operation}","result":"${event.result}","blocked_by":${quoted(event.blocked_by)}` +
-    `,"actor":"${event.actor}","config_version":${quoted(event.config_version)}` +
+    `,"agent_id":${quotedOrNull(event.agent_id)},"agent_seq":${event.agent_seq}` +
+    `,"operation":"${event.operation}","result":"${event.result}","blocked_by":${quotedOrNull(event.blocked_by)}` +
+    `,"actor":"${event.actor}","config_version":${quotedOrNull(event.config_version)}` +
     `,"timestamp":"${event.timestamp}","details":${stored.details ?? "null"},"details_salt":${salt}` +
     `,"details_commitment":"${event.details_commitment}","previous_hash":"${event.previous_hash}"` +
     `,"hash":"${hash}","format":"${AUDIT_FORMAT}"}`
@@ -120,8 +127,4 @@ function saltText(salt: JsonValue): string | null {
     throw new EventFormatError("details_salt has the wrong type or form");
   }
   return salt;
-}
-
-function quoted(value: string | null): string {
-  return value === null ? "null" : `"${value}"`;
 }

@@ -11,7 +11,7 @@
  */
 import type { JsonValue } from "../json.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
-import { commitmentOfText, eventHash } from "./hash.ts";
+import { detailsCommitment, eventHash } from "./hash.ts";
 import { JsonTextError, parseStrictJson } from "./json-scan.ts";
 import { HASH_BYTES } from "./merkle.ts";
 import { fromBase64, NoteError } from "./note.ts";
@@ -24,7 +24,7 @@ import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "./seal.ts";
 export const RECEIPT_HEAD = "c2sp.org/tlog-proof@v1";
 
 /** The longest receipt that is read, characters. */
-export const MAX_RECEIPT_CHARS = 32 * 1024 * 1024;
+const MAX_RECEIPT_CHARS = 32 * 1024 * 1024;
 
 /** A receipt taken apart; nothing is verified yet. */
 export interface Receipt {
@@ -91,7 +91,7 @@ export function receiptProblem(
   if (stored.details !== null || stored.salt !== null) {
     if (stored.details === null || stored.salt === null)
       return "details and salt are not both there or both erased";
-    if (commitmentOfText(stored.salt, stored.details) !== event.details_commitment) {
+    if (detailsCommitment(stored.salt, stored.details) !== event.details_commitment) {
       return "the details do not fit the event's commitment";
     }
   }

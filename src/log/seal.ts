@@ -69,19 +69,6 @@ export function parseSeal(text: string): Seal {
   return { origin, size: Number(size), root: hash, note };
 }
 
-/**
- * Reads a file of seals, one behind the other, with an empty line after each or none; one seal alone
- * is such a file.
- *
- * @throws NoteError when any part of it is no seal
- */
-export function parseSeals(text: string): Seal[] {
-  // A seal ends where signature lines end and the next origin begins.
-  const notes = text.match(/(?:(?!— ).*\n)+(?:— .*\n)+\n?/gu) ?? [];
-  if (notes.join("") !== text || notes.length === 0) throw new NoteError("not a file of seals");
-  return notes.map((note) => parseSeal(note.replace(/\n\n$/, "\n")));
-}
-
 /** The workspace that a seal is of: the last part of its origin. */
 export function sealedWorkspace(seal: Seal): string {
   return seal.origin.slice(seal.origin.lastIndexOf("/") + 1);

@@ -27,15 +27,6 @@ export interface TileReader {
   readHashes(level: number, start: number, count: number): Uint8Array | Promise<Uint8Array>;
 }
 
-/** The path of a full tile below a log's prefix, as C2SP tlog-tiles serves it. */
-export function tilePath(level: number, index: number): string {
-  const parts = [String(index % 1000).padStart(3, "0")];
-  for (let rest = Math.floor(index / 1000); rest > 0; rest = Math.floor(rest / 1000)) {
-    parts.unshift(`x${String(rest % 1000).padStart(3, "0")}`);
-  }
-  return `tile/${level}/${parts.join("/")}`;
-}
-
 /** How many hashes the last tile of a level holds in a tree of `size` leaves: 0 when it is full. */
 export function partialWidth(level: number, size: number): number {
   return Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;

@@ -3,11 +3,8 @@
  * timestamped Ed25519 cosignatures of C2SP tlog-cosignature (`cosignature/v1`).
  */
 
-import { HASH_BYTES } from "./merkle.ts";
 import {
   formatNote,
-  formatSignature,
-  fromBase64,
   NoteError,
   type NoteSignature,
   parseSignatures,
@@ -18,28 +15,13 @@ import {
 import { MAX_PROOF_HASHES } from "./proof.ts";
 import { parseSeal, type Seal } from "./seal.ts";
 
-const TIMESTAMP_BYTES = 8;
+export const TIMESTAMP_BYTES = 8;
 const ED25519_BYTES = 64;
 
 /** The body of `add-checkpoint`: the tree size that the witness knows, the proof from it, the seal. */
 export function addCheckpointBody(oldSize: number, proof: readonly Uint8Array[], seal: string): string {
   if (proof.length > MAX_PROOF_HASHES) throw new RangeError("a consistency proof has at most 63 hashes");
   return `old ${oldSize}\n${proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("")}\n${seal}`;
-}
-
-/** Reads the body of `add-checkpoint`, as a witness does. @throws NoteError */
-export function parseAddCheckpoint(body: string): { oldSize: number; proof: Uint8Array[]; seal: Seal } {
-  const end = body.indexOf("\n\n");
-  const [first = "", ...lines] = body.slice(0, Math.max(end, 0)).split("\n");
-  const size = /^old (0|[1-9][0-9]{0,15})$/.exec(first);
-  if (size === null || lines.length > MAX_PROOF_HASHES)
-    throw new NoteError("not a request to add a checkpoint");
-  const proof = lines.map((line) => {
-    const hash = fromBase64(line);
-    if (hash?.length !== HASH_BYTES) throw new NoteError("a line of the proof is no hash");
-    return hash;
-  });
-  return { oldSize: Number(size[1]), proof, seal: parseSeal(body.slice(end + 2)) };
 }
 
 /** The message that a `cosignature/v1` signs: the time, POSIX seconds, and the seal's three lines. */
@@ -60,14 +42,6 @@ export function checkCosignature(seal: Seal, line: NoteSignature, witness: Verif
   if (timestamp >= 1n << 63n) return null;
   const signature = line.signature.subarray(TIMESTAMP_BYTES);
   return verifyEd25519(witness.publicKey, cosignedText(seal, timestamp), signature) ? timestamp : null;
-}
-
-/** A cosignature line as a witness makes it, from the signature over {@link cosignedText}. */
-export function formatCosignature(witness: VerifierKey, timestamp: bigint, signature: Uint8Array): string {
-  const bytes = Buffer.alloc(TIMESTAMP_BYTES + signature.length);
-  bytes.writeBigUInt64BE(timestamp);
-  bytes.set(signature, TIMESTAMP_BYTES);
-  return formatSignature({ name: witness.name, keyId: witness.keyId, signature: bytes });
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";
-import { commitmentOfText, eventHash, SALT_BYTES } from "../log/hash.ts";
+import { detailsCommitment, eventHash, SALT_BYTES } from "../log/hash.ts";
 import { canonicalJson } from "../log/jcs.ts";
 import type { EventName } from "../operations.ts";
 import type { AgentState } from "../state/agents.ts";
@@ -41,7 +41,7 @@ export async function appendEvent(
     agent_seq: agent.headSeq + 1,
     blocked_by: event.blockedBy,
     config_version: showVersion(agent.configVersion),
-    details_commitment: commitmentOfText(salt, details),
+    details_commitment: detailsCommitment(salt, details),
     format: AUDIT_FORMAT,
     id: event.id,
     operation: event.operation,

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../src/json.ts";
 import { AUDIT_FORMAT, type AuditResult, canonicalEvent } from "../../src/log/event.ts";
-import { configDigest, detailsCommitment, eventHash, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
+import { detailsCommitment, eventHash, sha256Hex, valueDigest, ZERO_HASH } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
 
@@ -55,7 +55,7 @@ export class SampleLog {
       agent_seq: head.agent_seq + 1,
       blocked_by: event.blockedBy ?? null,
       config_version: event.configVersion ?? null,
-      details_commitment: detailsCommitment(salt, details),
+      details_commitment: detailsCommitment(salt, canonicalJson(details)),
       format: AUDIT_FORMAT,
       id: typeId("aud", seq + 1),
       operation: event.operation,
@@ -72,12 +72,12 @@ export class SampleLog {
   }
 
   write(agent: string, key: string, value: string, metadata: JsonObject = {}): number {
-    const details = { key, value_digest: valueDigest(key, metadata, value) };
+    const details = { key, value_digest: valueDigest(key, canonicalJson(metadata), canonicalJson(value)) };
     return this.append({ agent, operation: "data.write", result: "allowed", details });
   }
 
   configure(agent: string, version: string, config: JsonObject): number {
-    const details = { version, config_digest: configDigest(config) };
+    const details = { version, config_digest: sha256Hex(canonicalJson(config)) };
     return this.append({ agent, operation: "config.update", details });
   }
 }

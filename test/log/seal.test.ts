@@ -14,17 +14,17 @@ import {
   signNote,
   verifierKey,
 } from "../../src/log/note.ts";
-import { consistencyProof, inclusionProof, verifyConsistency } from "../../src/log/proof.ts";
+import { consistencyProof, inclusionProof } from "../../src/log/proof.ts";
 import { makeReceipt, parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
-import { checkSeal, makeSeal, parseSeal, parseSeals, sealedWorkspace, sealText } from "../../src/log/seal.ts";
+import { checkSeal, makeSeal, parseSeal, sealedWorkspace, sealText } from "../../src/log/seal.ts";
 import {
   addCheckpointBody,
   checkCosignature,
   cosignedText,
-  formatCosignature,
-  parseAddCheckpoint,
   withCosignatures,
 } from "../../src/log/witness.ts";
+import { verifyConsistency } from "./consistency.ts";
+import { formatCosignature, parseAddCheckpoint } from "./cosigning.ts";
 import { sampleLog, typeId, WORKSPACE } from "./sample.ts";
 import { MemoryTiles } from "./tree.ts";
 
@@ -127,19 +127,6 @@ describe("seals (C2SP tlog-checkpoint)", () => {
 
   test.each(["012", "-1", "1e3", "", "9007199254740993", " 1"])("tree size %p is refused", (size) => {
     expect(() => parseSeal(text.replace("\n12\n", `\n${size}\n`))).toThrow(NoteError);
-  });
-
-  test("a file of seals is read one by one, each with all of its signatures", () => {
-    const two = makeSeal({ origin: ORIGIN, size: 13, root }, [signer, signer]);
-    expect(parseSeals(text + two + text).map(({ size, note }) => [size, note.signatures.length])).toEqual([
-      [12, 1],
-      [13, 2],
-      [12, 1],
-    ]);
-    expect(parseSeals(`${text}\n${two}\n`)).toEqual(parseSeals(text + two));
-    for (const bad of ["", "x", text.slice(0, -1), `${text}\n\n`, `\n${text}`, text + text.slice(0, 50)]) {
-      expect(() => parseSeals(bad)).toThrow(NoteError);
-    }
   });
 
   test("extension lines are refused, and so is an origin with a space or plus", () => {

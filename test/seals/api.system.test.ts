@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseVerifierKey } from "../../src/log/note.ts";
-import { verifyConsistency, verifyInclusion } from "../../src/log/proof.ts";
+import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
 import { parseSealFile } from "../../src/seals/seal-file.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { eventually } from "../eventually.ts";
+import { verifyConsistency } from "../log/consistency.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import type { ExportHeader } from "../../src/log/export-format.ts";
 import { exportWriter } from "../../src/log/export-write.ts";
-import { configDigest, valueDigest } from "../../src/log/hash.ts";
+import { sha256Hex, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
 import { makeReceipt } from "../../src/log/receipt.ts";
@@ -142,9 +142,9 @@ function digests(): JsonValue {
       key,
       metadata,
       value,
-      value_digest: valueDigest(key, metadata, value),
+      value_digest: valueDigest(key, canonicalJson(metadata), canonicalJson(value)),
     })),
-    configs: configs.map((config) => ({ config, config_digest: configDigest(config) })),
+    configs: configs.map((config) => ({ config, config_digest: sha256Hex(canonicalJson(config)) })),
   };
 }
 

@@ -174,7 +174,7 @@ describe("the verifier", () => {
     const details = '{"key": "x"}';
     const salt = Buffer.alloc(16, 1);
     const commitment = new Bun.SHA256().update(salt).update(details).digest("hex");
-    expect(commitment).not.toBe(detailsCommitment(salt, { key: "x" }));
+    expect(commitment).not.toBe(detailsCommitment(salt, '{"key":"x"}'));
     const events: StoredEvent[] = log.events;
     const last = edited(events[4] as StoredEvent, { details_commitment: commitment });
     const report = verify(events.with(4, { ...last, details, salt }));

@@ -24,10 +24,10 @@ import {
 import { DETECTORS } from "../../policy/detectors.ts";
 
 /** Most and default results of one search. */
-export const MAX_SEARCH_LIMIT = 100;
+const MAX_SEARCH_LIMIT = 100;
 export const DEFAULT_SEARCH_LIMIT = 10;
 /** Most characters (UTF-16 code units) of a search's query. */
-export const MAX_QUERY_LENGTH = 8192;
+const MAX_QUERY_LENGTH = 8192;
 
 export const WriteBody = object({
   agent_id: AgentId,
@@ -110,7 +110,7 @@ export const Finding = shape(
   "Where a policy objects and to what kind of thing; never the text.",
 );
 
-export const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
+const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
 
 const Stored = {
   ...object({ allowed: t.Literal(true), audit_id: AuditId, message: t.String() }),

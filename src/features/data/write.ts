@@ -1,6 +1,6 @@
 /** Writing an entry: everything that needs only the input and the agent's policies is done ahead. */
 import type { JsonObject } from "../../json.ts";
-import { sha256Hex } from "../../log/hash.ts";
+import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
@@ -13,7 +13,7 @@ const STORED = "Stored.";
 type Write = OperationInputs["data.write"];
 
 /** A write that was screened and serialized under some policies. */
-export interface ScreenedWrite {
+interface ScreenedWrite {
   policies: PolicySettings;
   decision: Decision;
   /** JSON texts, and the digest of both with the key; absent when the decision is not to store it. */
@@ -35,7 +35,7 @@ function screenWrite(input: Write, policies: PolicySettings): ScreenedWrite {
   if (!decision.allowed) return { policies, decision };
   const metadata = canonicalJson(input.metadata);
   const value = JSON.stringify(input.value);
-  const digest = sha256Hex(`{"key":${JSON.stringify(input.key)},"metadata":${metadata},"value":${value}}`);
+  const digest = valueDigest(input.key, metadata, value);
   return { policies, decision, content: { value, metadata, digest } };
 }
 

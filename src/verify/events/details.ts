@@ -2,7 +2,7 @@
 
 import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
-import { commitmentOfText, isSalt } from "../../log/hash.ts";
+import { detailsCommitment, isSalt } from "../../log/hash.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import type { ProblemCode } from "../problems.ts";
@@ -20,7 +20,7 @@ export function detailsProblem(
   if (details === null || salt === null) {
     return { code: "details_mismatch", message: "details and salt are not both there or both erased" };
   }
-  if (!isSalt(salt) || commitmentOfText(salt, details) !== event.details_commitment) {
+  if (!isSalt(salt) || detailsCommitment(salt, details) !== event.details_commitment) {
     return { code: "details_mismatch", message: "details and salt do not fit their commitment" };
   }
   if (isPlainlyCanonicalObject(details) || isCanonicalObject(details)) return null;

@@ -1,7 +1,7 @@
 /** Compares one stored version of an entry with the events that it names. Pure. */
 
-import { sha256Hex } from "../../log/hash.ts";
-import { CanonicalJsonError, canonicalString } from "../../log/jcs.ts";
+import { valueDigest } from "../../log/hash.ts";
+import { CanonicalJsonError } from "../../log/jcs.ts";
 import type { ProblemCode } from "../problems.ts";
 import { kindOf, type NamedEvent } from "./events-named.ts";
 
@@ -97,7 +97,7 @@ function lifeProblem(row: StoredVersion, agentId: string | null): EntryProblem {
 // The hashed text is put together from the columns as they stand, so each byte of them counts.
 export function digestOf(row: StoredRow): string | null {
   try {
-    return sha256Hex(`{"key":${canonicalString(row.key)},"metadata":${row.metadata},"value":${row.value}}`);
+    return valueDigest(row.key, row.metadata, row.value);
   } catch (error) {
     if (error instanceof CanonicalJsonError) return null;
     throw error;
