@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks governd's audit log without governd: format governd.audit/1, Python's standard library only.
 
-    python3 verify.py [--public-key KEY] [--seal FILE] FILE...
+    python3 verify.py [--public-key KEY]... [--seal FILE] FILE...
 
 FILE   an export (json or ndjson), a receipt, or a workspace file (ws_....db)
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
@@ -282,13 +282,19 @@ class Seal:
         require(all(ed25519_holds(key, self.text.encode(), data) for data in own), "a seal's signature is wrong")
         return bool(own)
 
+    def signed_by_any(self, keys):
+        return any([self.signed_by(key) for key in keys])
+
     def check(self, workspace, trust):
         """Says whether the seal's signature was checked."""
         require(self.origin.rsplit("/", 1)[-1] == workspace, "the seal is of another workspace")
-        if trust.key is None:
+        if not trust.keys:
             return "sealed (by whom is not checked: no --public-key)"
-        require(self.signed_by(trust.key), "the seal is not signed by the given key")
+        require(self.signed_by_any(trust.keys), NOT_THEIR_KEY, Undetermined)
         return "sealed with the given key"
+
+
+NOT_THEIR_KEY = "no seal is signed by a given key: it is another log's key, or somebody replaced this log and its seals"
 
 
 def read_seals(text):
@@ -298,10 +304,10 @@ def read_seals(text):
 
 
 class Trust:
-    """The auditor's input: a key, and seals kept elsewhere."""
+    """The auditor's input: keys, and seals kept elsewhere."""
 
-    def __init__(self, key=None, anchors=()):
-        self.key, self.anchors = key, anchors
+    def __init__(self, keys=(), anchors=()):
+        self.keys, self.anchors = keys, anchors
 
     def anchor(self, log):
         """Every kept seal must be the beginning of a whole log."""
@@ -425,9 +431,11 @@ def check_export(text, trust):
 
 def check_export_seal(header, log, trust):
     if header["seal"] is None:
-        require(trust.key is None, "the export has no seal for the given key", Undetermined)
+        require(not trust.keys, "the export has no seal for the given key", Undetermined)
         return "unsealed: its holder could have made all of it"
     seal, proof = Seal(header["seal"]), header.get("proof") or {}
+    if header.get("public_key") is not None:
+        require(seal.signed_by(read_key(header["public_key"])), "the key that came with the seal did not sign it")
     leaves = [bytes.fromhex(value) for value in log.hashes]
     parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
     if leaves and header["agent_id"] is None:
@@ -527,7 +535,7 @@ def leaves_before(db, size):
 def check_stored_seals(db, log, trust):
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     rows = db.execute("SELECT size, note FROM seals ORDER BY rowid").fetchall() if "seals" in tables else []
-    require(rows or trust.key is None, "there is no seal for the given key", Undetermined)
+    require(rows or not trust.keys, "there is no seal for the given key", Undetermined)
     through, by_key = None, None  # the last event under any seal, and under one by the given key
     for size, note in rows:
         seal = Seal(note)
@@ -537,13 +545,13 @@ def check_stored_seals(db, log, trust):
         root = tree_root(map(bytes.fromhex, log.hashes[:size]))
         require(root == seal.root, f"the first {size} events are not the ones that were sealed")
         through = size - 1
-        if trust.key is not None and seal.signed_by(trust.key):
+        if seal.signed_by_any(trust.keys):
             by_key = through
     if through is None:
         return "unsealed: its holder could have made all of it"
-    if trust.key is None:
+    if not trust.keys:
         return f"sealed through seq {through} (by whom is not checked: no --public-key)"
-    require(by_key is not None, "no seal is signed by the given key")
+    require(by_key is not None, NOT_THEIR_KEY, Undetermined)
     return f"sealed with the given key through seq {by_key}"
 
 
@@ -563,15 +571,13 @@ def check(path, trust):
 
 def main():
     options = argparse.ArgumentParser(description="Checks governd's audit log.")
-    options.add_argument("--public-key", metavar="KEY")
+    options.add_argument("--public-key", metavar="KEY", action="append", default=[])
     options.add_argument("--seal", metavar="FILE", action="append", default=[])
     options.add_argument("files", metavar="FILE", nargs="+", type=Path)
     given, worst = options.parse_args(), 0
     try:
-        key = given.public_key
-        if key is not None:
-            key = read_key(Path(key).read_text() if Path(key).is_file() else key)
-        trust = Trust(key, [seal for name in given.seal for seal in read_seals(Path(name).read_text())])
+        keys = [read_key(Path(key).read_text() if Path(key).is_file() else key) for key in given.public_key]
+        trust = Trust(keys, [seal for name in given.seal for seal in read_seals(Path(name).read_text())])
     except (Tampered, Undetermined, OSError, ValueError) as problem:
         print(f"the key or a seal cannot be read: {problem}")
         return 2

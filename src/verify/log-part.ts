@@ -43,7 +43,7 @@ export async function verifyLogPart(reader: Reader, range: LogRange): Promise<Lo
   const verifier: LogVerifier = new LogVerifier({
     scope: "workspace",
     start: { seq: firstSeq },
-    seals: { trusted: null, offered: [] },
+    seals: { trusted: [], offered: [] },
     marks,
     onEvent: (event, details) => {
       if (isNoted(event)) events.push({ after: writes.count, event: canonicalEvent(event), details });

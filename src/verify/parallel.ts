@@ -210,7 +210,7 @@ export interface PartWish {
 export async function verifyInParts(
   threads: number,
   path: string,
-  trust: { publicKey: Uint8Array | null; anchors: readonly Seal[] },
+  trust: { publicKeys: readonly Uint8Array[]; anchors: readonly Seal[] },
   { onProgress, partBytes = PART_BYTES }: PartWish,
 ): Promise<ExportReport | null> {
   const { size } = statSync(path);

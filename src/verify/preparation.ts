@@ -24,8 +24,8 @@ export interface WorkspaceVerificationOptions {
   onProgress?: (checked: number, total: number) => void | Promise<void>;
   /** How many keys are followed at once: with more, the log is read several times. Bounds the memory. */
   maxKeys?: number;
-  /** The key that must have signed the seals, 32 raw bytes; null without one. */
-  publicKey?: Uint8Array | null;
+  /** The keys of which one must lead to every seal's key, 32 raw bytes each. */
+  publicKeys?: readonly Uint8Array[];
   /** Seals that were kept elsewhere: those of this workspace must be of this log. */
   anchors?: readonly Seal[];
   /** Opens the workspace's file of seals. */
@@ -56,7 +56,7 @@ export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" 
 export async function prepare(
   reader: Reader,
   scope: VerificationScope,
-  { maxKeys, publicKey = null }: WorkspaceVerificationOptions,
+  { maxKeys, publicKeys = [] }: WorkspaceVerificationOptions,
 ): Promise<Prepared> {
   await keepPageMemory(reader);
   const before = await prunedBefore(reader);
@@ -77,7 +77,7 @@ export async function prepare(
   const verifier: LogVerifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
-    ...("agentId" in scope ? {} : { seals: { trusted: publicKey, offered } }),
+    ...("agentId" in scope ? {} : { seals: { trusted: publicKeys, offered } }),
     onEvent: take,
     onAccepted: (accepted, text) => {
       const { effect } = accepted.shape;

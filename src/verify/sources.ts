@@ -80,7 +80,8 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection))))
     return changedSchema(source);
   // Seals cover the whole log, so comparing them takes all of it.
-  const whole = wish.agentId === undefined || wish.publicKey != null || (wish.anchors?.length ?? 0) > 0;
+  const whole =
+    wish.agentId === undefined || (wish.publicKeys?.length ?? 0) > 0 || (wish.anchors?.length ?? 0) > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
   const found = await verifyWorkspace(connection, scope, wish);
   const isOther =
@@ -176,7 +177,7 @@ export async function verifyExportFile(threads: number, wish: ExportWish): Promi
 }
 
 function trustOf({ trust }: ExportWish) {
-  return { publicKey: trust?.publicKey ?? null, anchors: trust?.seals ?? [] };
+  return { publicKeys: trust?.publicKeys ?? [], anchors: trust?.seals ?? [] };
 }
 
 function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
@@ -197,7 +198,7 @@ function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
 }
 
 /** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
-export function verifyReceipt(text: string, path: string, { publicKey }: Trust): SourceResult {
+export function verifyReceipt(text: string, path: string, { publicKeys }: Trust): SourceResult {
   let receipt: Receipt;
   try {
     receipt = parseReceipt(text);
@@ -205,8 +206,14 @@ export function verifyReceipt(text: string, path: string, { publicKey }: Trust):
     if (!(error instanceof ReceiptError)) throw error;
     return obstacle(path, "receipt", "not_evidence", `the receipt is not in order: ${error.message}`);
   }
-  if (publicKey === null) {
+  if (publicKeys.length === 0) {
     const message = "a receipt is checked with the public key: bring it with --public-key";
+    return describe(obstacle(path, "receipt", "key_missing", message), receipt);
+  }
+  const publicKey = publicKeys.find((key) => checkSeal(receipt.seal, key) !== "absent");
+  if (publicKey === undefined) {
+    const message =
+      "the given key did not sign this receipt's seal: it is another log's key, a fingerprint, or an earlier key of this log";
     return describe(obstacle(path, "receipt", "key_missing", message), receipt);
   }
   const result = describe(obstacle(path, "receipt", "key_missing", ""), receipt);

@@ -7,8 +7,8 @@ import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
 
 export interface Trust {
-  /** 32 raw bytes; null when none was brought. */
-  publicKey: Uint8Array | null;
+  /** 32 raw bytes each; empty when the auditor provided none. A seal counts when one of them leads to its key. */
+  publicKeys: readonly Uint8Array[];
   seals: readonly Seal[];
 }
 
@@ -16,9 +16,9 @@ export interface Trust {
  * Reads `--public-key` and `--seal`.
  * @throws {Failure} `usage` when one of them is not what it should be
  */
-export function readTrust(options: { publicKey?: string; seal?: readonly string[] }): Trust {
+export function readTrust(options: { publicKey?: readonly string[]; seal?: readonly string[] }): Trust {
   return {
-    publicKey: options.publicKey === undefined ? null : readPublicKey(options.publicKey),
+    publicKeys: (options.publicKey ?? []).map(readPublicKey),
     seals: (options.seal ?? []).flatMap(readSeals),
   };
 }

@@ -231,8 +231,8 @@ const SEALS: Corruption[] = [
       writeFileSync(publicKey, publicPem(readSealKey({ kind: "file", path: file })));
     },
     verify: database,
-    exit: TAMPERED,
-    codes: ["seal_signature"],
+    exit: UNDETERMINED,
+    codes: ["seal_missing"],
   },
   {
     name: "another-workspace-in-its-place",

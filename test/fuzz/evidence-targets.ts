@@ -27,7 +27,7 @@ const EXPORTS = [
 const { publicKey } = parseVerifierKey(vector("seal.vkey").trim());
 
 function verify(parts: Iterable<Uint8Array>): ExportReport {
-  const verifier = new ExportVerifier({ publicKey });
+  const verifier = new ExportVerifier({ publicKeys: [publicKey] });
   for (const part of parts) verifier.push(part);
   return verifier.finish();
 }

@@ -49,7 +49,7 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
   async function bothSay(name: string, text: string, keyed = false): Promise<[number, number]> {
     const path = join(scratch, name);
     await Bun.write(path, text);
-    const verifier = new ExportVerifier(keyed ? { publicKey } : {});
+    const verifier = new ExportVerifier(keyed ? { publicKeys: [publicKey] } : {});
     verifier.push(new TextEncoder().encode(text));
     const ours = CODES[verdictOf(verifier.finish())];
     return [ours, python(join(tools, "verify.py"), ...(keyed ? ["--public-key", vkey] : []), path).code];

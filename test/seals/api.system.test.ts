@@ -142,7 +142,7 @@ describe("exports", () => {
       for (const scope of scopes) {
         const answer = await workspace.client.send({ path: "/v1/audit/export", body: { ...scope, format } });
         expect(answer.status).toBe(200);
-        const verifier = new ExportVerifier({ publicKey });
+        const verifier = new ExportVerifier({ publicKeys: [publicKey] });
         verifier.push(Buffer.from(answer.text));
         const { undetermined, problems, valid } = verifier.finish();
         expect([undetermined, problems, valid]).toEqual([null, [], true]);

@@ -64,6 +64,28 @@ test("the old key announces the new one, and a running daemon uses it", async ()
   }
 });
 
+test("a key that is not this log's, or is no key, establishes nothing; one of several keys is enough", async () => {
+  const file = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
+  const right = join(daemon.dataDir, "keys", "seal.pub");
+  const { fingerprint } = await keyOf(workspace);
+  const foreign = "ab".repeat(32);
+  for (const [keys, words] of [
+    [[foreign], "does not lead to the key that sealed this log"],
+    [[fingerprint], "is the fingerprint of this log's key"],
+  ] as const) {
+    const { exit, json } = await command("verify", file, ...keys.flatMap((key) => ["--public-key", key]));
+    expect([exit, json.verdict]).toEqual([2, "undetermined"]);
+    expect(json.sources[0].problems[0].message).toContain(words);
+  }
+  for (const keys of [
+    [foreign, right],
+    [right, foreign],
+  ]) {
+    const { exit } = await command("verify", file, ...keys.flatMap((key) => ["--public-key", key]));
+    expect(exit).toBe(0);
+  }
+});
+
 test("a workspace made afterwards names the new key; rotating again works", async () => {
   const made = await daemon.workspace();
   expect((await keyOf(made)).fingerprint).toBe((await keyOf(other)).fingerprint);

@@ -386,7 +386,7 @@ class Simulation {
     const report = await verifyWorkspace(
       connection,
       { scope: "workspace" },
-      { publicKey: this.#publicKey, anchors: seals, sealFile },
+      { publicKeys: [this.#publicKey], anchors: seals, sealFile },
     );
     if (report.problems.length > 0)
       throw new Error(`the workspace does not verify: ${JSON.stringify(report.problems)}`);

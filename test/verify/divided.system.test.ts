@@ -99,7 +99,7 @@ function changed(change: (connection: Connection) => void): string {
 const options = (count: number): WorkspaceVerificationOptions => ({
   threads: { count },
   division: DIVISION,
-  publicKey: made.publicKey,
+  publicKeys: [made.publicKey],
   anchors: made.sealed.slice(1, 2).map(({ note }) => parseSeal(note)),
   sealFile: () => Bun.file(made.sealFile).stream(),
 });

@@ -50,7 +50,7 @@ async function exported(form: "json" | "ndjson", agentId: string | null): Promis
 
 async function verify(name: string, threads: number) {
   const seals = [parseSeal(log.seal(EVENTS))];
-  const trust = { publicKey: log.key.publicKey, seals };
+  const trust = { publicKeys: [log.key.publicKey], seals };
   const path = join(directory, name);
   return await verifyExportFile(threads, { path, trust, partBytes: PART_BYTES });
 }
@@ -98,7 +98,7 @@ describe("with one thread, two and three", () => {
 });
 
 test("a good export is indeed divided, and a small one is not", async () => {
-  const trust = { publicKey: log.key.publicKey, anchors: [] };
+  const trust = { publicKeys: [log.key.publicKey], anchors: [] };
   const path = join(directory, "ndjson");
   expect(await verifyInParts(2, path, trust, { partBytes: PART_BYTES })).toMatchObject({ valid: true });
   expect(await verifyInParts(2, path, trust, {})).toBeNull();

@@ -11,7 +11,7 @@ import { SealedLog } from "../log/sealed.ts";
 const COUNT = 60;
 const log = new SealedLog().grow(COUNT, ["alpha", "beta", "gamma"]);
 const seals = [0, 3, 17, 17, 33, 60].map((size) => parseSeal(log.seal(size)));
-const keys = { trusted: null, offered: [log.key.publicKey] };
+const keys = { trusted: [], offered: [log.key.publicKey] };
 
 function atOnce(events: readonly StoredEvent[], expected: readonly Seal[]): VerificationReport {
   const verifier = new LogVerifier({ scope: "workspace", start: "beginning", seals: keys });
@@ -37,7 +37,7 @@ function inSegments(
     const part = new LogVerifier({
       scope: "workspace",
       start: { seq: start },
-      seals: { trusted: null, offered: [] },
+      seals: { trusted: [], offered: [] },
       marks,
     });
     part.add(events.filter(({ seq }) => (seq as number) >= start && (seq as number) < end));
@@ -102,7 +102,7 @@ describe("a log verified in segments", () => {
     const part = new LogVerifier({
       scope: "workspace",
       start: { seq: 0 },
-      seals: { trusted: null, offered: [] },
+      seals: { trusted: [], offered: [] },
     });
     part.add(log.events);
     expect(() => whole.append(part.segment())).toThrow(RangeError);

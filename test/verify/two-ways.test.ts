@@ -15,7 +15,7 @@ import { SealedLog } from "../log/sealed.ts";
 const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? 200);
 const log = longLog();
 const seals = [0, 3, 256, 257, 300, 512, log.events.length].map((size) => parseSeal(log.seal(size)));
-const keys = { trusted: null, offered: [log.key.publicKey] };
+const keys = { trusted: [], offered: [log.key.publicKey] };
 
 function longLog(): SealedLog {
   const made = new SealedLog().grow(500, ["alpha", "beta", "gamma"]);

@@ -129,7 +129,7 @@ async function verifiedExport(
     new Failure("usage", `The export ${path} ${reason}. Nothing was changed.`);
   for (const { verifierKey } of (await sealingKeys(reader)).reverse()) {
     const { publicKey } = parseVerifierKey(verifierKey);
-    const verifier = new ExportVerifier({ publicKey });
+    const verifier = new ExportVerifier({ publicKeys: [publicKey] });
     const hash = createHash("sha256");
     try {
       for await (const piece of createReadStream(path)) {

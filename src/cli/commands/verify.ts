@@ -13,7 +13,7 @@ import { sourceLines, verdictLine } from "../verify/text.ts";
 
 interface VerifyOptions {
   encryptionKeyFile?: string;
-  publicKey?: string;
+  publicKey?: string[];
   seal?: string[];
   agent?: string;
   quiet?: boolean;
@@ -35,7 +35,11 @@ export function addVerify(program: Command, session: Session): void {
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
     .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), receipts, data directories")
-    .option("--public-key <key>", "the public key that must have signed the seals: a file or the key itself")
+    .option(
+      "--public-key <key>",
+      "a public key that you trust, as a file or the key itself; may be repeated",
+      collect,
+    )
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
@@ -45,6 +49,9 @@ export function addVerify(program: Command, session: Session): void {
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
   addSettingOptions(command, ["encryption_key_file"]);
 }
+
+/** Collects the values of an option that may be repeated. */
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 const MAX_THREADS = 64;
 

@@ -120,7 +120,7 @@ async function verifySource(
       const wish = {
         path,
         ...wanted,
-        publicKey: trust.publicKey,
+        publicKeys: trust.publicKeys,
         anchors: trust.seals,
         encryptionKey: key,
         threads: { count: threads },

@@ -52,8 +52,12 @@ function sealLines(
   { sealed_through: sealed, anchored_through: anchored }: SourceResult["report"],
   range: { first: number; last: number },
 ): string[] {
-  const through = (seq: number | null) => (seq === null ? "none" : span(range.first, seq));
-  const from = sealed === null ? range.first : sealed + 1;
+  const through = (seq: number | null) => {
+    if (seq === null) return "none";
+    // A seal may cover only events that are not here any more: those before a prune.
+    return seq < range.first ? `none of these (through event ${seq})` : span(range.first, seq);
+  };
+  const from = sealed === null ? range.first : Math.max(range.first, sealed + 1);
   const rest = from > range.last ? "none" : span(from, range.last);
   const line = `  sealed: ${through(sealed)}; unsealed: ${rest}; anchored: ${through(anchored)}`;
   return sealed === null ? [line, `  ${UNSEALED}`] : [line];

@@ -68,7 +68,7 @@ export class ExportPart {
   #begin(seq: unknown): LogVerifier | null {
     if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return null;
     const { scope, marks } = this.#options;
-    const seals = { trusted: null, offered: [] };
+    const seals = { trusted: [], offered: [] };
     const ahead = marks.filter((size) => size > seq);
     return new LogVerifier({ scope, start: { seq }, seals, marks: ahead });
   }

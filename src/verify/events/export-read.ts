@@ -53,7 +53,7 @@ export class ExportVerifier {
   #pending: Uint8Array = new Uint8Array();
   #verifier: LogVerifier | null = null;
   #undetermined: string | null = null;
-  readonly #trusted: Uint8Array | null;
+  readonly #trusted: readonly Uint8Array[];
   readonly #anchors: readonly Seal[];
   header: ExportHeader | null = null;
   trailer: ExportTrailer | null = null;
@@ -61,13 +61,13 @@ export class ExportVerifier {
   scope: "workspace" | "agent" = "workspace";
 
   /**
-   * @param trust the key that the auditor trusts (32 raw bytes), and seals kept from earlier
+   * @param trust the keys that the auditor trusts (32 raw bytes each), and seals kept from earlier
    */
   constructor({
-    publicKey = null,
+    publicKeys = [],
     anchors = [],
-  }: { publicKey?: Uint8Array | null; anchors?: readonly Seal[] } = {}) {
-    this.#trusted = publicKey;
+  }: { publicKeys?: readonly Uint8Array[]; anchors?: readonly Seal[] } = {}) {
+    this.#trusted = publicKeys;
     this.#anchors = anchors;
   }
 

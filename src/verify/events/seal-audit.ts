@@ -11,8 +11,8 @@ import type { Problem, ProblemCode } from "../problems.ts";
 
 /** What there is to judge seals by. Keys are 32 raw bytes. */
 export interface SealAuditOptions {
-  /** The key that the auditor trusts; null when none was brought. */
-  trusted: Uint8Array | null;
+  /** The keys that the auditor trusts; without any, the key that the genesis names is trusted. */
+  trusted: readonly Uint8Array[];
   /** Keys that came with the evidence. They count only where the log itself names them. */
   offered: readonly Uint8Array[];
 }
@@ -60,9 +60,10 @@ export class SealAudit {
     this.#options = options;
     this.#report = report;
     for (const key of options.offered) this.offerKey(key);
-    if (options.trusted === null) return;
-    this.#keys.set(sha256Hex(options.trusted), options.trusted);
-    this.#trusted.add(sha256Hex(options.trusted));
+    for (const key of options.trusted) {
+      this.#keys.set(sha256Hex(key), key);
+      this.#trusted.add(sha256Hex(key));
+    }
   }
 
   /** Adds stored seals, in the order in which they were made. */
@@ -94,7 +95,7 @@ export class SealAudit {
   /** Notes a sealing key that event `seq` names by its fingerprint. */
   nameKey(fingerprint: string, seq: number): void {
     if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq === 0 ? 0 : seq + 1);
-    if (seq === 0 && this.#options.trusted === null) this.#trusted.add(fingerprint);
+    if (seq === 0 && this.#options.trusted.length === 0) this.#trusted.add(fingerprint);
   }
 
   /** Notes that event `seq` declares a restore from a backup. */
@@ -152,13 +153,7 @@ export class SealAudit {
   finish(): SealReport {
     for (const seal of this.#own) this.#beyond(seal);
     for (const seal of this.#anchors) if (!this.#rolledBack(seal)) this.#beyond(seal);
-    const { trusted } = this.#options;
-    if (trusted !== null && this.#checked === 0)
-      this.#undetermined.push("there is no seal that the given key could have signed");
-    if (trusted !== null && this.#checked > 0 && !this.#signed) {
-      const message = "no seal is signed by the given key: it is another log's key, or the log was made anew";
-      this.#report({ code: "seal_signature", seq: null, id: null, message });
-    }
+    if (this.#options.trusted.length > 0 && !this.#signed) this.#undetermined.push(this.#whyNoneSigned());
     return {
       sealedThrough: this.#sealedThrough,
       anchoredThrough: this.#anchoredThrough,
@@ -166,6 +161,16 @@ export class SealAudit {
       unverified: this.#unverified,
       undetermined: this.#undetermined,
     };
+  }
+
+  /** Why no seal leads back to a key that the auditor trusts. */
+  #whyNoneSigned(): string {
+    // A fingerprint and a raw key have the same form.
+    const named = new Set([...this.#named.keys(), ...this.#offered.map(sha256Hex)]);
+    if (this.#options.trusted.some((key) => named.has(Buffer.from(key).toString("hex"))))
+      return "the given key is the fingerprint of this log's key: give the key itself";
+    if (this.#checked === 0) return "there is no seal that the given key could have signed";
+    return "the given key does not lead to the key that sealed this log: it is another log's key, or somebody replaced this log and its seals";
   }
 
   #compareOwn(seal: Seal, root: Uint8Array, workspaceId: string): void {
@@ -196,10 +201,12 @@ export class SealAudit {
         return;
       }
     }
-    // Where the log names no key, a key that came with it vouches for nothing, but must fit.
-    const enclosed = this.#named.size === 0 ? this.#offered : [];
-    if (enclosed.some((key) => checkSeal(seal, key) === "bad")) {
+    // Where the log names no key, a key that came with it proves nothing, but must have signed.
+    const enclosed = this.#named.size === 0 ? this.#offered.map((key) => checkSeal(seal, key)) : [];
+    if (enclosed.includes("bad")) {
       this.#problem("seal_signature", seal, "a seal's signature is not right");
+    } else if (enclosed.length > 0 && !enclosed.includes("good")) {
+      this.#problem("seal_signature", seal, "the key that came with the seal did not sign it");
     } else if (missing) this.#unverified += 1;
     else this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
   }
@@ -215,7 +222,7 @@ export class SealAudit {
     const { trusted } = this.#options;
     if (sealedWorkspace(seal) !== workspaceId) {
       this.#undetermined.push("the given seal is of another workspace");
-    } else if (trusted !== null && checkSeal(seal, trusted) === "bad") {
+    } else if (trusted.some((key) => checkSeal(seal, key) === "bad")) {
       this.#undetermined.push("the given seal is damaged: its signature is not right");
     } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
       this.#problem(
