@@ -9,7 +9,7 @@ import { deleteAllSessions } from "../control/accounts/sessions.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
-import { isEmptyDirectory } from "../datadir/prepare.ts";
+import { isEmptyDirectory } from "../datadir/open.ts";
 import {
   createPrivateFile,
   makePrivateDirectory,

@@ -4,7 +4,7 @@ import { ControlDatabase } from "../control/database.ts";
 import { fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
-import { existingDataDirectory, openDataDirectory } from "../datadir/prepare.ts";
+import { existingDataDirectory, openDataDirectory } from "../datadir/open.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";

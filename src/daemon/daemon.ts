@@ -4,7 +4,7 @@ import { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
-import { openDataDirectory } from "../datadir/prepare.ts";
+import { openDataDirectory } from "../datadir/open.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";

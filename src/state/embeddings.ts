@@ -40,8 +40,8 @@ export async function hasEmbeddings(reader: Reader): Promise<boolean> {
   return (await reader.get<[number]>(sql, [EMBEDDINGS_TABLE])) !== undefined;
 }
 
-/** Prepares the tables for vectors of a model; vectors of another model are replaced. Inside a transaction. */
-export async function prepareEmbeddings(connection: Connection, model: string): Promise<void> {
+/** Makes the tables for a model's vectors, unless they exist. Another model restarts the computation. Inside a transaction. */
+export async function ensureEmbeddingTables(connection: Connection, model: string): Promise<void> {
   if (!(await hasEmbeddings(connection))) connection.exec(EMBEDDINGS_SCHEMA);
   const row = connection.get<[string]>("SELECT model FROM search_embedding");
   if (row?.[0] === model) return;

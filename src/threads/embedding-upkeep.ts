@@ -4,7 +4,7 @@
  */
 import { type Embedder, EmbeddingError } from "../search/vectors/embedder.ts";
 import { Outage, type Pauses } from "../search/vectors/outage.ts";
-import { type EmbeddingBatch, nextBatch, prepareEmbeddings, storeVectors } from "../state/embeddings.ts";
+import { type EmbeddingBatch, ensureEmbeddingTables, nextBatch, storeVectors } from "../state/embeddings.ts";
 import type { Connection } from "../store/connection.ts";
 
 /** What is written within this time is met together, ms. */
@@ -85,7 +85,7 @@ export class EmbeddingUpkeep {
     const model = await embedder();
     this.#abort.signal.throwIfAborted();
     const batch = await run(workspaceId, async (connection) => {
-      await prepareEmbeddings(connection, model.model);
+      await ensureEmbeddingTables(connection, model.model);
       return nextBatch(connection);
     });
     if (batch === null) return false;

@@ -3,7 +3,7 @@ import "reflect-metadata";
 import { readFileSync, writeFileSync } from "node:fs";
 import { X509CertificateGenerator } from "@peculiar/x509";
 import { askHealth } from "../../src/daemon/health-probe.ts";
-import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
@@ -63,7 +63,7 @@ describe("governd health", () => {
   });
 
   test("asks a daemon with a certificate from files, whatever name that is for", async () => {
-    const source = prepareDataDirectory(temporary.join("source"));
+    const source = ensureDataDirectory(temporary.join("source"));
     await ownCertificate(source, ["governd.example.org"], Date.now());
     const files = ["--tls", "files", "--tls-cert", source.serverCertificate, "--tls-key", source.serverKey];
     await using daemon = await startGovernd(data, files);
@@ -80,7 +80,7 @@ describe("governd health", () => {
   });
 
   test("shows a certificate to a daemon that asks its clients for one", async () => {
-    const source = prepareDataDirectory(temporary.join("source"));
+    const source = ensureDataDirectory(temporary.join("source"));
     await ownCertificate(source, [], Date.now());
     const text = (path: string) => readFileSync(path, "utf8");
     const { privateKey, publicKey } = await crypto.subtle.generateKey(

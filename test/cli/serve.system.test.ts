@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { dataDirectory } from "../../src/datadir/layout.ts";
-import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -241,7 +241,7 @@ describe("certificates from files", () => {
   }
 
   test("are read again on SIGHUP; a pair that cannot be used changes nothing", async () => {
-    const source = prepareDataDirectory(temporary.join("source"));
+    const source = ensureDataDirectory(temporary.join("source"));
     const cert = temporary.join("server.crt");
     const key = temporary.join("server.key");
     const issue = async (name: string) => {

@@ -7,7 +7,7 @@ import { ControlDatabase } from "../../src/control/database.ts";
 import type { WorkspaceEvent, WorkspaceJournal } from "../../src/control/journal.ts";
 import { findKey } from "../../src/control/keys.ts";
 import type { DataDirectory } from "../../src/datadir/layout.ts";
-import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { Failure } from "../../src/failure.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -53,7 +53,7 @@ function wish(workspaceId: string) {
 
 beforeEach(() => {
   temporary = temporaryDirectory();
-  directory = prepareDataDirectory(temporary.join("data"));
+  directory = ensureDataDirectory(temporary.join("data"));
   control = ControlDatabase.open(directory);
   now = Date.UTC(2026, 0, 1);
   recorded = [];

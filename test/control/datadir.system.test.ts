@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { join } from "node:path";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { lockDataDirectory } from "../../src/datadir/lock.ts";
-import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { createPrivateFile } from "../../src/datadir/private-files.ts";
 import { readSealKey, sealKeySource } from "../../src/datadir/seal-key.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -26,7 +26,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe("the data directory", () => {
   test("is made for its owner alone, with a signing key", () => {
-    const directory = prepareDataDirectory(root);
+    const directory = ensureDataDirectory(root);
     for (const path of [root, directory.workspaces, directory.seals, directory.keys, directory.tls]) {
       expect(modeOf(path)).toBe(0o700);
     }
@@ -37,16 +37,16 @@ describe("the data directory", () => {
   });
 
   test("keeps its key", () => {
-    const before = readSealKey(sealKeySource(prepareDataDirectory(root), null)).publicBytes;
-    expect(readSealKey(sealKeySource(prepareDataDirectory(root), null)).publicBytes).toEqual(before);
+    const before = readSealKey(sealKeySource(ensureDataDirectory(root), null)).publicBytes;
+    expect(readSealKey(sealKeySource(ensureDataDirectory(root), null)).publicBytes).toEqual(before);
   });
 
   test("has one key when many processes come first", async () => {
     const script = `
-      import { prepareDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/prepare.ts"))};
+      import { ensureDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/open.ts"))};
       import { readSealKey, sealKeySource } from ${JSON.stringify(join(SOURCE, "datadir/seal-key.ts"))};
       import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
-      const directory = prepareDataDirectory(${JSON.stringify(root)});
+      const directory = ensureDataDirectory(${JSON.stringify(root)});
       ControlDatabase.open(directory)[Symbol.dispose]();
       console.log(Buffer.from(readSealKey(sealKeySource(directory, null)).publicBytes).toString("hex"));`;
     const processes = Array.from({ length: 6 }, () =>
@@ -61,7 +61,7 @@ describe("the data directory", () => {
   test("that is open to others is closed to them", () => {
     mkdirSync(root, { recursive: true });
     chmodSync(root, 0o755);
-    prepareDataDirectory(root);
+    ensureDataDirectory(root);
     expect(modeOf(root)).toBe(0o700);
   });
 
@@ -69,30 +69,30 @@ describe("the data directory", () => {
     mkdirSync(root, { recursive: true });
     writeFileSync(join(root, "thesis.tex"), "");
     chmodSync(root, 0o755);
-    expect(() => prepareDataDirectory(root)).toThrow("is not a governd data directory");
+    expect(() => ensureDataDirectory(root)).toThrow("is not a governd data directory");
     expect(modeOf(root)).toBe(0o755);
   });
 
   test("that cannot be made is a failure that says why", () => {
     writeFileSync(temporary.join("below"), "a file");
-    expect(() => prepareDataDirectory(root)).toThrow("not a directory");
+    expect(() => ensureDataDirectory(root)).toThrow("not a directory");
   });
 
   test("never gets another key in the place of a lost one, until somebody says so", () => {
-    const directory = prepareDataDirectory(root);
+    const directory = ensureDataDirectory(root);
     const lost = readSealKey(sealKeySource(directory, null)).publicBytes;
     rmSync(directory.sealKey);
-    expect(() => prepareDataDirectory(root)).toThrow(`${directory.sealKey} is missing`);
+    expect(() => ensureDataDirectory(root)).toThrow(`${directory.sealKey} is missing`);
     expect(existsSync(directory.sealKey)).toBe(false);
     // Kept elsewhere, it is not missed.
-    prepareDataDirectory(root, { ownKey: false });
+    ensureDataDirectory(root, { ownKey: false });
     rmSync(directory.sealPublicKey);
-    prepareDataDirectory(root);
+    ensureDataDirectory(root);
     expect(readSealKey(sealKeySource(directory, null)).publicBytes).not.toEqual(lost);
   });
 
   test("with a damaged key says which file, and nothing of its content", () => {
-    const { sealKey } = prepareDataDirectory(root);
+    const { sealKey } = ensureDataDirectory(root);
     writeFileSync(sealKey, "hunter2");
     expect(() => readSealKey(sealKeySource(dataDirectory(root), null))).toThrow(
       `${sealKey} is not an Ed25519 private key`,
@@ -118,7 +118,7 @@ describe("the lock", () => {
     setInterval(() => {}, 1_000);`;
 
   test("keeps a second daemon out, until it is given back", () => {
-    const directory = prepareDataDirectory(root);
+    const directory = ensureDataDirectory(root);
     const held = lockDataDirectory(directory);
     expect(() => lockDataDirectory(directory)).toThrow("is in use by another running governd");
     held[Symbol.dispose]();
@@ -126,7 +126,7 @@ describe("the lock", () => {
   });
 
   test("is not refused because somebody looks whether it is held", async () => {
-    const directory = prepareDataDirectory(root);
+    const directory = ensureDataDirectory(root);
     lockDataDirectory(directory)[Symbol.dispose]();
     const looking = Bun.spawn(
       [
@@ -149,7 +149,7 @@ describe("the lock", () => {
   });
 
   test("is another process's, and ends with it, even by SIGKILL", async () => {
-    const directory = prepareDataDirectory(root);
+    const directory = ensureDataDirectory(root);
     const other = Bun.spawn([process.execPath, "-e", script()], { stdout: "pipe" });
     await other.stdout.getReader().read();
     expect(() => lockDataDirectory(directory)).toThrow("is in use by another running governd");

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { readAgent } from "../../src/state/agents.ts";
-import { nextBatch, prepareEmbeddings, storeVectors } from "../../src/state/embeddings.ts";
+import { ensureEmbeddingTables, nextBatch, storeVectors } from "../../src/state/embeddings.ts";
 import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
 import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
@@ -220,7 +220,7 @@ test("vectors of a model outside count among the candidates, too", async () => {
   await start(workspace, "one");
   await finish(workspace);
   const { writer, connection } = workspace;
-  await writer.derive((tx) => prepareEmbeddings(tx, "m"));
+  await writer.derive((tx) => ensureEmbeddingTables(tx, "m"));
   for (let batch = await nextBatch(connection); batch !== null; batch = await nextBatch(connection)) {
     const made = batch.entries.map(({ id }) => [Float32Array.from(id === 14 ? [1, 0] : [0, 1])]);
     const next = batch;

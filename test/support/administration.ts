@@ -6,7 +6,7 @@ import { ControlDatabase } from "../../src/control/database.ts";
 import { fileJournal } from "../../src/control/journal.ts";
 import type { KeyScope } from "../../src/control/keys.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
-import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
 
 /** Works beside a daemon that runs on the same directory, and before its start. */
@@ -14,7 +14,7 @@ export async function administer<T>(
   dataDir: string,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
-  const directory = prepareDataDirectory(dataDir);
+  const directory = ensureDataDirectory(dataDir);
   using control = ControlDatabase.open(dataDirectory(dataDir));
   const random = new RandomPool();
   return await work(

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { DataDirectory } from "../../src/datadir/layout.ts";
-import { prepareDataDirectory } from "../../src/datadir/prepare.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { certificateStatus, readServerCertificate } from "../../src/tls/certificate.ts";
 import { ownCertificate } from "../../src/tls/own-authority.ts";
 import { certificateSource, storedCertificate } from "../../src/tls/source.ts";
@@ -16,7 +16,7 @@ let directory: DataDirectory;
 
 beforeEach(() => {
   temporary = temporaryDirectory();
-  directory = prepareDataDirectory(temporary.join("data"));
+  directory = ensureDataDirectory(temporary.join("data"));
 });
 afterEach(() => temporary[Symbol.dispose]());
 
@@ -52,7 +52,7 @@ describe("the daemon's own authority", () => {
 
   test("is refused by a client that does not trust it", async () => {
     const certificate = await ownCertificate(directory, [], NOW);
-    const other = prepareDataDirectory(temporary.join("other"));
+    const other = ensureDataDirectory(temporary.join("other"));
     await ownCertificate(other, [], NOW);
     await expect(answer(certificate, "localhost", readFileSync(other.authority, "utf8"))).rejects.toThrow();
   });
@@ -96,7 +96,7 @@ describe("the daemon's own authority", () => {
     const first = await ownCertificate(directory, [], NOW);
     const before = readFileSync(directory.authority, "utf8");
     // Nine years ago, so that clients of today look at what it issued then.
-    const past = prepareDataDirectory(temporary.join("past"));
+    const past = ensureDataDirectory(temporary.join("past"));
     await ownCertificate(past, [], NOW - 3_300 * DAY_MS);
     const former = readFileSync(past.authority, "utf8");
     const renewed = await ownCertificate(past, [], NOW);

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
 import { lockDataDirectory } from "../../datadir/lock.ts";
-import { existingDataDirectory } from "../../datadir/prepare.ts";
+import { existingDataDirectory } from "../../datadir/open.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { FileInUse, rekeyFile } from "../../store/rekey.ts";

@@ -12,7 +12,7 @@ import { ensureSealKey } from "./seal-key.ts";
 /** What a new volume may contain. */
 const HARMLESS = new Set(["lost+found"]);
 
-export interface PrepareOptions {
+export interface DirectoryOptions {
   /** Whether the signing key is kept in the directory. */
   ownKey?: boolean;
   /** The key that encrypts its databases. */
@@ -25,7 +25,7 @@ export interface PrepareOptions {
  * @throws {Failure} `data_directory_unusable` when the directory cannot be created, read or written, or is not a data
  *   directory
  */
-export function prepareDataDirectory(root: string, options: PrepareOptions = {}): DataDirectory {
+export function ensureDataDirectory(root: string, options: DirectoryOptions = {}): DataDirectory {
   const { ownKey = true, encryptionKey = null } = options;
   const directory = dataDirectory(root, encryptionKey);
   try {
@@ -54,7 +54,7 @@ export function prepareDataDirectory(root: string, options: PrepareOptions = {})
 export function openDataDirectory(
   settings: Pick<Settings, "data_dir" | "seal_key" | "encryption_key_file">,
 ): DataDirectory {
-  return prepareDataDirectory(settings.data_dir, {
+  return ensureDataDirectory(settings.data_dir, {
     ownKey: settings.seal_key === null,
     encryptionKey: readEncryptionKey(settings.encryption_key_file),
   });
