@@ -19,7 +19,7 @@ import {
   writeSync,
 } from "node:fs";
 import type { Row } from "./transaction.ts";
-import { type Frame, UnreadableLog, WriteAheadLog } from "./wal.ts";
+import { UnreadableLog, WriteAheadLog } from "./wal.ts";
 
 /** A connection that runs a checkpoint. It has no transaction open. */
 export interface Checkpointer {
@@ -38,6 +38,9 @@ export interface Checkpointed {
   copied: number;
 }
 
+/** Pages of the database that are read at once. */
+const PAGES_AT_ONCE = 64;
+
 /** Checkpoints of this thread whose copies could not be proved yet, by path of the database. */
 const unproved = new Map<string, CopyProof>();
 
@@ -51,13 +54,13 @@ export function checkpoint(connection: Checkpointer, path: string, openGuard: ()
   const guard = openGuard();
   try {
     guard.exec("BEGIN IMMEDIATE");
-    requireReadableLog(path);
+    const pages = readLog(path);
     const row = connection.get<[busy: number, frames: number, copied: number]>(
       "PRAGMA wal_checkpoint(PASSIVE)",
     );
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
-    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }));
+    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }, pages));
   } finally {
     if (!unproved.has(path)) guard.close();
   }
@@ -80,19 +83,23 @@ export function proveCopies(path: string): Checkpointed | null {
   );
 }
 
-/** A log that cannot be read is not copied. */
-function requireReadableLog(path: string): void {
+/** Reads the whole log, since one that cannot be read is not copied. Returns the page of each frame. */
+function readLog(path: string): Uint32Array {
   using log = WriteAheadLog.open(path);
-  log?.requireReadable(log.countFrames());
+  return log?.readPages(log.countFrames()) ?? new Uint32Array(0);
 }
 
 /** One checkpoint whose copies are compared with the log. */
 class CopyProof {
-  /** @param guard is in a transaction */
+  /**
+   * @param guard is in a transaction
+   * @param pages of the frames of the log, which the guard keeps as they are
+   */
   constructor(
     readonly path: string,
     readonly guard: LogGuard,
     readonly done: Checkpointed,
+    readonly pages: Uint32Array,
   ) {}
 
   /**
@@ -100,31 +107,48 @@ class CopyProof {
    * nothing here: an error of the disk would end the transaction that guards the log.
    */
   rewriteWrong(): number {
-    const database = new DatabaseFile(this.path);
+    using log = WriteAheadLog.open(this.path);
+    if (log === null) throw new UnreadableLog("the write-ahead log is gone");
+    const newest = this.#newestFrames(log.pagesAfterCommit(this.done.frames));
+    const pages = Uint32Array.from(newest.keys()).sort();
+    const database = new DatabaseFile(this.path, log.pageSize);
+    const content = Buffer.allocUnsafe(log.pageSize);
     let rewritten = 0;
-    for (const { page, content } of this.#newestFrames()) {
-      if (database.holds(page, content)) continue;
-      database.write(page, content);
-      rewritten += 1;
+    for (let at = 0; at < pages.length; ) {
+      const run = consecutive(pages, at);
+      database.read(pages[at] as number, run);
+      for (const end = at + run; at < end; at++) {
+        const page = pages[at] as number;
+        log.readContent(newest.get(page) as number, content);
+        if (database.holds(page, content)) continue;
+        database.write(page, content);
+        rewritten += 1;
+      }
     }
     if (rewritten > 0) database.sync();
     return rewritten;
   }
 
-  /** The newest copied frame of every page. */
-  *#newestFrames(): Generator<Frame> {
-    const { copied, frames } = this.done;
-    using log = WriteAheadLog.open(this.path);
-    if (log === null) throw new UnreadableLog("the write-ahead log is gone");
-    const end = log.pagesAfterCommit(frames);
-    const met = new Set<number>();
-    for (const frame of log.newestFirst(copied)) {
-      if (met.has(frame.page)) continue;
-      met.add(frame.page);
+  /** The newest copied frame of each page of a database that has `end` pages. */
+  #newestFrames(end: number): Map<number, number> {
+    const { copied } = this.done;
+    if (this.pages.length < copied) throw new UnreadableLog("the write-ahead log was longer than it said");
+    const newest = new Map<number, number>();
+    for (let frame = 1; frame <= copied; frame++) {
+      const page = this.pages[frame - 1] as number;
       // Pages behind the end of the database were not copied: the last commit cut them off.
-      if (frame.page <= end) yield frame;
+      if (page <= end) newest.set(page, frame);
     }
+    return newest;
   }
+}
+
+/** Counts the pages from index `at` on that follow one another in the database, up to {@link PAGES_AT_ONCE}. */
+function consecutive(pages: Uint32Array, at: number): number {
+  const first = pages[at] as number;
+  let count = 1;
+  while (count < PAGES_AT_ONCE && pages[at + count] === first + count) count++;
+  return count;
 }
 
 /** Descriptors of databases by path. Where the system does not tell which one SQLite has, they are ours and stay open. */
@@ -136,20 +160,38 @@ const descriptors = new Map<string, number>();
  */
 class DatabaseFile {
   readonly #file: number;
-  #found = Buffer.alloc(0);
+  readonly #pageSize: number;
+  readonly #buffer: Buffer;
+  /** The pages that were read last, from page `#first` on. */
+  #found: Buffer;
+  #first = 0;
 
-  constructor(path: string) {
+  constructor(path: string, pageSize: number) {
     this.#file = descriptorOf(path);
+    this.#pageSize = pageSize;
+    this.#buffer = Buffer.allocUnsafe(PAGES_AT_ONCE * pageSize);
+    this.#found = this.#buffer.subarray(0, 0);
   }
 
+  /** Reads `count` pages from page `first` on, at most {@link PAGES_AT_ONCE}. */
+  read(first: number, count: number): void {
+    const size = this.#pageSize;
+    this.#found = this.#buffer.subarray(
+      0,
+      readSync(this.#file, this.#buffer, 0, count * size, (first - 1) * size),
+    );
+    this.#first = first;
+  }
+
+  /** Whether a page that {@link read} was to read has this content; false when the file ends before it. */
   holds(page: number, content: Buffer): boolean {
-    if (this.#found.length !== content.length) this.#found = Buffer.allocUnsafe(content.length);
-    const length = readSync(this.#file, this.#found, 0, content.length, (page - 1) * content.length);
-    return length === content.length && this.#found.equals(content);
+    const at = (page - this.#first) * this.#pageSize;
+    const end = at + this.#pageSize;
+    return end <= this.#found.length && content.equals(this.#found.subarray(at, end));
   }
 
   write(page: number, content: Buffer): void {
-    writeSync(this.#file, content, 0, content.length, (page - 1) * content.length);
+    writeSync(this.#file, content, 0, content.length, (page - 1) * this.#pageSize);
   }
 
   sync(): void {

@@ -22,8 +22,9 @@ const BUSY_TIMEOUT_MS = 5_000;
 const LOG_FRAMES = 8_000;
 /** The same where space is scarce. */
 const SHORT_LOG_FRAMES = 100;
-/** Writing statements between two looks at the length of the log. */
-const WRITES_BETWEEN_LOOKS = 64;
+/** The fewest and the most writing statements between two looks at the length of the log. */
+const FEWEST_BETWEEN_LOOKS = 64;
+const MOST_BETWEEN_LOOKS = 512;
 
 /** The name of a database without a file. */
 const IN_MEMORY = ":memory:";
@@ -95,7 +96,10 @@ export class Connection implements Transaction, Disposable {
   readonly #statements = new Map<string, Prepared>();
   #writes = 0;
   #maxLogFrames = LOG_FRAMES;
-  #lookAt = WRITES_BETWEEN_LOOKS;
+  /** At how many writing statements the length of the log is looked at next. */
+  #lookAt = FEWEST_BETWEEN_LOOKS;
+  /** The writing statements and the frames at the last look. */
+  #lastLook = { writes: 0, frames: 0 };
   /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
   #framesBefore = 0;
 
@@ -135,13 +139,24 @@ export class Connection implements Transaction, Disposable {
    */
   checkpointIfDue(): void {
     if (this.#writes < this.#lookAt || this.file === null) return;
-    this.#lookAt = this.#writes + Math.min(WRITES_BETWEEN_LOOKS, this.#maxLogFrames);
     const { path } = this.file;
-    const frames = framesInLog(path);
+    const frames = framesInLog(path, this.#lastLook.frames);
     // After a checkpoint that copied everything, the next commit starts the log over.
     if (frames < this.#framesBefore) this.#framesBefore = 0;
+    this.#planLook(frames);
     if (frames - this.#framesBefore < this.#maxLogFrames) return;
     this.#framesBefore = this.#checkpoint(path).frames;
+  }
+
+  /** The next look comes when half of what is left would be filled, if the log grew as it did since the last look. */
+  #planLook(frames: number): void {
+    const last = this.#lastLook;
+    const grown = frames < last.frames ? frames : frames - last.frames;
+    const left = Math.max(0, this.#maxLogFrames - (frames - this.#framesBefore));
+    const writes = ((this.#writes - last.writes) * left) / (2 * Math.max(1, grown));
+    this.#lookAt =
+      this.#writes + Math.max(FEWEST_BETWEEN_LOOKS, Math.min(MOST_BETWEEN_LOOKS, Math.floor(writes)));
+    this.#lastLook = { writes: this.#writes, frames };
   }
 
   #checkpoint(path: string): Checkpointed {

@@ -16,13 +16,7 @@ const PAGES_AFTER_COMMIT_AT = 4;
 const FRAME_SALTS_AT = 8;
 const SHORT = "the write-ahead log is shorter than SQLite says";
 /** Bytes read at once. */
-const CHUNK_BYTES = 1024 * 1024;
-
-/** One frame: a page and its content. */
-export interface Frame {
-  page: number;
-  content: Buffer;
-}
+const CHUNK_BYTES = 256 * 1024;
 
 /** The disk did not return what was written to the write-ahead log. */
 export class UnreadableLog extends Error {
@@ -33,6 +27,7 @@ export class UnreadableLog extends Error {
 export class WriteAheadLog implements Disposable {
   readonly #file: number;
   readonly #salts: Buffer;
+  readonly #foundSalts = Buffer.alloc(SALTS_BYTES);
   readonly pageSize: number;
 
   private constructor(file: number, header: Buffer) {
@@ -68,13 +63,13 @@ export class WriteAheadLog implements Disposable {
   }
 
   /**
-   * Counts the frames that were written since the log was last started over, from frame `known` on, which is one of
-   * them. Frames behind the last one are left from before; their salts differ.
+   * Counts the frames that were written since the log was last started over. Frames behind the last one are left from
+   * before; their salts differ. `before`: an earlier count, from which this one is found faster.
    * @throws {UnreadableLog}
    */
-  countFrames(known = 0): number {
+  countFrames(before = 0): number {
     return attempt(() => {
-      let [low, step] = [known, 1];
+      let [low, step] = [before > 0 && this.#isCurrent(before) ? before : 0, 1];
       while (this.#isCurrent(low + step)) [low, step] = [low + step, step * 2];
       let high = low + step;
       while (high - low > 1) {
@@ -87,38 +82,29 @@ export class WriteAheadLog implements Disposable {
   }
 
   /**
-   * Reads frames `count` to 1, the newest first. The content is only valid until the next frame.
-   * @throws {UnreadableLog}
+   * Reads frames 1 to `count` with their contents. Returns their pages: that of frame n at n - 1.
+   * @throws {UnreadableLog} when one of them cannot be read
    */
-  *newestFirst(count: number): Generator<Frame> {
+  readPages(count: number): Uint32Array {
     const size = this.#frameBytes;
-    for (const { chunk, bytes } of this.#chunks(count)) {
-      for (let at = bytes - size; at >= 0; at -= size) {
-        yield { page: chunk.readUInt32BE(at), content: chunk.subarray(at + FRAME_HEADER_BYTES, at + size) };
-      }
+    const atOnce = Math.max(1, Math.min(count, Math.floor(CHUNK_BYTES / size)));
+    const chunk = Buffer.allocUnsafe(atOnce * size);
+    const pages = new Uint32Array(count);
+    for (let first = 0; first < count; first += atOnce) {
+      const frames = Math.min(atOnce, count - first);
+      this.#read(chunk, frames * size, HEADER_BYTES + first * size);
+      for (let i = 0; i < frames; i++) pages[first + i] = chunk.readUInt32BE(i * size);
     }
+    return pages;
   }
 
   /**
-   * Reads frames 1 to `count` and does nothing with them.
-   * @throws {UnreadableLog} when one of them cannot be read
+   * Reads the content of frame `frame`, counted from 1, into `content`, which has the size of a page.
+   * @throws {UnreadableLog}
    */
-  requireReadable(count: number): void {
-    for (const _ of this.#chunks(count));
-  }
-
-  /** Frames 1 to `count` as bytes, the last ones first. */
-  *#chunks(count: number): Generator<{ chunk: Buffer; bytes: number }> {
-    const size = this.#frameBytes;
-    const atOnce = Math.max(1, Math.floor(CHUNK_BYTES / size));
-    const chunk = Buffer.allocUnsafe(Math.min(atOnce, count) * size);
-    for (let end = count; end > 0; end -= atOnce) {
-      const first = Math.max(0, end - atOnce);
-      const bytes = (end - first) * size;
-      const read = attempt(() => readSync(this.#file, chunk, 0, bytes, HEADER_BYTES + first * size));
-      if (read !== bytes) throw new UnreadableLog(SHORT);
-      yield { chunk, bytes };
-    }
+  readContent(frame: number, content: Buffer): void {
+    const at = HEADER_BYTES + (frame - 1) * this.#frameBytes + FRAME_HEADER_BYTES;
+    this.#read(content, this.pageSize, at);
   }
 
   /**
@@ -127,13 +113,17 @@ export class WriteAheadLog implements Disposable {
    */
   pagesAfterCommit(frame: number): number {
     const pages = Buffer.alloc(4);
-    const at = HEADER_BYTES + (frame - 1) * this.#frameBytes + PAGES_AFTER_COMMIT_AT;
-    if (attempt(() => readSync(this.#file, pages, 0, 4, at)) !== 4) throw new UnreadableLog(SHORT);
+    this.#read(pages, 4, HEADER_BYTES + (frame - 1) * this.#frameBytes + PAGES_AFTER_COMMIT_AT);
     return pages.readUInt32BE(0);
   }
 
   [Symbol.dispose](): void {
     closeSync(this.#file);
+  }
+
+  #read(into: Buffer, bytes: number, at: number): void {
+    const read = attempt(() => readSync(this.#file, into, 0, bytes, at));
+    if (read !== bytes) throw new UnreadableLog(SHORT);
   }
 
   get #frameBytes(): number {
@@ -143,18 +133,18 @@ export class WriteAheadLog implements Disposable {
   /** Whether frame number `frame`, counted from 1, was written since the log was started over. */
   #isCurrent(frame: number): boolean {
     const at = HEADER_BYTES + (frame - 1) * this.#frameBytes + FRAME_SALTS_AT;
-    const salts = Buffer.alloc(SALTS_BYTES);
-    return readSync(this.#file, salts, 0, SALTS_BYTES, at) === SALTS_BYTES && salts.equals(this.#salts);
+    const found = this.#foundSalts;
+    return readSync(this.#file, found, 0, SALTS_BYTES, at) === SALTS_BYTES && found.equals(this.#salts);
   }
 }
 
 /**
- * Counts the frames in the log of the database at `path`; 0 without one.
+ * Counts the frames in the log of the database at `path`; 0 without one. `before`: an earlier count.
  * @throws {UnreadableLog}
  */
-export function framesInLog(path: string): number {
+export function framesInLog(path: string, before: number): number {
   using log = WriteAheadLog.open(path);
-  return log?.countFrames() ?? 0;
+  return log?.countFrames(before) ?? 0;
 }
 
 function attempt<T>(read: () => T): T {
