@@ -478,7 +478,50 @@ def check_workspace(path, trust):
             db.close()
 
 
+# SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
+# file gives its schema, and for derived data, which is there only where it is needed.
+SCHEMAS = {
+    1: "36f92905cb743828c308becee5c68c5740d235e14dd54d74c63bf322cab811e8",
+    2: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
+    3: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
+}
+DERIVED = {
+    "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
+    "search_(agents|rows|rows_by_key|terms|texts(_.*)?)": "0ba8c5887abd79dd5450fddabe95d53a93be4ecc2d4526d24f8476c2b84ce718",
+    "(sqlite_autoindex_)?search_(vectors.*|embedding)": "0a5fbcf72e46faa37c52afba97c5c55376eb66bcd800f461ab618b0ac62089ae",
+}
+OWN_TABLES = {  # that SQLite makes for itself
+    "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    "CREATE TABLE sqlite_sequence(name,seq)",
+}
+
+
+def check_schema(db):
+    """The schema must be the one that governd makes, and every index must hold what its table holds."""
+    rows = [row for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema") if row[3] not in OWN_TABLES]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    require(version <= max(SCHEMAS), "a newer governd wrote this file", Undetermined)
+    groups = {}
+    for row in rows:
+        group = next((form for form in DERIVED if re.fullmatch(form, row[1])), None)
+        groups.setdefault(group, []).append("".join(f"{value or ''}\0" for value in row))
+    for group, objects in groups.items():
+        expected = SCHEMAS.get(version) if group is None else DERIVED[group]
+        require(sha256("".join(sorted(objects)).encode()) == expected, "the schema was changed: an object of it is missing, added or has another text")
+    require(version > 2 or "entries_by_age" in groups, "the schema was changed: index entries_by_age is missing")
+    for kind, name, _, sql in rows:
+        if kind != "table" or sql.startswith("CREATE VIRTUAL TABLE") or name.startswith("search_texts_"):
+            continue
+        for (message,) in db.execute(f"PRAGMA integrity_check('{name}')"):
+            about_rows = re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
+            require(message == "ok", f"table {name}: {message}", Tampered if about_rows else Undetermined)
+
+
 def check_database(db, trust):
+    known = db.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'events'").fetchone()
+    require(known, "this database is no workspace of governd", Undetermined)
+    check_schema(db)
     log, writes, configs = Log(True), {}, {}
     log.pruned = log.next_seq = pruned_before(db)
     log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]

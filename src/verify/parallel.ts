@@ -15,10 +15,11 @@ import { goOn } from "../store/walk.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { type FileRange, linesOf, nextLine } from "./events/lines.ts";
 import type { LogPart, LogRange } from "./log-part.ts";
-import type { Prepared } from "./preparation.ts";
+import type { Prepared, WorkspaceVerificationOptions } from "./preparation.ts";
 import { ALL_ENTRIES, type EntryRange } from "./rows/entry-part.ts";
 import { followWrites } from "./rows/expected/writes.ts";
 import type { EntryChunks } from "./rows/present-entries.ts";
+import { checkFile, type FileCheck } from "./rows/schema.ts";
 import type { SealFeed } from "./rows/stored-seals.ts";
 import { PartThreads } from "./threads.ts";
 import type { PartJob, ThreadData } from "./worker.ts";
@@ -38,19 +39,51 @@ export async function withThreads<T>(
   { count, patient }: { count: number; patient: boolean },
   work: (threads: PartThreads) => Promise<T>,
 ): Promise<T | null> {
-  if (connection.file === null) return null;
-  const { path, options } = connection.file;
-  const data: ThreadData = {
-    path,
-    patient,
-    immutable: options.immutable ?? false,
-    encryptionKey: options.encryptionKey?.reveal() ?? null,
-  };
+  const data = dataOf(connection, patient);
+  if (data === null) return null;
   using threads = new PartThreads(count, data);
   try {
     return (await beginTogether(connection, threads)) ? await work(threads) : null;
   } finally {
     if (connection.inTransaction) connection.exec("ROLLBACK");
+    await threads.end();
+  }
+}
+
+function dataOf({ file }: Connection, patient: boolean): ThreadData {
+  if (file === null) return null;
+  const { path, options } = file;
+  const { immutable = false, encryptionKey = null } = options;
+  return { path, patient, immutable, encryptionKey: encryptionKey?.reveal() ?? null };
+}
+
+/** Files of fewer events are checked faster than a thread starts. */
+const CHECK_ASIDE_FROM = 50_000;
+
+/**
+ * Runs `work` while a thread of its own runs SQLite's check of the file, and gives it a function that returns what was
+ * found. A small file, and one for which no threads are wanted, is checked when that function is called.
+ *
+ * @throws {Failure} `evidence_unreadable` when the thread dies
+ */
+export async function checkFileAside<T>(
+  connection: Connection,
+  { threads: { count, patient = false } = { count: 1 } }: Pick<WorkspaceVerificationOptions, "threads">,
+  work: (check: () => Promise<FileCheck>) => Promise<T>,
+): Promise<T> {
+  const data = count < 2 ? null : dataOf(connection, patient);
+  const events = connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
+  if (data === null || events < CHECK_ASIDE_FROM) return await work(() => checkFile(connection));
+  using threads = new PartThreads(1, data);
+  const checked = threads.askAll({ kind: "file" });
+  checked.catch(() => {}); // it is awaited when the rest is verified
+  try {
+    return await work(async () => {
+      const [found] = await checked;
+      // The connection of the caller meets what the thread could not read.
+      return found?.kind === "file" ? found.check : await checkFile(connection);
+    });
+  } finally {
     await threads.end();
   }
 }

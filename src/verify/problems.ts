@@ -23,7 +23,8 @@ export const PROBLEM_MEANINGS = {
   content_stale: "stored data was put back: the log holds a later event that replaced or ended it",
   content_changed:
     "the stored entries are not those that the log leaves: one is gone, was put back, or its life was altered",
-  schema_mismatch: "the file's tables are not those that governd makes",
+  schema_mismatch:
+    "a table, index, trigger or view is not as governd makes it, or an index does not hold what its table holds",
   content_missing: "a stored record is gone although nothing in the log removed it",
   export_window: "the events are not the ones that the export's header announces",
   export_count: "the export does not hold as many events as it says",

@@ -2,18 +2,20 @@
 import { statSync } from "node:fs";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
 import { checkSeal, sealedWorkspace } from "../log/seal.ts";
-import { type Connection, openConnection } from "../store/connection.ts";
+import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
+import type { Reader } from "../store/transaction.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
-import { type PartWish, verifyInParts } from "./parallel.ts";
-import type { WorkspaceVerificationOptions } from "./preparation.ts";
+import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
+import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
+import type { Problem } from "./problems.ts";
 import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
-import { hasSchemaOf, hasTable } from "./rows/schema.ts";
+import { hasTable, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport } from "./workspace.ts";
 
@@ -77,18 +79,51 @@ function whyNotWorkspace(connection: Connection): Refusal | null {
 
 async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
   const source = { path: wish.path, kind: "workspace" } as const;
-  if (!hasSchemaOf(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection))))
-    return changedSchema(source);
+  const changes = schemaChangesOf(connection);
+  if (changes.length > 0) return changedSchema(source, changes);
   // Seals cover the whole log, so comparing them takes all of it.
   const whole =
     wish.agentId === undefined || (wish.publicKeys?.length ?? 0) > 0 || (wish.anchors?.length ?? 0) > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
-  const found = await verifyWorkspace(connection, scope, wish);
-  const isOther =
-    wish.workspaceId !== undefined && found.workspaceId !== null && found.workspaceId !== wish.workspaceId;
-  if (isOther) return resultOf(source, withOtherWorkspace(found), []);
-  return resultOf(source, found, obstaclesOf(found, wish));
+  return await checkFileAside(connection, wish, async (check) => {
+    const found = await verifyWorkspace(connection, scope, wish);
+    const { problems, damage } = await check();
+    const all = [...otherWorkspace(found, wish), ...problems.map(schemaProblem)];
+    const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
+    if (damage !== null)
+      obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
+    return resultOf(source, withProblems(found, all), obstacles);
+  });
 }
+
+/**
+ * Verifies an open workspace as the daemon has it: the schema and the indexes, too, unless it is one agent's chain,
+ * which is read through the indexes and would have gaps.
+ */
+export async function verifyWorkspaceAndFile(
+  reader: Reader,
+  scope: VerificationScope,
+  options: WorkspaceVerificationOptions,
+): Promise<WorkspaceReport> {
+  if (!(reader instanceof Connection) || "agentId" in scope)
+    return await verifyWorkspace(reader, scope, options);
+  return await checkFileAside(reader, options, async (check) => {
+    const report = await verifyWorkspace(reader, scope, options);
+    const { problems, damage } = await check();
+    const all = [...schemaChangesOf(reader), ...problems, ...(damage === null ? [] : [damage])];
+    return withProblems(report, all.map(schemaProblem));
+  });
+}
+
+const schemaChangesOf = (connection: Connection): string[] =>
+  schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
+
+const schemaProblem = (message: string): Problem => ({
+  code: "schema_mismatch",
+  seq: null,
+  id: null,
+  message,
+});
 
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
   const { agentId } = wish;
@@ -100,23 +135,29 @@ function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
   return [{ code: "log_empty", message: "the log is empty, and without a seal nothing says what it held" }];
 }
 
-function withOtherWorkspace(found: WorkspaceReport): WorkspaceReport {
+function otherWorkspace({ workspaceId }: VerificationReport, wish: DatabaseWish): Problem[] {
+  if (wish.workspaceId === undefined || workspaceId === null || workspaceId === wish.workspaceId) return [];
   const message = "the file stands in the place of another workspace";
-  const problem = { code: "wrong_workspace", seq: null, id: null, message } as const;
+  return [{ code: "wrong_workspace", seq: null, id: null, message }];
+}
+
+function withProblems(found: WorkspaceReport, problems: readonly Problem[]): WorkspaceReport {
+  if (problems.length === 0) return found;
   return {
     ...found,
     valid: false,
-    problems: [problem, ...found.problems],
-    problemCount: found.problemCount + 1,
+    problems: [...problems, ...found.problems],
+    problemCount: found.problemCount + problems.length,
   };
 }
 
-function changedSchema(source: { path: string; kind: "workspace" }): SourceResult {
-  const message =
-    "tables, indexes, views or triggers were added, changed or taken away; nothing more was looked at";
-  const result = obstacle(source.path, source.kind, "not_evidence", message);
-  result.report.problems = [{ code: "schema_mismatch", seq: null, id: null, message }];
-  return { ...result, verdict: "tampered" };
+function changedSchema(
+  source: { path: string; kind: "workspace" },
+  changes: readonly string[],
+): SourceResult {
+  const result = obstacle(source.path, source.kind, "not_evidence", "");
+  result.report.problems = changes.map((change) => schemaProblem(`${change}; nothing more was looked at`));
+  return { ...result, problemCount: changes.length, verdict: "tampered" };
 }
 
 const DAMAGE = {

@@ -9,6 +9,7 @@ import { type FileRange, linesOf } from "./events/lines.ts";
 import type { Segment } from "./events/segment.ts";
 import { type LogPart, type LogRange, verifyLogPart } from "./log-part.ts";
 import { type EntryRange, type PackedEntries, readEntryPart } from "./rows/entry-part.ts";
+import { checkFile, type FileCheck } from "./rows/schema.ts";
 
 /** The database that a thread opens at its start; null when it is to verify exports. */
 export type ThreadData = {
@@ -20,9 +21,10 @@ export type ThreadData = {
   patient: boolean;
 } | null;
 
-/** What a thread is asked: to take a snapshot of the database as it is now, or to verify a part. */
+/** What a thread is asked: to take a snapshot of the database as it is now, to check its indexes, or to verify a part. */
 export type PartJob =
   | { kind: "snapshot" }
+  | { kind: "file" }
   | { kind: "log"; range: LogRange }
   | { kind: "entries"; range: EntryRange }
   | { kind: "export"; path: string; range: FileRange; options: PartOptions };
@@ -30,6 +32,7 @@ export type PartJob =
 /** What a thread found; null when anything is not valid, so that the plain path has to look at it. */
 export type FoundPart =
   | { kind: "snapshot" }
+  | { kind: "file"; check: FileCheck }
   | { kind: "log"; part: LogPart }
   | { kind: "entries"; entries: PackedEntries }
   | { kind: "export"; segment: Segment }
@@ -71,6 +74,8 @@ async function verify(job: PartJob): Promise<FoundPart> {
       database.exec("BEGIN");
       database.get("SELECT seq FROM head"); // SQLite makes the snapshot at the first read
       return { kind: "snapshot" };
+    case "file":
+      return { kind: "file", check: await checkFile(database) };
     case "log": {
       const part = await verifyLogPart(database, job.range);
       return part && { kind: "log", part };

@@ -100,7 +100,7 @@ async function openLife(database: string, sealFile: string, keyFile: string, id:
   return new Life(connection, new WorkspaceWriter(connection, { sealer }));
 }
 
-/** Makes the evidence. Two agents, overwritten and deleted entries, configs, a checkpoint, three seals. */
+/** Makes the evidence. Two agents, overwritten and deleted entries, configs, checkpoints, a suspension, three seals. */
 export async function makeBase(root: string): Promise<Places> {
   const places = placesIn(root);
   for (const path of ["data/workspaces", "data/seals", "other"])
@@ -120,7 +120,11 @@ export async function makeBase(root: string): Promise<Places> {
   await life.write("alpha", "a", "first, anew");
   await life.write("alpha", "mail", "write to someone@example.com");
   await life.perform("data.delete", { agentId: "alpha", key: "b" });
+  await life.write("alpha", "post", "write to someone.else@example.com");
   await life.perform("config.update", { agentId: "alpha", config: {} });
+  await life.perform("checkpoint.create", { agentId: "beta", label: null, metadata: {} });
+  await life.perform("agent.suspend", { agentId: "beta", reason: "a test" });
+  await life.perform("agent.resume", { agentId: "beta", reason: null });
   // Full tiles, so that they can be tampered with.
   for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`);
   await life.writer.seal();

@@ -9,7 +9,7 @@ import { listEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { EventReference } from "../../verify/events/chains.ts";
 import type { FirstInvalid } from "../../verify/problems.ts";
-import { verifyWorkspace } from "../../verify/workspace.ts";
+import { verifyWorkspaceAndFile } from "../../verify/sources.ts";
 import {
   answered,
   type Inquiry,
@@ -85,10 +85,14 @@ async function verifyTrail(reader: Reader, agentId: string | null): Promise<Verd
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
   try {
-    const report = await verifyWorkspace(reader, agentId === null ? { scope: "workspace" } : { agentId }, {
-      onProgress: giveWay,
-      ...(helped ? { threads } : {}),
-    });
+    const report = await verifyWorkspaceAndFile(
+      reader,
+      agentId === null ? { scope: "workspace" } : { agentId },
+      {
+        onProgress: giveWay,
+        ...(helped ? { threads } : {}),
+      },
+    );
     return {
       valid: report.valid,
       events_checked: report.eventsChecked,
