@@ -13,9 +13,9 @@ SERVICE_USER=governd
 CONFIG_DIR=/etc/governd
 DATA_DIR=/var/lib/governd
 UNIT=/etc/systemd/system/governd.service
-# Seconds that a started service may take until it answers.
+# Seconds in which a started service must respond.
 READY_WITHIN=20
-# An Ed25519 public key in DER (RFC 8410) is 44 bytes, of which the first twelve are always these.
+# An Ed25519 public key in DER (RFC 8410) is 44 bytes; the first twelve are constant.
 KEY_START=MCowBQYDK2VwAyEA
 
 usage() {
@@ -130,7 +130,7 @@ choose_places() {
     [ "$(uname -s)" = Linux ] || fail "--service is for Linux with systemd"
     [ "$(id -u)" -eq 0 ] || fail "--service needs root: run it with sudo"
   fi
-  # Where this script lies; unknown when it is read from a pipe.
+  # The directory of this script; unknown when it is read from a pipe.
   here=""
   case $0 in
     */install.sh) here=$(cd "${0%/*}" && pwd) ;;
@@ -213,7 +213,7 @@ platform_of_this_machine() {
   esac
 }
 
-# A file that is here. When it lies in a release's directory, the release's checksums must agree.
+# A local file. In the directory of a release it must match the release's checksums.
 take_file() {
   cp "$1" "$fresh"
   beside=$(dirname "$1")
@@ -230,7 +230,7 @@ take_file() {
 download_binary() {
   [ -n "$url" ] || fail "it is not known where to download from: give --url, the address of a release"
   case $url in https://* | http://*) ;; *) fail "--url must begin with https:// or http://" ;; esac
-  # Checked before 150 MB are fetched for nothing.
+  # Checked before 150 MB are downloaded.
   if [ -n "$sha256" ] && [ -z "$public_key" ]; then
     fetch "governd-$platform" "$fresh"
     return
@@ -281,7 +281,7 @@ digest_of() {
   fi
 }
 
-# $fresh must be what $work/SHA256SUMS says of the name.
+# $fresh must have the checksum of its name in $work/SHA256SUMS.
 check_digest() {
   wanted=$(sed -n "s/^\\([0-9a-f]\\{64\\}\\)  $1\$/\\1/p" "$work/SHA256SUMS")
   [ -n "$wanted" ] || fail "the release has no $1; nothing was changed"
@@ -310,7 +310,7 @@ check_signature() {
 
 # --- The program -----------------------------------------------------------------------------------------
 
-# Replaces the binary in one step, so that there always is one, and keeps the old one.
+# Replaces the binary atomically and keeps the old one.
 put_in_place() {
   changed=yes
   if [ -f "$program" ] && cmp -s "$program" "$fresh"; then
@@ -320,7 +320,7 @@ put_in_place() {
     return
   fi
   if [ -f "$program" ]; then
-    # The old one may be the running one: it is given another name, not written to.
+    # The old one may be running, so it is renamed and not overwritten.
     rm -f "$program.old"
     ln "$program" "$program.old" 2>/dev/null || cp -p "$program" "$program.old"
     mv -f "$fresh" "$program"
@@ -331,7 +331,7 @@ put_in_place() {
   fi
 }
 
-# The manual page and the completions are printed by the program itself, so they fit it.
+# The program prints its own manual page and completions, so they match its version.
 write_papers() {
   write_paper "$manual" man
   write_paper "$for_bash" completions bash
@@ -397,7 +397,7 @@ make_service() {
   install -d -m 755 "$CONFIG_DIR"
   if ! [ -f "$CONFIG_DIR/governd.toml" ]; then
     write_settings >"$CONFIG_DIR/governd.toml"
-    # It may name files with secrets, or hold an address that is nobody else's business.
+    # It may contain the paths of secrets and private addresses.
     chown "root:$SERVICE_USER" "$CONFIG_DIR/governd.toml"
     chmod 640 "$CONFIG_DIR/governd.toml"
   fi
@@ -420,7 +420,7 @@ make_service() {
     wait_until_ready
     show_link
   else
-    # What enabling does, so that the next boot starts it.
+    # The effect of enabling: the next boot starts it.
     install -d -m 755 /etc/systemd/system/multi-user.target.wants
     ln -sf "$UNIT" /etc/systemd/system/multi-user.target.wants/governd.service
     say "The service is installed and starts with the machine. systemd is not running here, so it was not started."
@@ -472,7 +472,7 @@ wait_until_ready() {
 
 show_link() {
   say "Settings: $CONFIG_DIR/governd.toml. Data: $DATA_DIR. Log: journalctl -u governd"
-  # Printed at this start, and only while there is no account.
+  # The daemon prints it at this start, and only while there is no account.
   run=$(systemctl show --property InvocationID --value governd.service)
   link=$(journalctl "_SYSTEMD_INVOCATION_ID=$run" --no-pager --output cat 2>/dev/null |
     sed -n 's/.*\(https:[^" ]*#token=[^" ]*\).*/\1/p' | tail -n 1)
@@ -485,9 +485,9 @@ show_link() {
 
 write_settings() {
   cat <<END
-# Settings of the governd service. All of them, with what is in force and where it comes from:
+# Settings of the governd service. All of them, with their values and sources:
 #   governd serve --print-settings --config $CONFIG_DIR/governd.toml
-# They are read at the start: systemctl restart governd
+# The daemon reads them when it starts: systemctl restart governd
 data_dir = "$DATA_DIR"
 # To be reached from other machines: listen = "0.0.0.0:8443"
 listen = "127.0.0.1:8443"
@@ -513,11 +513,11 @@ Type=exec
 User=$SERVICE_USER
 Group=$SERVICE_USER
 ExecStart=$program serve --config $CONFIG_DIR/governd.toml
-# Has it read its certificate again.
+# Makes it reload its certificate.
 ExecReload=/bin/sh -c 'kill -HUP "\$MAINPID"'
 Restart=on-failure
 RestartSec=2
-# It stops by itself within ten seconds.
+# It stops within ten seconds.
 TimeoutStopSec=12
 KillMode=mixed
 StateDirectory=governd
@@ -554,7 +554,7 @@ SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallFilter=~@privileged
 SystemCallErrorNumber=EPERM
-# MemoryDenyWriteExecute is not possible: the runtime compiles what runs often.
+# MemoryDenyWriteExecute is not possible: the runtime compiles code while it runs.
 
 [Install]
 WantedBy=multi-user.target

@@ -1,5 +1,5 @@
 /**
- * `bun bench/compare.ts OLD [NEW]`: two builds of the daemon beside each other, in turns, in one run. NEW is
+ * `bun bench/compare.ts OLD [NEW]`: compares two builds of the daemon, in turns, in one run. NEW is
  * `dist/governd` unless named. `--rounds N` (default 5), `--seconds N` of each load (default 3), `--events N` to
  * verify (default 1,000,000). Prints the median of each figure and the median ratio NEW/OLD of its rounds.
  */
@@ -34,7 +34,7 @@ const LOADS = [
   ["search", "searches"],
 ] as const;
 
-/** Loads one build in one way; notes requests per second and processor time per request. */
+/** Runs one load on one build. Records requests per second and processor time per request. */
 async function measureLoad(which: "old" | "fresh", daemon: Daemon, script: string, name: string) {
   const before = daemon.cpuSeconds();
   const { requestsPerSecond, failed, latencyP99Ms } = await load(script, daemon.url, seconds, daemon.apiKey);

@@ -18,15 +18,15 @@ export interface Daemon extends AsyncDisposable {
 }
 
 /**
- * Starts `binary` on a new data directory and makes a workspace. `fill` may put another file in the place of
- * the workspace's while no daemon runs, sealed with the same key (PEM).
+ * Starts `binary` on a new data directory and creates a workspace. `fill` may replace the workspace's file while
+ * no daemon runs; the new one is sealed with the same key (PEM).
  */
 export async function startDaemon(
   binary: string,
   fill: (workspace: { id: string; file: string; sealKey: string }) => void | Promise<void> = () => {},
 ): Promise<Daemon> {
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
-  // A first start makes keys and certificates; what is measured is every start after it.
+  // The first start creates keys and certificates, so only later starts are measured.
   const first = await spawnDaemon(binary, dataDir);
   const created = Bun.spawnSync([
     binary,
@@ -107,7 +107,7 @@ const TICKS_PER_SECOND = 100;
 
 function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name of the program, in parentheses, may hold anything; the fields count from behind it.
+  // The program's name, in parentheses, may contain spaces, so the fields are counted after it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

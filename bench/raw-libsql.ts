@@ -1,4 +1,4 @@
-/** What libSQL alone does: the two rows of a governed write, 64 writes to a durable transaction. */
+/** libSQL alone: the two rows of a governed write, 64 writes in a durable transaction. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `bun run bench`: the built binary beside bare Elysia and bare libSQL, in one run. What counts are the
- * ratios; machines differ and are noisy. `--seconds N` per load (default 5), `--rounds N` (default 3).
+ * `bun run bench`: compares the built binary with bare Elysia and bare libSQL in one run. The
+ * ratios matter; absolute figures depend on the machine. `--seconds N` per load (default 5), `--rounds N` (default 3).
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ async function write(daemon: Daemon, agent_id: string, key: string): Promise<voi
   await answer.arrayBuffer();
 }
 
-/** Governed writes against bare Elysia, turn by turn. */
+/** Alternates governed writes and bare Elysia. */
 async function compareWrites(daemon: Daemon): Promise<void> {
   const bare = Bun.spawn([process.execPath, join(import.meta.dir, "bare-elysia.ts"), daemon.dataDir], {
     stdout: "pipe",
@@ -131,7 +131,7 @@ async function measureCheckpoints(daemon: Daemon): Promise<void> {
   row("  ratio", (large / small).toFixed(2), "at most 3");
 }
 
-/** By then the memory of a burst has been given back. */
+/** After this time the memory of a burst is released. */
 const SETTLED_MS = 2_000;
 
 if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);

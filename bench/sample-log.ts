@@ -1,4 +1,4 @@
-/** A sealed data directory with a log of many events, and its exports: what verification is measured on. */
+/** A sealed data directory with a log of many events, and its exports, for the benchmarks of verification. */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { publicPem, readSealKey } from "../src/datadir/seal-key.ts";
@@ -12,7 +12,7 @@ import type { Principal } from "../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
 import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
 
-/** Writes of one transaction; durable, as the daemon's are. */
+/** Writes per durable transaction, as in the daemon. */
 const GROUP = 500;
 const AGENTS = 8;
 const KEYS = 200_000;
@@ -33,8 +33,8 @@ export interface SampleLog {
 }
 
 /**
- * Writes a log of `events` events with the load of `bun run bench`, of a workspace with this id, sealed with this
- * key (PEM).
+ * Writes a log of `events` events with the load of `bun run bench`, for a workspace with this id, and seals it with
+ * this key (PEM).
  */
 export async function makeSampleLog(
   root: string,

@@ -1,5 +1,5 @@
 /**
- * What screening costs, beside what a team would use instead: `bun bench/screening.ts [--json]`.
+ * Compares the cost of screening with that of the alternatives: `bun bench/screening.ts [--json]`.
  *
  * Clean values of 200 bytes (made-up notes, settings and log lines), and hostile texts of 256 KiB and
  * 1 MiB, each through governd's engine, a naive list of expressions and secretlint's recommended rules in
@@ -17,7 +17,7 @@ const SECRETLINT_ROUNDS = 2;
 const MIB = 1 << 20;
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 
-/** What many teams begin with. */
+/** The expressions that many teams start with. */
 const NAIVE: readonly RegExp[] = [
   /[\w.+-]+@[\w-]+\.[\w.-]+/,
   /\b\d{3}-\d{2}-\d{4}\b/,
@@ -109,7 +109,7 @@ const hostile: { text: string; governd_ms: number; growth: number; naive_ms: num
 for (const [text, make] of Object.entries(HOSTILE)) {
   const quarter = median(await times([make(MIB / 4)], 3, engine)) / 1000;
   const whole = median(await times([make(MIB)], 3, engine)) / 1000;
-  // The naive list may take minutes on a whole one.
+  // The naive list may take minutes on a whole text.
   const other = median(await times([make(MIB / 64)], 1, naive)) / 1000;
   hostile.push({
     text,

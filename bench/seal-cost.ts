@@ -1,7 +1,7 @@
 /**
- * `bun bench/seal-cost.ts [--rounds N] [--group N]`: what the tree and the seals cost governed writes. Rounds
- * with seals and without take turns on workspaces of their own; the tree, which every log keeps, is timed by
- * storing the tiles of the same events once more. Medians of the rounds.
+ * `bun bench/seal-cost.ts [--rounds N] [--group N]`: the cost of the tree and the seals for governed writes.
+ * Rounds with and without seals alternate on separate workspaces. Every log keeps the tree, so its cost is the time
+ * to store the tiles of the same events again. Prints medians of the rounds.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const KEYS = 2_000;
 const VALUE = "The customer prefers a morning delivery and pays by invoice within thirty days. ".repeat(3);
 
 const rounds = option("rounds", 7);
-/** Writes of one transaction, as a busy daemon gathers them. */
+/** Writes per transaction, as in the batches of a busy daemon. */
 const group = option("group", 64);
 /** A busy daemon makes a seal every ten seconds; here a round has at least one. */
 const SEAL_EVERY = 10_000;
@@ -84,7 +84,7 @@ try {
     tree: [] as number[],
   };
   for (let round = 0; round < rounds; round++) {
-    // Who begins changes, since the machine is not equally busy all the time.
+    // The order alternates, since the load of the machine changes.
     const order = round % 2 === 0 ? [bare, sealed] : [sealed, bare];
     const times = new Map<Workspace, number>();
     for (const one of order) times.set(one, await write(one));

@@ -1,7 +1,7 @@
 /**
- * How an agent too large for memory is searched: `bun bench/search-large.ts [entries]`. The same queries
- * are asked of its full text and of an index in memory: what each costs, and how many of the first ten
- * are the same. The entries and queries are those of `search.ts`; besides, words taken from an entry.
+ * Searches an agent that is too large for memory: `bun bench/search-large.ts [entries]`. Runs the same queries
+ * on its full text and on an index in memory, and compares their cost and their first ten results. The entries
+ * and queries are those of `search.ts`, with further queries of words from an entry.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const QUERIES = 150;
 const FIRST = 10;
 /** Words this long are misspelt in queries. */
 const LONG_WORD = 6;
-/** Every how manieth word of an entry a query of its words takes. */
+/** A query of an entry's words takes every n-th word. */
 const WORD_STEP = 4;
 const AGENT = "large";
 const MEMORY = 8 * 2 ** 30;
@@ -52,7 +52,7 @@ console.log(`${entries} entries written in ${seconds(start)} s`);
 const inMemory = new SearchIndexes(MEMORY);
 const byText = new SearchIndexes(MEMORY, 0);
 
-/** A query with one of its longer words misspelt: two letters changed places, or one is missing. */
+/** Returns a query with one of its longer words misspelt: two letters are swapped, or one is missing. */
 function misspelt(query: string, number: number): string {
   const words = query.split(" ");
   const at = words.findIndex(({ length }) => length >= LONG_WORD);
@@ -65,7 +65,7 @@ function misspelt(query: string, number: number): string {
   return words.join(" ");
 }
 
-/** The keys found, by an index in memory or by full text. */
+/** The keys that an index in memory or full text found. */
 async function search(indexes: SearchIndexes, query: string): Promise<number[]> {
   const agent = await readAgent(workspace.connection, AGENT);
   if (agent === null) throw new Error("the agent is not there");

@@ -1,7 +1,7 @@
 /**
- * What an index costs those who write: `bun bench/search-writes.ts [--seconds N] [--rounds N]`. The same
- * load of governed writes through the threads, turn by turn: to an agent that nobody searches, and to
- * one whose index is kept live by a search every tenth of a second. Then the same searches' own time.
+ * The cost of an index for writers: `bun bench/search-writes.ts [--seconds N] [--rounds N]`. Alternates the
+ * same load of governed writes between an agent that is not searched and one whose index a search every tenth
+ * of a second keeps up to date. Then measures those searches.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -76,7 +76,7 @@ async function load(agentId: string): Promise<number> {
   return count / seconds;
 }
 
-/** Searches an agent again and again until stopped; answers the times, ms. */
+/** Searches an agent repeatedly until stopped. Returns the times, ms. */
 function keepLive(agentId: string): { stop(): Promise<number[]> } {
   const times: number[] = [];
   let stopped = false;

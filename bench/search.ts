@@ -1,5 +1,5 @@
 /**
- * What search costs, without the daemon around it: `bun bench/search.ts [entries …] [--json]`.
+ * The cost of search without the daemon: `bun bench/search.ts [entries …] [--json]`.
  * Entries are made-up notes of about 25 words in Zipf's proportions, with a key, an identifier and a
  * metadata string each; queries are a few of their words, every third with a typing error.
  */
@@ -14,9 +14,9 @@ const DEFAULT_SIZES = [1_000, 10_000, 100_000];
 const WORDS_PER_ENTRY = 25;
 const VOCABULARY = 20_000;
 const QUERIES = 500;
-/** Searches before those that are measured, for the compiler. */
+/** Searches before the measured ones, to warm up the compiler. */
 const WARM_UP = 200;
-/** Entries indexed before those that are measured. */
+/** Entries indexed before the measured ones. */
 const WARM_UP_ENTRIES = 5_000;
 
 /** A sequence of numbers from 0 to 1, the same at every run. */
@@ -37,7 +37,7 @@ function wordList(): string[] {
   return text.split("\n", VOCABULARY);
 }
 
-/** A word, the frequent ones more often (Zipf's law, by inversion of its integral). */
+/** Returns a random word by Zipf's law (inversion of its integral). */
 function word(): string {
   return words[Math.floor(VOCABULARY ** random()) - 1] as string;
 }
@@ -74,7 +74,7 @@ export interface SearchFigures {
   searchMs: { p50: number; p95: number; max: number };
 }
 
-/** Builds an index that is not measured, for the compiler. */
+/** Builds an index to warm up the compiler. */
 function warmUp(): void {
   const index = new AgentIndex();
   for (let id = 0; id < WARM_UP_ENTRIES; id++) index.add(id, entry(id));

@@ -1,7 +1,7 @@
 /**
- * `bun bench/verify.ts [--events N] [--rounds N]`: what verification costs beside plain SHA-256 over the same
- * bytes, turn by turn, with the built binary and its start; and the same workspace verified by a daemon. Medians;
- * what counts are the ratios.
+ * `bun bench/verify.ts [--events N] [--rounds N]`: compares verification with plain SHA-256 over the same
+ * bytes, alternating, with the built binary and its start; and the same workspace verified by a daemon. Prints
+ * medians; the ratios matter.
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ async function plainHash(path: string): Promise<void> {
   hash.digest();
 }
 
-/** How long each round of `work` takes, beside plain SHA-256 over a file. */
+/** Times each round of `work`, and plain SHA-256 over a file. */
 async function measure(name: string, file: string, work: () => Promise<unknown>): Promise<void> {
   const [plain, verified]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {

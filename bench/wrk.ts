@@ -3,7 +3,7 @@ import { $ } from "bun";
 
 export interface Load {
   requestsPerSecond: number;
-  /** Requests whose answer was not 2xx or 3xx. */
+  /** Responses other than 2xx and 3xx. */
   failed: number;
   latencyP99Ms: number;
 }

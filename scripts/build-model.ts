@@ -1,9 +1,9 @@
 /**
- * Builds the assets of search that are not there yet: `bun run build:model [--force]`. The word vectors
- * take a minute or two, the kernel a moment.
+ * Builds the missing assets of search: `bun run build:model [--force]`. The word vectors take a minute or two,
+ * the kernel a moment.
  *
- * An asset is left alone when it has the digest that `model/digests.ts` names. Whoever changes what an
- * asset is made from builds it with `--force` and puts the new digest there.
+ * An asset with the digest in `model/digests.ts` is not built again. After a change of an asset's input, build
+ * with `--force` and enter the new digest there.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

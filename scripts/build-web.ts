@@ -1,5 +1,5 @@
 /**
- * Bundles the dashboard into src/web/assets/, unless what is there is of today's sources:
+ * Bundles the dashboard into src/web/assets/, unless the bundle there is up to date:
  * `bun run build:web [--force]`.
  */
 import { createHash } from "node:crypto";
@@ -12,10 +12,10 @@ const ASSETS = join(SOURCE, "assets");
 const STAMP = join(ASSETS, "inputs.txt");
 const OUTPUTS = ["dashboard.js", "dashboard.css"] as const;
 
-/** One digest of everything that the bundle is made of, cheap enough to compute at every start. */
+/** Returns one digest of all inputs of the bundle, cheap enough to compute at every start. */
 function inputsDigest(): string {
   const hash = createHash("sha256");
-  // Its own files, and the words and lists that it shares with the daemon.
+  // Its own files, and those that it shares with the daemon.
   const sources = [
     ...new Bun.Glob("{*.ts,policy/*.ts,web/**/*.{ts,tsx,css,json}}").scanSync(join(ROOT, "src")),
   ]
@@ -49,7 +49,7 @@ async function bundle(): Promise<void> {
   }
 }
 
-/** Put in place whole: a daemon may be starting from the same directory. */
+/** Renames the file into place, since a daemon may be starting from the same directory. */
 function put(name: string, content: string | Uint8Array): void {
   const aside = join(ASSETS, `${name}.${process.pid}`);
   writeFileSync(aside, content);

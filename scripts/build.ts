@@ -1,7 +1,7 @@
 /**
- * `bun run build [--target NAME]… [--outfile FILE]`: makes the one file that governd is, for this machine's
- * platform or for the named ones (`--target all` for every one). Without `--outfile` this machine's is
- * `dist/governd`, and another's is `dist/governd-<target>`.
+ * `bun run build [--target NAME]… [--outfile FILE]`: builds the binary for this machine's platform or for
+ * the named ones (`--target all` for every one). Without `--outfile` this machine's is `dist/governd`, and another's
+ * is `dist/governd-<target>`.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -12,7 +12,7 @@ import { hostTarget, TARGETS, type Target, targetFiles } from "./build/targets.t
 
 const ROOT = join(import.meta.dir, "..");
 const SOURCE = join(ROOT, "src");
-/** How much of the native file is looked for in the result. */
+/** The part of the native file that the check searches for in the result. */
 const PROBE_BYTES = 1024 * 1024;
 
 /** The program and every worker thread's entry point. */
@@ -26,8 +26,8 @@ async function build(name: string, outfile: string): Promise<void> {
   const target = TARGETS[name];
   if (!target) throw new Error(`no target ${name}: choose among ${Object.keys(TARGETS).join(", ")}, all`);
   mkdirSync(dirname(outfile), { recursive: true });
-  // Made aside, and put in place when it is good: the file may be running, and the bundler leaves source
-  // maps beside it, which are inside as well.
+  // Built in another directory and renamed into place after the check: the file may be running, and the bundler
+  // also writes source maps, which the binary already contains.
   const aside = mkdtempSync(join(dirname(outfile), ".build-"));
   try {
     const made = join(aside, "governd");
@@ -45,11 +45,11 @@ async function compile(name: string, target: Target, outfile: string): Promise<v
   const result = await Bun.build({
     entrypoints: entryPoints(),
     root: SOURCE,
-    // Starts in half the time. Only for this machine's platform: the bytecode of one platform's runtime
+    // Halves the time to start. Only for this machine's platform: the bytecode of one platform's runtime
     // crashes another's (oven-sh/bun issue 24144).
     bytecode: name === hostTarget(),
     format: "esm",
-    // What the threads share is in the binary, and in memory, once.
+    // Modules that threads share are in the binary and in memory once.
     splitting: true,
     minify: { whitespace: true, syntax: true, identifiers: false },
     sourcemap: "inline",
@@ -59,7 +59,7 @@ async function compile(name: string, target: Target, outfile: string): Promise<v
       target: target.bun,
       executablePath: files.runtime,
       outfile,
-      // Nothing in the directory that it is started in may change what the daemon does.
+      // Files in the working directory must not change what the daemon does.
       autoloadDotenv: false,
       autoloadBunfig: false,
       autoloadTsconfig: false,

@@ -16,7 +16,7 @@ export async function takeLock(path: string): Promise<Lock> {
   return { release: () => rmSync(path, { force: true }) };
 }
 
-/** Creates the file with this process's id in it, in one step, so that nobody reads it empty. */
+/** Creates the file with this process's id atomically, so that no process reads it empty. */
 function tryLock(path: string): boolean {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${process.pid}`);

@@ -1,6 +1,6 @@
 /**
- * Preloaded by `bun test`, so that it works on a fresh clone: installs the dependencies when there are
- * none, and builds the assets of search and the dashboard unless they are there.
+ * Preloaded by `bun test`, so that it works on a fresh clone: installs missing dependencies, and builds missing
+ * assets of search and the dashboard.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

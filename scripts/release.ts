@@ -1,12 +1,12 @@
 /**
- * `bun run release --key FILE [--url URL] [--target NAME]… [--from DIR] [--out DIR]`: puts what
- * `bun run build` made into one directory, as a release is published and as `install.sh` takes it:
+ * `bun run release --key FILE [--url URL] [--target NAME]… [--from DIR] [--out DIR]`: copies the
+ * results of `bun run build` into one directory, in the layout of a published release, which `install.sh` reads:
  *
  *   governd-<target>…  install.sh  LICENSE  NOTICE  SHA256SUMS  SHA256SUMS.sig
  *
  * The key is an Ed25519 private key in PEM (`openssl genpkey -algorithm ed25519`). The signature is the plain
- * one over the bytes of SHA256SUMS (RFC 8032), which `openssl pkeyutl -verify -rawin` checks. install.sh
- * gets the public key and the URL written into it.
+ * one over the bytes of SHA256SUMS (RFC 8032), which `openssl pkeyutl -verify -rawin` checks. The
+ * public key and the URL are written into install.sh.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import {
@@ -70,7 +70,7 @@ function addProgram(target: string): void {
   chmodSync(join(out, `governd-${target}`), PROGRAM_MODE);
 }
 
-/** install.sh with the release's own address and key in the two lines that are made for them. */
+/** Returns install.sh with the release's URL and key in their two lines. */
 function installer(signer: KeyObject, url: string): string {
   if (url !== "" && !/^https:\/\/[^\s"\\$`]+$/.test(url)) throw new Error("--url must be an https address");
   let script = readFileSync(join(ROOT, "install.sh"), "utf8");

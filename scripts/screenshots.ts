@@ -1,6 +1,6 @@
 /**
- * `bun run screenshots [NAME…]`: starts a daemon with something in it and takes a picture of every page of the
- * dashboard, light and dark, wide and phone, into test/screenshots/ (not in version control). To look at.
+ * `bun run screenshots [NAME…]`: starts a daemon with sample data and takes screenshots of every page of the
+ * dashboard, light and dark, wide and phone, into test/screenshots/ (not in version control).
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
 /**
  * Runs Bun with the given arguments, on a machine that has only Node: `node scripts/with-bun.mjs test`.
  *
- * Takes the Bun that package.json names from where there is one: this process itself, the PATH, or
- * `.tools/`, where npm puts it when it is nowhere else (pinned, with digests, by `scripts/bun/`). Then sees
- * to it that the dependencies are those of bun.lock and that the assets of search and the dashboard are built, and runs.
+ * Uses the Bun version of package.json: this process itself, the one on the PATH, or the one in `.tools/`, where npm
+ * installs it when it is missing (pinned, with digests, by `scripts/bun/`). Then installs the dependencies of bun.lock,
+ * builds the assets of search and the dashboard where needed, and runs.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -21,13 +21,13 @@ function fail(message) {
   process.exit(2);
 }
 
-/** True when this program is Bun in the version that is wanted. */
+/** Returns whether this program is Bun in the required version. */
 function isWanted(program) {
   const { status, stdout } = spawnSync(program, ["--version"], { encoding: "utf8" });
   return status === 0 && stdout.trim() === WANTED;
 }
 
-/** The Bun in `.tools/`, or undefined. npm installs only the packages that fit this machine. */
+/** Returns the Bun in `.tools/`, or undefined. npm installs only the packages for this machine. */
 function installedBun() {
   const packages = join(TOOLS, "node_modules/@oven");
   if (!existsSync(packages)) return undefined;
@@ -69,11 +69,11 @@ if (installed.status !== 0) fail(`the dependencies could not be installed:\n${in
 const words = process.argv.slice(2);
 const isCommand = words[0] === "src/main.ts";
 const isDaemon = isCommand && words.includes("serve");
-// Standard output belongs to the command that was asked for.
+// Standard output is for the requested command.
 const preparing = [bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }];
 const UNPREPARED = "the assets of search could not be built; the lines above say why";
 if (isDaemon) {
-  // A daemon need not wait for the first search: until then only search is unavailable.
+  // A daemon starts before the model is built; until then only search is unavailable.
   spawn(...preparing).on("exit", (code) => code === 0 || console.error(`governd: ${UNPREPARED}`));
 } else if (!isCommand && spawnSync(...preparing).status !== 0) {
   fail(UNPREPARED);
@@ -88,7 +88,7 @@ if (
   fail("the dashboard could not be bundled; the lines above say why");
 }
 
-// What it runs may call it by its name.
+// Child processes find it by its name.
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
 const env = { ...process.env, PATH };
 const child = spawn(bun, words, { cwd: ROOT, stdio: "inherit", env });

@@ -1,7 +1,7 @@
 /**
- * libSQL's loader picks the package of its native file at run time, by a name that the bundler cannot
- * see, so a compiled program would be left without it. This plugin puts in its place a plain `require`
- * of the target's file, which the bundler embeds.
+ * libSQL's loader chooses the package of its native file at run time, by a name that the bundler cannot see, so a
+ * compiled program would lack it. This plugin replaces the loader with a plain `require` of the target's file,
+ * which the bundler embeds.
  */
 import { createHash } from "node:crypto";
 import type { BunPlugin } from "bun";
@@ -13,7 +13,7 @@ const LOADER =
 /** SHA-256 of the loader of the pinned version; any other stops the build, and a person must review it. */
 const LOADER_SHA256 = "2bebb7b035be2a4b302230af092b578cdd8ceaa05ce5cfd23652e636bce38b1d";
 
-/** Embeds this native file. `embedded()` tells whether the loader was met and replaced. */
+/** Embeds this native file. `embedded()` returns whether the loader was found and replaced. */
 export function libsqlPlugin(nativeFile: string): { plugin: BunPlugin; embedded: () => boolean } {
   let embedded = false;
   const plugin: BunPlugin = {
@@ -30,8 +30,8 @@ export function libsqlPlugin(nativeFile: string): { plugin: BunPlugin; embedded:
 }
 
 /**
- * The text of libSQL's entry module with its loader replaced.
- * @throws {Error} when the loader does not look as it did when this was written.
+ * Returns the text of libSQL's entry module with its loader replaced.
+ * @throws {Error} when the loader is not the one of the pinned version.
  */
 export function replaceLoader(source: string, nativeFile: string): string {
   const [loader = ""] = LOADER.exec(source) ?? [];

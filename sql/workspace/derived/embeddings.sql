@@ -1,5 +1,5 @@
--- Vectors that a model outside made of the entries. Made when a model is first set. They follow from
--- the entries and prove nothing; each goes with the content that it was made of.
+-- Vectors of the entries by an external model. Created when a model is first set. They derive from the entries and
+-- prove nothing; each is deleted together with its content.
 CREATE TABLE search_vectors (
   made         INTEGER PRIMARY KEY AUTOINCREMENT,  -- the order in which they were made
   entry        INTEGER NOT NULL UNIQUE,            -- entries.id
@@ -17,7 +17,7 @@ CREATE TRIGGER search_vectors_overwritten AFTER UPDATE OF written_seq ON entries
   DELETE FROM search_vectors WHERE entry = old.id;
 END;
 
--- How far the making is: one row.
+-- Progress of the computation: one row.
 CREATE TABLE search_embedding (
   one          INTEGER PRIMARY KEY CHECK (one = 1),
   model        TEXT    NOT NULL,

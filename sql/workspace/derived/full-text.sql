@@ -1,7 +1,7 @@
--- Full text over the entries of agents that are too large for an index in memory. Made when the first
--- such agent of the workspace is searched. It follows from the entries and proves nothing.
+-- The full-text index of agents that are too large for an index in memory. Created when the first such agent of the
+-- workspace is searched. It derives from the entries and proves nothing.
 
--- The agents that have it, and how far it is.
+-- The indexed agents, and the progress of each.
 CREATE TABLE search_agents (
   agent              INTEGER PRIMARY KEY,  -- agents.first_seq
   phase              TEXT    NOT NULL,     -- adding: not all entries are in it; clearing: all are, and maybe more; merging: the words of those taken out leave the file; complete; dropping
@@ -10,7 +10,7 @@ CREATE TABLE search_agents (
   started_at_entries INTEGER NOT NULL      -- live entries when it was wanted; well below, it is dropped
 ) STRICT;
 
--- The entries that are in it.
+-- The indexed entries.
 CREATE TABLE search_rows (
   entry        INTEGER PRIMARY KEY,  -- entries.id when it was added
   agent        INTEGER NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE search_rows (
 ) STRICT;
 CREATE UNIQUE INDEX search_rows_by_key ON search_rows (agent, key);
 
--- Their words, each with its agent before it, so that no agent's words are counted for another.
+-- Their words, each prefixed with its agent, so that the words of agents are counted separately.
 CREATE VIRTUAL TABLE search_texts USING fts5 (
   words, content = '', contentless_delete = 1,
   tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'"
