@@ -208,6 +208,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
       attempts: new Attempts(() => performance.now()),
       signup: settings.signup,
       signingUp: new Set(),
+      founding: new Map(),
     },
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
     quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },

@@ -1,4 +1,5 @@
 /** Changes members of a workspace and invitations to it. Each change is first recorded in the workspace's log. */
+import type { Connection } from "../../store/connection.ts";
 import type { NewKey } from "../administration.ts";
 import { Refused } from "../refused.ts";
 import { digestOf, makeLinkToken } from "../secret.ts";
@@ -28,7 +29,7 @@ import { type AccountParts, administrationOf } from "./parts.ts";
 import { linkNotFound } from "./sign-up.ts";
 
 const DAY_MS = 86_400_000;
-/** The most workspaces that one account may own. */
+/** The most workspaces that an account can own by creating them. */
 export const OWNED_WORKSPACES_MAX = 100;
 /** The most open invitations of one workspace. */
 export const OPEN_INVITATIONS_MAX = 1_000;
@@ -62,19 +63,37 @@ export async function foundWorkspace(
   accountId: string,
   name: string,
 ): Promise<NewKey & { workspace: WorkspaceRecord }> {
-  const owned = countOwned(parts.control.connection, accountId);
-  if (owned === 0 && parts.signup !== "open") {
+  const { control, founding, signup } = parts;
+  const owned = countOwned(control.connection, accountId);
+  if (owned === 0 && signup !== "open") {
     throw new Refused(
       "forbidden",
       "Only accounts that already own a workspace can create one. Ask the operator for a link.",
     );
   }
-  if (owned >= OWNED_WORKSPACES_MAX) {
-    throw new Refused("forbidden", `An account owns at most ${OWNED_WORKSPACES_MAX} workspaces.`);
+  // A workspace has its file before the transaction below, so those in creation are counted here as well.
+  const pending = founding.get(accountId) ?? 0;
+  requireRoom(owned + pending);
+  founding.set(accountId, pending + 1);
+  try {
+    return await administrationOf(parts, accountId).createWorkspace(name, (connection, { id, createdAt }) => {
+      requireRoom(countOwned(connection, accountId));
+      insertMember(connection, { workspaceId: id, accountId, role: "owner", joinedAt: createdAt });
+    });
+  } finally {
+    const left = (founding.get(accountId) ?? 0) - 1;
+    if (left > 0) founding.set(accountId, left);
+    else founding.delete(accountId);
   }
-  return administrationOf(parts, accountId).createWorkspace(name, (connection, { id, createdAt }) => {
-    insertMember(connection, { workspaceId: id, accountId, role: "owner", joinedAt: createdAt });
-  });
+}
+
+/** @throws {Refused} `forbidden` for an account that owns so many workspaces that it can create no other */
+function requireRoom(owned: number): void {
+  if (owned < OWNED_WORKSPACES_MAX) return;
+  throw new Refused(
+    "forbidden",
+    `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
+  );
 }
 
 /** Changes the role of a member. @throws {Refused} `member_not_found`, `last_owner` */
@@ -135,7 +154,7 @@ function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
   );
 }
 
-/** Creates an invitation. Its token is shown only once. */
+/** Creates an invitation. Its token is shown only once. @throws {Refused} `forbidden` when there are too many */
 export async function invite(
   parts: AccountParts,
   actor: string,
@@ -143,12 +162,14 @@ export async function invite(
 ): Promise<{ link: LinkRecord; token: string; auditId: string }> {
   const { control, journal, clock, ids, random } = parts;
   const now = clock();
-  if (listInvitations(control.connection, wish.workspaceId, now).length >= OPEN_INVITATIONS_MAX) {
+  const requireFew = (connection: Connection) => {
+    if (listInvitations(connection, wish.workspaceId, now).length < OPEN_INVITATIONS_MAX) return;
     throw new Refused(
       "forbidden",
-      `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Revoke some first.`,
+      `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Withdraw some first.`,
     );
-  }
+  };
+  requireFew(control.connection);
   const { text: token, digest } = makeLinkToken(random);
   const link: LinkRecord = {
     id: ids.next("inv"),
@@ -172,7 +193,10 @@ export async function invite(
       expires_at: new Date(link.expiresAt).toISOString(),
     },
   });
-  control.change((connection) => insertLink(connection, link, digest));
+  control.change((connection) => {
+    requireFew(connection);
+    insertLink(connection, link, digest);
+  });
   return { link, token, auditId };
 }
 

@@ -20,6 +20,8 @@ export interface AccountParts {
   signup: SignupMode;
   /** Links and mail addresses of sign-ups in progress. Of two at the same time, one is refused early. */
   signingUp: Set<string>;
+  /** The number of workspaces that an account is creating, by account. They count against its limit. */
+  founding: Map<string, number>;
 }
 
 /** Where a request came from. */
