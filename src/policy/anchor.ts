@@ -1,5 +1,6 @@
 /** An anchor: a word that the automaton finds, and what to do there. */
 import type { Hit } from "./hit.ts";
+import { isInIdentifier } from "./text/identifier.ts";
 
 /** Looks at the text around an anchor that spans `[start, end)`. Bounded. */
 export type Check = (text: string, start: number, end: number) => Hit | null;
@@ -30,10 +31,16 @@ export function asWord(word: string, check: Check): Check {
     return (text, start, end) =>
       isAlphanumeric(text, start - 1) || isPartOfName(text, end) || continues(text, end)
         ? null
-        : check(text, start, end);
+        : checkName(check, text, start, end);
   }
   return (text, start, end) =>
-    beginsWithin(text, start) || continues(text, end) ? null : check(text, start, end);
+    beginsWithin(text, start) || continues(text, end) ? null : checkName(check, text, start, end);
+}
+
+/** Runs the check. A word that is a piece of a random identifier, which few are, names nothing. */
+function checkName(check: Check, text: string, start: number, end: number): Hit | null {
+  const hit = check(text, start, end);
+  return hit === null || isInIdentifier(text, start, end) ? null : hit;
 }
 
 /**
@@ -44,7 +51,9 @@ export function asName(word: string, whole: boolean, check: Check): Check {
   const wholePart = whole || word.length <= SHORT_WORD;
   if (isUnspaced(word)) return check;
   return (text, start, end) =>
-    continues(text, end) || (wholePart && beginsWithin(text, start)) ? null : check(text, start, end);
+    continues(text, end) || (wholePart && beginsWithin(text, start))
+      ? null
+      : checkName(check, text, start, end);
 }
 
 /** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */

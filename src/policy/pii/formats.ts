@@ -59,7 +59,8 @@ const CHECKS: Readonly<Record<string, (value: string) => boolean>> = {
   "fr.nir": by(validNir),
   "hk.hkid": by(validHkid),
   "in.aadhaar": by(validAadhaar),
-  "it.codicefiscale": by(validCodiceFiscale),
+  // Letters up to F alone are a number in hex.
+  "it.codicefiscale": (value) => !/^[0-9a-f]+$/i.test(value) && validCodiceFiscale(value).isValid,
   "kr.rrn": by(validRrn),
   "my.nric": by(validNric),
   "no.fodselsnummer": by(validFodselsnummer),

@@ -84,11 +84,19 @@ export function nationalPhone(text: string, at: number): Hit | null {
     if (parses(text.slice(at, end), "US") && !isDigit(text.charCodeAt(end))) return hitOf("phone", at, end);
   }
   const end = matchEnd(NATIONAL, text, at);
-  if (end < 0) return null;
+  if (end < 0 || isGroupOfMore(text, at, end)) return null;
   const written = text.slice(at, end);
   const digits = countDigits(written);
   if (digits < 9 || digits > 12 || DATE_OR_TIME.test(written)) return null;
   return HOME_COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, end) : null;
+}
+
+/** Whether letters follow at once, or groups before and behind make it the middle of something: of a UUID. */
+function isGroupOfMore(text: string, at: number, end: number): boolean {
+  if (isAlphanumeric(text.charCodeAt(end))) return true;
+  const isTied = (hyphen: number, next: number) =>
+    text[hyphen] === "-" && isAlphanumeric(text.charCodeAt(next));
+  return isTied(at - 1, at - 2) && isTied(end, end + 1);
 }
 
 /** Countries whose national form begins with a trunk zero. */

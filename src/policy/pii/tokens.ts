@@ -84,10 +84,23 @@ export function iban(text: string, at: number): Hit | null {
     else if (char !== " " && char !== "-") return null;
     if (compact.length < length) continue;
     if (isAlphanumeric(text.charCodeAt(i + 1))) return null;
+    // The last groups of a UUID.
+    if (text[at - 1] === "-" && text.slice(at, i).includes("-")) return null;
+    if (isMixedIdentifier(text.slice(at, i + 1))) return null;
     return isValidIBAN(compact) ? hitOf("iban", at, i + 1) : null;
   }
   return null;
 }
+
+/**
+ * Some countries allow letters and digits in any order, so that a random identifier can have a valid check number.
+ * With small letters and several runs of digits it is taken for one.
+ */
+function isMixedIdentifier(written: string): boolean {
+  return /[a-z]/.test(written) && (written.match(/\d(?![\d -])/g)?.length ?? 0) >= MANY_DIGIT_RUNS;
+}
+
+const MANY_DIGIT_RUNS = 3;
 
 const BLOB_LENGTH = 40;
 

@@ -2,6 +2,7 @@
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
+import { isInIdentifier } from "../text/identifier.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
 /** How far behind the name its key is looked for. */
@@ -47,6 +48,8 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
       spend(KEY_UNITS + 2 * (runEnd - at));
       const found = keyIn(text.slice(at, runEnd), text.slice(end, at));
       if (found !== null) {
+        // In one value, name and key are one token; in two values, the first may be an identifier.
+        if (/["'`]/.test(text.slice(end, at)) && isInIdentifier(text, start, end)) return null;
         return hitOf("keyed_token", at + found.offset, at + found.offset + found.length);
       }
     }

@@ -3,6 +3,7 @@ import type { Anchor } from "../anchor.ts";
 import { spend } from "../effort.ts";
 import { hitOf } from "../hit.ts";
 import { isAlphanumeric } from "../text/ascii.ts";
+import { isInPaddedBase64 } from "../text/identifier.ts";
 import { columnsOf, linesOf } from "../words/lists.ts";
 import tokens from "../words/tokens.txt" with { type: "text" };
 import { looksInvented } from "./plausible.ts";
@@ -85,5 +86,5 @@ function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: n
   spend(FORMAT_UNITS + (fits ? 300 + format.body.lastIndex - bodyStart : 0));
   if (!fits) return -1;
   const end = format.body.lastIndex;
-  return looksInvented(text.slice(bodyStart, end)) ? -1 : end;
+  return looksInvented(text.slice(bodyStart, end)) || isInPaddedBase64(text, start, end) ? -1 : end;
 }

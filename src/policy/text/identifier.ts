@@ -1,0 +1,61 @@
+/** Random identifiers. The words that happen to occur in one announce nothing. */
+import { wordShare } from "../secrets/plausible.ts";
+
+/** What an identifier consists of: Base62, and the signs of Base64 and of names. */
+const CHARACTER = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9_+/-]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
+/** How far on either side of the word the identifier is read. */
+const REACH = 64;
+/** A shorter run is a name with numbers. */
+const SHORTEST = 12;
+/** Names in programs change between letters, digits and cases less often, and have more words. */
+const FEWEST_CHANGES = 3;
+const MANY_CHANGES = 5;
+const MOST_WORDS = 0.35;
+const MOST_WORDS_WITH_MANY_CHANGES = 0.6;
+/** What ends a value: the end of the text, or a quote and the next value. Behind a name stands its value. */
+const END_OF_VALUE = /={0,2}(?:$|\\{0,4}["'`]\s{0,4}(?:$|[,\]}]))/y;
+
+/** Whether the word `[start, end)` is a piece of a random identifier. */
+export function isInIdentifier(text: string, start: number, end: number): boolean {
+  let from = start;
+  while (from > 0 && start - from < REACH && isCharacter(text.charCodeAt(from - 1))) from--;
+  let to = end;
+  while (to < text.length && to - end < REACH && isCharacter(text.charCodeAt(to))) to++;
+  if (to - from < SHORTEST) return false;
+  const run = text.slice(from, to);
+  const changes = countChanges(run);
+  END_OF_VALUE.lastIndex = to;
+  if (END_OF_VALUE.test(text)) return changes > 0 && wordShare(run) <= MOST_WORDS_WITH_MANY_CHANGES;
+  if (changes < FEWEST_CHANGES) return false;
+  return wordShare(run) <= (changes < MANY_CHANGES ? MOST_WORDS : MOST_WORDS_WITH_MANY_CHANGES);
+}
+
+const isCharacter = (code: number): boolean => code < 128 && CHARACTER[code] === 1;
+
+const CHANGE = /\d(?!\d)|[a-z](?=[A-Z])/g;
+
+/** How many runs of digits there are, and capitals behind small letters. */
+function countChanges(run: string): number {
+  return run.match(CHANGE)?.length ?? 0;
+}
+
+/** Padded Base64: groups of four characters (RFC 4648 section 4). */
+const PADDED = /^[A-Za-z0-9+/]+={1,2}$/;
+
+/** Whether the token `[start, end)` is a piece of longer text in padded Base64: of a digest. */
+export function isInPaddedBase64(text: string, start: number, end: number): boolean {
+  let from = start;
+  while (from > 0 && start - from < REACH && isBase64(text.charCodeAt(from - 1))) from--;
+  let to = end;
+  while (to < text.length && to - end < REACH && isBase64(text.charCodeAt(to))) to++;
+  if (from === start && to === end) return false;
+  while (to < text.length && text[to] === "=" && (to - from) % 4 !== 0) to++;
+  const run = text.slice(from, to);
+  return /[+/]/.test(run) && run.length % 4 === 0 && PADDED.test(run);
+}
+
+const HYPHEN = 0x2d;
+const UNDERSCORE = 0x5f;
+const isBase64 = (code: number): boolean => isCharacter(code) && code !== HYPHEN && code !== UNDERSCORE;
