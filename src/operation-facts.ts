@@ -34,8 +34,8 @@ export interface ExportResumption {
 export type Scope = "full" | "agent" | "auditor";
 
 /**
- * What an operation changes of the stored rows when it is carried out (`log/effects.ts` has what its event says
- * of that). The store applies it, the verifier derives from it what must be stored, the search index what changed.
+ * How an operation changes the stored rows (`log/effects.ts` has what its event states of that). The store applies the
+ * effect, the verifier derives from it what must be stored, and the search indexes derive what changed.
  */
 export type EffectKind =
   | "put"
@@ -67,36 +67,36 @@ export type DisplayGroup =
   | "data"
   | "data_reads"
   | "suspension"
-  /** Reads of agents and trails, which a dashboard makes all the time; only "everything" shows them. */
+  /** Reads of agents and trails, which a dashboard makes constantly. Only the filter "everything" shows them. */
   | "watching"
   | "proofs"
   | "keys"
   | "members"
   | "workspace";
 
-/** Facts of everything that is recorded. */
+/** Facts of every recorded operation. */
 interface Recorded {
   effect: EffectKind | "none";
   /**
-   * The members of its details that hold a key, or a prefix of keys. An erasure of that key destroys the
-   * details of the event.
+   * The members of the details that hold a key, or a prefix of keys. Erasing that key destroys the details of the
+   * event.
    */
   erasedBy: readonly ("key" | "prefix")[];
   ocsf: OcsfActivity;
   group: DisplayGroup;
-  /** What its actor did, for the dashboard: "wrote". */
+  /** What the actor did, for the dashboard: "wrote". */
   did: string;
 }
 
-/** Facts of everything that a client can ask for. */
+/** Facts of every operation that a client can request. */
 interface Requested {
-  /** Only its type counts: what the operation takes, after validation. See {@link takes}. */
+  /** The type of the operation's input after validation. There is no value; see {@link takes}. */
   input: unknown;
-  /** The scopes whose keys may ask for it. */
+  /** The scopes whose keys may request the operation. */
   scopes: readonly Scope[];
 }
 
-/** An operation that a client can ask for, and that is recorded. */
+/** An operation that a client can request and that is recorded. */
 interface RecordedRequest extends Recorded, Requested {
   /**
    * - `plain`: runs on the workspace's thread.
@@ -104,23 +104,23 @@ interface RecordedRequest extends Recorded, Requested {
    * - `stream`: the workspace's thread records it; a reader thread sends the body.
    */
   kind: "plain" | "inquiry" | "stream";
-  /** Whether it is refused while its agent is suspended. */
+  /** Whether the operation is refused while its agent is suspended. */
   suspendable: boolean;
   /**
-   * What it makes grow besides the trail. A full disk refuses what makes `entries` or `history` (configs,
-   * checkpoints) grow; a full workspace (quotas) only what makes `entries` grow, so that its operator can still
-   * configure it.
+   * What grows besides the trail. On a full disk, operations that make `entries` or `history` (configs, checkpoints)
+   * grow are refused. In a full workspace (quotas), only those that make `entries` grow are, so that its operator can
+   * still configure it.
    */
   grows: "nothing" | "history" | "entries";
-  /** What its actor tried to do, when it was refused: "write". */
+  /** What the actor tried to do, if the operation was refused: "write". */
   tried: string;
 }
 
-/** An operation that a client can ask for, and that leaves no trace: monitors repeat it all the time. */
+/** An operation that a client can request and that is not recorded, since monitors repeat it constantly. */
 interface UnrecordedRequest extends Requested {
   /**
-   * - `inspection`: a reader thread answers it.
-   * - `report`: the daemon answers it, without a workspace's thread.
+   * - `inspection`: a reader thread runs it.
+   * - `report`: the daemon runs it on the main thread.
    */
   kind: "inspection" | "report";
   effect: "none";
@@ -135,8 +135,8 @@ interface RecordedOnly extends Recorded {
   kind: "account" | "upkeep";
 }
 
-/** Everything that is known of one operation. */
+/** All facts of one operation. */
 export type Facts = RecordedRequest | UnrecordedRequest | RecordedOnly;
 
-/** The type of an operation's input as a member of its row; there is no value. */
+/** States the type of an operation's input in its row. Returns no value. */
 export const takes = <T>(): T => undefined as T;

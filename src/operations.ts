@@ -1,8 +1,8 @@
 /**
- * Every operation that a client can ask for, and every event that is recorded without one: the one place
- * that describes them. Scopes, the registry, filters, quotas, exports for other systems, the API's document,
- * the dashboard and the verifier read this list. A row that omits a fact does not compile. What each fact means:
- * `operation-facts.ts`. How to add an operation: ARCHITECTURE.md.
+ * Every operation that a client can request, and every event that is recorded without a request. Scopes, the registry,
+ * filters, quotas, exports for other systems, the API's document, the dashboard and the verifier read this list. The
+ * facts that a family of rows shares are a constant that these rows spread. A row without a fact does not compile.
+ * What each fact means: `operation-facts.ts`. How to add an operation: ARCHITECTURE.md.
  */
 import type { JsonObject } from "./json.ts";
 import {
@@ -426,25 +426,25 @@ type OfKind<K extends Facts["kind"]> = {
   [N in keyof Rows]: Rows[N]["kind"] extends K ? N : never;
 }[keyof Rows];
 
-/** The name of an operation that a client can ask for. */
+/** The name of an operation that a client can request. */
 export type OperationName = OfKind<"plain" | "inquiry" | "stream" | "inspection" | "report">;
 
-/** The input of every operation that a client can ask for, after validation. */
+/** The input of every operation that a client can request, after validation. */
 export type OperationInputs = { [N in OperationName]: Rows[N]["input"] };
 
-/** Operations that read first, on a reader thread, and are recorded with what was found. */
+/** Operations that read on a reader thread and are recorded with what they found. */
 export type InquiryName = OfKind<"inquiry">;
 
 /** Operations whose answer is a stream. */
 export type StreamName = OfKind<"stream">;
 
-/** Operations that leave no trace: they are about the workspace's seals alone. */
+/** Operations on a reader thread that are not recorded. They concern only the workspace's seals. */
 export type InspectionName = OfKind<"inspection">;
 
-/** What is asked of the daemon and not of a workspace's thread. It leaves no trace either. */
+/** Operations that the main thread runs and that are not recorded. */
 type ReportName = OfKind<"report">;
 
-/** Operations that a client can ask for, and that are recorded. */
+/** Operations that a client can request and that are recorded. */
 export type RecordedName = OfKind<"plain" | "inquiry" | "stream">;
 
 /** Events of a workspace itself on behalf of accounts, keys and members. */
@@ -475,7 +475,7 @@ export function isSuspendable(name: OperationName): boolean {
   return "suspendable" in facts && facts.suspendable;
 }
 
-/** What an operation makes grow. */
+/** Returns what an operation makes grow. */
 export function whatGrows(name: OperationName): "nothing" | "history" | "entries" {
   const facts = FACTS[name];
   return "grows" in facts ? facts.grows : "nothing";
@@ -490,10 +490,10 @@ const EVENT_FACTS: ReadonlyMap<string, RecordedFacts> = new Map(
   NAMES.flatMap((name) => ("did" in FACTS[name] ? [[name, FACTS[name]]] : [])),
 );
 
-/** The facts of a recorded operation; undefined for a name that is not in the list. */
+/** Returns the facts of a recorded operation; undefined for a name that is not in the list. */
 export const eventFacts = (operation: string): RecordedFacts | undefined => EVENT_FACTS.get(operation);
 
-/** The recorded operations that have one of these effects. */
+/** Returns the recorded operations that have one of these effects. */
 export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] {
   const wanted: ReadonlySet<string> = new Set(effects);
   return EVENT_NAMES.filter((name) => wanted.has(FACTS[name].effect));

@@ -1,6 +1,6 @@
-/** Comparing and copying stretches of bytes, four at a time: calls into the runtime cost more than that. */
+/** Compares and copies short runs of bytes, four at a time. Calls into the runtime would cost more. */
 
-/** Bytes, and the same bytes to be read as numbers. */
+/** Bytes, with a view that reads them as numbers. */
 export class Bytes {
   readonly view: DataView;
 
@@ -11,17 +11,17 @@ export class Bytes {
     this.#buffer = Buffer.from(u8.buffer, u8.byteOffset, u8.byteLength);
   }
 
-  /** The text from `start` to `end`, which is ASCII. */
+  /** Returns the ASCII text from `start` to `end`. */
   ascii(start: number, end: number): string {
     return this.#buffer.toString("latin1", start, end);
   }
 
-  /** The text from `start` to `end`, which is UTF-8. */
+  /** Returns the UTF-8 text from `start` to `end`. */
   text(start: number, end: number): string {
     return this.#buffer.toString("utf8", start, end);
   }
 
-  /** The bytes of a text, one for each of its characters (Latin-1). */
+  /** Returns the bytes of a text, one for each character (Latin-1). */
   static of(text: string): Bytes {
     return new Bytes(Buffer.from(text, "latin1"));
   }
@@ -38,7 +38,7 @@ export function enlarged<T extends Uint8Array | Uint32Array | Int32Array | Float
   return larger;
 }
 
-/** Whether `length` bytes of `a` from `at` on are there and are those of `b` from `from` on. */
+/** Reports whether `a` has at `at` the same `length` bytes as `b` at `from`. */
 export function same(a: Bytes, at: number, b: Bytes, from: number, length: number): boolean {
   if (at + length > a.u8.length) return false;
   const [x, y] = [a.view, b.view];
@@ -50,7 +50,7 @@ export function same(a: Bytes, at: number, b: Bytes, from: number, length: numbe
   return true;
 }
 
-/** Copies `length` bytes of `from` to `to`; both have them. */
+/** Copies `length` bytes of `from` to `to`. Both must be long enough. */
 export function copy(to: Bytes, at: number, from: Bytes, start: number, length: number): void {
   const [x, y] = [to.view, from.view];
   let done = 0;
@@ -58,13 +58,13 @@ export function copy(to: Bytes, at: number, from: Bytes, start: number, length: 
   for (; done < length; done++) x.setUint8(at + done, y.getUint8(start + done));
 }
 
-/** The two hex digits of each byte, as the number that stands in memory where they are written. */
+/** The two hex digits of each byte, as the little-endian number of their ASCII codes. */
 const HEX_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) => {
   const digits = byte.toString(16).padStart(2, "0");
   return digits.charCodeAt(0) | (digits.charCodeAt(1) << 8);
 });
 
-/** Whether the lower-case hex of `bytes` stands in `text` from `at` on. */
+/** Reports whether `text` has the lower-case hex of `bytes` at `at`. */
 export function isHexOf(text: Bytes, at: number, bytes: Uint8Array): boolean {
   if (at + 2 * bytes.length > text.u8.length) return false;
   const { view } = text;
@@ -78,7 +78,7 @@ const NO_DIGIT = 0xff;
 const HEX_VALUES = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) HEX_VALUES[digit.charCodeAt(0)] = value;
 
-/** Writes the bytes whose lower-case hex stands in `text` from `at` on; false when it is no such hex. */
+/** Decodes `count` bytes from the lower-case hex in `text` at `at`. Returns false when it is not lower-case hex. */
 export function readHex(
   text: Uint8Array,
   at: number,
@@ -95,7 +95,7 @@ export function readHex(
   return at + 2 * count <= text.length;
 }
 
-/** Whether `count` lower-case hex digits stand at `at`. */
+/** Reports whether `text` has `count` lower-case hex digits at `at`. */
 export function isHex(text: Uint8Array, at: number, count: number): boolean {
   let values = 0;
   for (let index = 0; index < count; index++) values |= HEX_VALUES[text[at + index] as number] as number;
@@ -103,10 +103,10 @@ export function isHex(text: Uint8Array, at: number, count: number): boolean {
 }
 
 const ZERO = 0x30;
-/** Integers of so many digits are exact. */
+/** Integers with up to this many digits are exact. */
 const MAX_DIGITS = 15;
 
-/** The place behind the decimal number `expected`, which must stand at `at` in its one form; -1 if not. */
+/** Returns the position after the decimal number `expected` at `at`; -1 when another number or form is there. */
 export function numberEnd(text: Uint8Array, at: number, expected: number): number {
   let value = 0;
   let place = at;

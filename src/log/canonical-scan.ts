@@ -1,6 +1,6 @@
 /**
- * Recognizes canonical JSON objects (RFC 8785) on their bytes, without building their values. It only accepts:
- * escapes, fractions and whatever else is rare are left to `parseCanonicalJson`.
+ * Recognizes canonical JSON objects (RFC 8785) in bytes, without building values. The scan accepts only common forms;
+ * `parseCanonicalJson` decides about escapes, fractions and other rare ones.
  */
 import { isUtf8 } from "node:buffer";
 import { MAX_JSON_DEPTH } from "./jcs.ts";
@@ -20,25 +20,25 @@ const CLOSE_BRACE = 0x7d;
 const SAFE_DIGITS = 15;
 
 const [PLAIN, SPECIAL, FOREIGN] = [0, 1, 2];
-/** What a byte inside a string is: itself, the end or unsure, or part of a character beyond ASCII. */
+/** The class of a byte inside a string: plain, a quote or another special byte, or part of a non-ASCII character. */
 const IN_STRING = new Uint8Array(256).fill(PLAIN).fill(SPECIAL, 0, 0x20).fill(FOREIGN, 0x80);
 IN_STRING[QUOTE] = SPECIAL;
 IN_STRING[BACKSLASH] = SPECIAL;
 
 const words = ["null", "true", "false"].map((word) => Buffer.from(word));
 
-/** Whether a text is certainly one canonical JSON object; false does not say that it is not. */
+/** Reports whether a text is certainly one canonical JSON object. False means that it may still be one. */
 export function isPlainlyCanonicalObject(text: string): boolean {
   const bytes = Buffer.from(text);
   return text.isWellFormed() && scan.objectEnd(bytes, 0) === bytes.length;
 }
 
-/** Reads one text after another; not to be shared while it reads. */
+/** Scans one text at a time. Not reentrant. */
 export class CanonicalScan {
   #text: Uint8Array = new Uint8Array();
   #foreign = false;
 
-  /** The place behind the canonical object that begins at `at`, or {@link UNSURE}. */
+  /** Returns the position after the canonical object that begins at `at`, or {@link UNSURE}. */
   objectEnd(text: Uint8Array, at: number): number {
     this.#foreign = false;
     if (text[at] !== OPEN_BRACE) return UNSURE;
@@ -49,7 +49,7 @@ export class CanonicalScan {
     return isUtf8(text.subarray(at, end)) ? end : UNSURE;
   }
 
-  /** Whether the last object had characters beyond ASCII. */
+  /** Whether the last object had non-ASCII characters. */
   get foreign(): boolean {
     return this.#foreign;
   }
@@ -114,7 +114,7 @@ export class CanonicalScan {
       const foreign = this.#foreign;
       this.#foreign = false;
       const nameEnd = this.#string(place);
-      // The order of names is that of UTF-16 code units, which is that of the bytes only in ASCII.
+      // Names are sorted by UTF-16 code units. That is the order of the bytes only in ASCII.
       if (nameEnd === UNSURE || this.#foreign || text[nameEnd] !== COLON) return UNSURE;
       this.#foreign = foreign;
       if (before >= 0 && !this.#ascends(before, beforeEnd, place + 1, nameEnd - 1)) return UNSURE;
@@ -127,7 +127,7 @@ export class CanonicalScan {
     }
   }
 
-  /** Whether one name stands before another. */
+  /** Reports whether one name sorts before another. */
   #ascends(a: number, aEnd: number, b: number, bEnd: number): boolean {
     const text = this.#text;
     for (let [x, y] = [a, b]; y < bEnd; x++, y++) {

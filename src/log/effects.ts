@@ -1,24 +1,27 @@
 /**
- * Effects: what an operation changes of the stored rows, as a value. The store applies an effect with its contents
- * (state/apply.ts); what a recorded event and its details say of the same effect is read here, for the verifier,
- * which derives from it which rows must be stored, and for the search indexes, which derive from it what changed.
+ * Effects: how an operation changes the stored rows, as a value. The store applies an effect with its contents
+ * (state/apply.ts). This file reads an effect from a recorded event and its details: the verifier derives from it
+ * which rows must be stored, and the search indexes derive what changed.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { EffectKind } from "../operation-facts.ts";
 import { eventFacts } from "../operations.ts";
 import type { AuditEventBody, AuditResult } from "./event.ts";
 
-/** What the details of an event say of each kind of effect (`operations.ts` says which operation has which). Contents are not in them, only digests. */
+/**
+ * What the details of an event state of each kind of effect: digests, never contents. `operations.ts` has the kind of
+ * each operation.
+ */
 export interface EffectFacts {
-  /** A key has a new content. `digest`: hex SHA-256 of JCS({key, metadata, value}). */
+  /** A key gets new content. `digest`: hex SHA-256 of JCS({key, metadata, value}). */
   put: { key: string; digest: string };
-  /** A key's present entry ends. */
+  /** A key's live entry ends. */
   end: { key: string };
-  /** The present entries whose keys begin with a prefix end, unless they are past their retention. */
+  /** The live entries whose keys begin with a prefix end, except expired ones. */
   end_prefix: { prefix: string; count: number };
-  /** Versions of entries that are past their retention are removed, also from checkpoints. */
+  /** Expired versions of entries are removed, also from checkpoints. */
   expire: { count: number };
-  /** Versions of entries and details of events are removed for good. The event does not say of which keys. */
+  /** Versions of entries and details of events are removed for good. The event does not name the keys. */
   erase: { entries: number; versions: number; events: number };
   /** A config version comes into force. `digest`: hex SHA-256 of JCS(config). */
   add_config: ConfigFacts;
@@ -30,19 +33,19 @@ export interface EffectFacts {
     metadata: JsonObject;
   };
   remove_checkpoint: { id: string };
-  /** A checkpoint's entries come back, behind a safety checkpoint of the position before the event. */
+  /** A checkpoint's entries come back, after a safety checkpoint is made at the position before the event. */
   restore: {
     checkpointId: string;
     safety: { id: string; entryCount: number };
     /** The config version that comes into force; null when the config stays. */
     config: ConfigFacts | null;
-    /** Keys whose content of then is the present one again, and keys that the checkpoint does not have. */
+    /** How many keys get their old content back, and how many keys end because the checkpoint does not have them. */
     restored: number;
     removed: number;
   };
   suspend: { reason: string | null };
   resume: { reason: string | null };
-  /** Events before a position lose their bodies, but for those that something else depends on. */
+  /** Events before a position lose their bodies, except those that something else depends on. */
   prune: { beforeSeq: number; events: number };
 }
 
@@ -53,20 +56,20 @@ interface ConfigFacts {
   rolledBackFrom: string | null;
 }
 
-/** An effect as far as its event tells of it. */
+/** An effect as its event states it. */
 export type RecordedEffect =
   | { [K in EffectKind]: { kind: K } & EffectFacts[K] }[EffectKind]
-  /** The details are erased, or do not have the form that this kind of effect gives them. */
+  /** The details are erased, or do not have the form of this kind of effect. */
   | { kind: "unknown"; of: EffectKind }
   | { kind: "none" };
 
-/** The kind of effect that an event has; `none` for operations that were refused or found nothing. */
+/** Returns the kind of effect of an event; `none` for operations that were refused or found nothing. */
 export function effectKind(operation: string, result: AuditResult): EffectKind | "none" {
   const kind = eventFacts(operation)?.effect ?? "none";
   return result === (kind === "put" ? "allowed" : "ok") ? kind : "none";
 }
 
-/** The effect of a recorded event; `details` are null when they are erased or not genuine. */
+/** Returns the effect of a recorded event. `details` is null when they are erased or do not match the commitment. */
 export function recordedEffect(
   { operation, result }: Pick<AuditEventBody, "operation" | "result">,
   details: JsonObject | null,

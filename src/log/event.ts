@@ -73,7 +73,7 @@ export const GENESIS = "workspace.create" satisfies EventName;
 /** The result of an operation. */
 export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
 
-/** What is hashed of an event; the members are explained in the head of this file. */
+/** The hashed part of an event. The comment at the head of this file describes the members. */
 export interface AuditEventBody {
   actor: string;
   agent_id: string | null;
@@ -91,7 +91,7 @@ export interface AuditEventBody {
   workspace_id: string;
 }
 
-/** Bytes that are not an event of this format. The message names what is wrong, never the content. */
+/** Bytes are not an event of this format. The message says what is wrong and never repeats the content. */
 export class EventFormatError extends Error {
   override readonly name = "EventFormatError";
 }
@@ -122,15 +122,14 @@ const MEMBERS: readonly (readonly [keyof AuditEventBody, string])[] = [
   ["workspace_id", `"(ws_${TYPE_ID})"`],
 ];
 
-// Every legal text fits one regular expression, since the object is flat and needs no escapes: the
-// parser and the check of canonical form are the same step.
+// The object is flat and needs no escapes, so one regular expression matches every valid text. Parsing and the check of
+// canonical form are one step.
 const EVENT = new RegExp(`^\\{${MEMBERS.map(([name, form]) => `"${name}":${form}`).join(",")}\\}$`);
 
 /**
- * The canonical text of an event, for hashing and storing.
+ * Returns the canonical text of an event, for hashing and storing.
  *
- * @throws EventFormatError when a member does not have its form, so that nothing is ever written
- *   that {@link parseEvent} would refuse.
+ * @throws EventFormatError when a member is malformed, so that nothing is written that {@link parseEvent} would refuse
  */
 export function canonicalEvent(body: AuditEventBody): string {
   const text =
@@ -145,10 +144,10 @@ export function canonicalEvent(body: AuditEventBody): string {
 }
 
 /**
- * Reads the canonical text of an event; the inverse of {@link canonicalEvent}.
+ * Parses the canonical text of an event. It is the inverse of {@link canonicalEvent}.
  *
- * @throws EventFormatError for anything that is not exactly canonical: another order, white space,
- *   escapes, an unknown or missing member, a wrong type, an id or number out of form.
+ * @throws EventFormatError for anything that is not exactly canonical: another order, white space, escapes, an unknown
+ *   or missing member, a wrong type, a malformed id or number
  */
 export function parseEvent(canonical: string): AuditEventBody {
   const match = EVENT.exec(canonical);
@@ -174,8 +173,8 @@ export function parseEvent(canonical: string): AuditEventBody {
 }
 
 /**
- * What is wrong with seq 0, the genesis, or with an event that claims to be one; null when nothing is.
- * Only the event itself is looked at.
+ * Returns what is wrong with the genesis, seq 0, or with another event that claims to be one; null when nothing is.
+ * Looks only at the event itself.
  */
 export function genesisProblem(body: AuditEventBody): string | null {
   const isCreate = body.operation === GENESIS;
@@ -187,12 +186,12 @@ export function genesisProblem(body: AuditEventBody): string | null {
   return body.result === "ok" ? null : "seq 0 has a result other than ok";
 }
 
-/** The JSON text of a string without escapes, or of null. */
+/** Returns the JSON text of null or of a string that needs no escapes. */
 export function quotedOrNull(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
 }
 
-/** What the regular expression cannot see: integers beyond 2^53 - 1, days that a month has not. */
+/** Checks what the regular expression cannot: integers beyond 2^53 - 1, and days that a month does not have. */
 function checkRanges(body: AuditEventBody): void {
   if (!Number.isSafeInteger(body.seq)) throw new EventFormatError("seq is beyond 2^53 - 1");
   if (!Number.isSafeInteger(body.agent_seq)) throw new EventFormatError("agent_seq is beyond 2^53 - 1");
@@ -206,7 +205,7 @@ function daysInMonth(timestamp: string): number {
   ).getUTCDate();
 }
 
-/** Names the first member that is out of form; for the error path alone. */
+/** Returns what is wrong with the first malformed member. Only error paths call it. */
 function whatIsWrong(text: string): string {
   let rest = text;
   for (const [index, [name, form]] of MEMBERS.entries()) {

@@ -23,8 +23,7 @@
  * none is missing between; for one agent's chain `{"path"}`, the inclusion proof of its last event,
  * whose links reach all events before it.
  *
- * An export without its end (the
- * trailer, or the closing brace) is incomplete and proves nothing about what is missing.
+ * An export without its end (the trailer, or the closing brace) is incomplete and proves nothing about what is missing.
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
@@ -32,14 +31,14 @@ import { Compile } from "typebox/compile";
 /** The format that every export names. */
 export const EXPORT_FORMAT = "governd.audit-export/1";
 
-/** The longest line or event that is read, bytes of UTF-8 or more: far beyond what a workspace can write. */
+/** The longest line or event that is read, characters. A workspace cannot write one nearly as long. */
 export const MAX_RECORD_CHARS = 16 * 1024 * 1024;
 
 const NullableString = Type.Union([Type.String(), Type.Null()]);
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
-/** Far more than any proof has. */
+/** More hashes than any proof has. */
 const MAX_HASHES = 128;
 const Hashes = Type.Array(Hash, { maxItems: MAX_HASHES });
 const RangeSchema = Type.Object({ before: Hashes, after: Hashes }, { additionalProperties: false });
@@ -82,7 +81,7 @@ export type ExportTrailer = Static<typeof TrailerSchema>;
 const header = Compile(HeaderSchema);
 const trailer = Compile(TrailerSchema);
 
-/** Something that is no export of this format, with a message for the person who has the file. */
+/** The file is not an export of this format. The message is for the person who has the file. */
 export class ExportFormatError extends Error {
   override readonly name = "ExportFormatError";
 }

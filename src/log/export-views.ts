@@ -1,6 +1,6 @@
 /**
- * Exports for other systems, one JSON object a line: CloudEvents 1.0 (JSON format) and OCSF. They are views:
- * their lines carry the event's hash, but are not verified on their own.
+ * Exports for other systems, one JSON object per line: CloudEvents 1.0 (JSON format) and OCSF. They are views: a line
+ * contains the event's hash, but cannot be verified on its own.
  */
 import type { JsonObject } from "../json.ts";
 import type { OcsfActivity } from "../operation-facts.ts";
@@ -13,10 +13,10 @@ const OCSF_VERSION = "1.3.0";
 const OCSF_INFORMATIONAL = 1;
 const OCSF_UNKNOWN = 0;
 const OCSF_STATUS = { success: 1, failure: 2 } as const;
-/** `type_id` of what OCSF has no number for: its `type` says what it is. */
+/** `type_id` of things that OCSF has no number for. Their `type` says what they are. */
 const OCSF_OTHER = 99;
 
-/** Category, class and activity of OCSF, by the words of the list of operations. */
+/** OCSF's numbers of categories, classes and activities, by their names in the list of operations. */
 const OCSF_CLASSES = {
   api: { category: 6, uid: 6003, activities: { read: 2, delete: 4 } },
   datastore: {
@@ -41,7 +41,7 @@ type ActivityOf<C extends OcsfClass> = OcsfActivity extends infer A
     : never
   : never;
 
-/** An event as a CloudEvent; `data` is the event as the API shows it. */
+/** Returns an event as a CloudEvent. `data` is the event as the API shows it. */
 export function cloudEvent(stored: StoredEvent): string {
   const event = presentEvent(stored);
   return `${JSON.stringify({
@@ -56,10 +56,10 @@ export function cloudEvent(stored: StoredEvent): string {
   })}\n`;
 }
 
-/** An event as OCSF. Where a request came from is not in the log, so it is not here. */
+/** Returns an event as OCSF. The log does not hold where a request came from, so the source is unknown. */
 export function ocsfEvent(stored: StoredEvent): string {
   const event = presentEvent(stored);
-  // An operation that the list does not have is an API call of an unknown kind.
+  // An operation that is not in the list is an API call of an unknown kind.
   const known = eventFacts(event.operation)?.ocsf;
   const [name, activityName = ""] = (known ?? "api").split(".") as [OcsfClass, string?];
   const { category, uid, activities } = OCSF_CLASSES[name];
@@ -92,7 +92,7 @@ export function ocsfEvent(stored: StoredEvent): string {
 
 const UNKNOWN_SOURCE = { name: "not recorded" };
 
-/** What an event is about, in the form of its class. */
+/** Returns the object of an event, in the form of its class. */
 const OCSF_TARGETS: Record<OcsfClass, (event: PresentedEvent) => JsonObject> = {
   api: ({ operation, agent_id: agentId }) => ({
     api: { operation, service: { name: "governd" } },
@@ -112,7 +112,7 @@ const OCSF_TARGETS: Record<OcsfClass, (event: PresentedEvent) => JsonObject> = {
   }),
 };
 
-/** The id of the key, account, invitation or agent that an event is about, or else of the workspace. */
+/** Returns the id of the key, account, invitation or agent that an event concerns, or else of the workspace. */
 function subjectOf({ agent_id: agentId, workspace_id: workspaceId, details }: PresentedEvent): string {
   const { key_id, account_id, invitation_id, agent_id } = details ?? {};
   const found = [key_id, account_id, invitation_id, agentId, agent_id].find((id) => typeof id === "string");

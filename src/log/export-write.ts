@@ -21,7 +21,7 @@ interface ExportWriter {
 }
 
 /**
- * What connects an export with a seal over `size` events; null for an export without events.
+ * Returns the proof that connects an export with a seal over `size` events; null for an export without events.
  *
  * @param agentId whose chain is exported; null for the whole workspace
  * @param run the seqs of the first and the last event of the export
@@ -49,7 +49,7 @@ export const EXPORT_CONTENT_TYPES = {
   ocsf: "application/x-ndjson",
 } as const;
 
-/** A writer for one export. `format` of the header is filled in. */
+/** Returns a writer for one export, which adds `format` to the header. */
 export function exportWriter(
   format: keyof typeof EXPORT_CONTENT_TYPES,
   about: Omit<ExportHeader, "format">,
@@ -69,7 +69,7 @@ export function exportWriter(
   }
 }
 
-/** Counts the events, so that no export ends that does not hold what its header announces. */
+/** Counts the events, so that an export cannot end with more or fewer events than its header states. */
 abstract class Counter implements ExportWriter {
   #left: number;
   protected head: string | null = null;
@@ -137,7 +137,7 @@ class NdjsonWriter extends Counter {
   }
 }
 
-/** A line for each event, and nothing else. */
+/** Writes one line per event and nothing else. */
 class ViewWriter extends Counter {
   constructor(
     header: ExportHeader,
@@ -191,7 +191,7 @@ class CsvWriter extends Counter {
   }
 }
 
-/** One field of a csv file, safe to open in a spreadsheet. */
+/** Returns one field of a csv file, safe to open in a spreadsheet. */
 export function csvField(value: string | number | null): string {
   if (value === null) return "";
   const text = String(value);

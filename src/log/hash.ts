@@ -1,6 +1,6 @@
 /**
  * The hashes of format `governd.audit/1`, all SHA-256 and all shown as lower-case hex.
- * See event.ts for where each one stands.
+ * See event.ts for where each is used.
  */
 import { SHA256 } from "bun";
 import { canonicalString } from "./jcs.ts";
@@ -11,7 +11,7 @@ export const ZERO_HASH = "0".repeat(64);
 /** The length of the salt that blinds the details' commitment, bytes. */
 export const SALT_BYTES = 16;
 
-/** Lower-case hex SHA-256 of a text (as UTF-8) or of bytes. */
+/** Returns the lower-case hex SHA-256 of a text (as UTF-8) or of bytes. */
 export function sha256Hex(input: string | Uint8Array): string {
   return SHA256.hash(input, "hex");
 }

@@ -7,16 +7,16 @@
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** The deepest nesting that is accepted; far above what the API lets in, far below the stack's end. */
+/** The deepest nesting that is accepted: far above the API's limit, far below the stack's. */
 export const MAX_JSON_DEPTH = 128;
 
-/** A value that has no canonical form, or a text that is not canonical. Never repeats the value. */
+/** A value has no canonical form, or a text is not canonical. The message never repeats the value. */
 export class CanonicalJsonError extends Error {
   override readonly name = "CanonicalJsonError";
 }
 
 /**
- * The canonical text of a JSON value (RFC 8785).
+ * Returns the canonical text of a JSON value (RFC 8785).
  *
  * @throws CanonicalJsonError for lone surrogates, non-finite numbers, nesting beyond
  *   {@link MAX_JSON_DEPTH}, and whatever is not JSON at all (undefined, functions, bigint).
@@ -26,7 +26,7 @@ export function canonicalJson(value: JsonValue): string {
 }
 
 /**
- * Reads a text that must already be canonical, as it is stored and hashed.
+ * Parses a text that must be canonical, as it is stored and hashed.
  *
  * @throws CanonicalJsonError when the text is not JSON, or is not the canonical text of its value
  *   (white space, order, escapes, number forms and duplicate members all show up here).
@@ -42,7 +42,7 @@ export function parseCanonicalJson(text: string): JsonValue {
   return value;
 }
 
-/** The canonical text of one string (RFC 8785, 3.2.2.2). */
+/** Returns the canonical text of one string (RFC 8785, 3.2.2.2). */
 export function canonicalString(text: string): string {
   // ECMAScript would write a lone surrogate as an escape; JCS has no form for it.
   if (!text.isWellFormed()) throw new CanonicalJsonError("a string holds a lone surrogate");

@@ -1,15 +1,14 @@
 /**
- * Scanning JSON text: what `JSON.parse` does not tell. The canonical form is recognized elsewhere, on bytes
- * (canonical-scan.ts).
+ * Scans JSON text for what `JSON.parse` does not report. canonical-scan.ts recognizes the canonical form.
  */
 import type { JsonValue } from "../json.ts";
 
-/** A text that is not the JSON that it should be. Never repeats the text. */
+/** The text is not the expected JSON. The message never repeats the text. */
 export class JsonTextError extends Error {
   override readonly name = "JsonTextError";
 }
 
-/** The place behind the quote that closes the string that begins at `start`; -1 when there is none. */
+/** Returns the position after the closing quote of the string that begins at `start`; -1 when there is none. */
 export function stringEnd(text: string, start: number): number {
   let quote = start;
   for (;;) {
@@ -21,7 +20,7 @@ export function stringEnd(text: string, start: number): number {
   }
 }
 
-/** The colons outside strings of a text that is JSON: one for each member of its objects. */
+/** Returns the number of colons outside the strings of a JSON text: one for each member of its objects. */
 export function countColons(text: string): number {
   let colons = 0;
   for (let at = 0; at < text.length; at++) {
@@ -42,7 +41,7 @@ export function parseJson(text: string): JsonValue {
 }
 
 /**
- * Parses JSON in which every member name stands once, since readers differ about which of two counts.
+ * Parses JSON in which no member is repeated. Parsers differ in which of two they take.
  *
  * @throws JsonTextError
  */
@@ -52,13 +51,13 @@ export function parseStrictJson(text: string): JsonValue {
   return value;
 }
 
-/** Whether `text`, which is the JSON of `value`, names a member of one object twice. */
+/** Reports whether an object in `text`, which is the JSON of `value`, has the same member twice. */
 export function hasRepeatedMember(text: string, value: JsonValue): boolean {
   // JSON.parse keeps the last one of a repeated member, so there is a colon too many.
   return countColons(text) !== countMembers(value);
 }
 
-/** Counts with a list of its own: the nesting of what is read may be deeper than calls can be. */
+/** Counts without recursion: the nesting may be deeper than the stack. */
 function countMembers(value: JsonValue): number {
   const pending = [value];
   let members = 0;
@@ -71,7 +70,7 @@ function countMembers(value: JsonValue): number {
   return members;
 }
 
-/** Receives the pieces in the order in which they stand. */
+/** Receives the pieces in the order of the text. */
 interface JsonPieces {
   member(name: string, text: string): void;
   element(text: string): void;
@@ -98,8 +97,8 @@ const STRUCTURE = /["{}[\]]/g;
 
 /**
  * Finds the pieces of one large JSON object as it arrives in chunks: its members, and the elements of one member
- * that is a long array. Only one piece is in memory at a time. Each piece is handed out as text; whether it is
- * valid JSON is for JSON.parse to say.
+ * that is a long array. Only one piece is in memory at a time. Each piece is passed on as text, which may not be valid
+ * JSON.
  */
 export class JsonScanner {
   readonly #pieces: JsonPieces;
@@ -110,13 +109,13 @@ export class JsonScanner {
   #at = 0;
   #name = "";
   readonly #names = new Set<string>();
-  /** Where the search for the end of the present value continues, and its depth there. */
+  /** Where the search for the end of the current value continues, and the depth there. */
   #seek = 0;
   #depth = 0;
 
   /**
-   * @param listName the member whose elements are handed out one by one
-   * @param maxChars the longest piece that is taken in
+   * @param listName the member whose elements are passed on one by one
+   * @param maxChars the longest piece that is accepted
    */
   constructor(pieces: JsonPieces, listName: string, maxChars: number) {
     this.#pieces = pieces;
@@ -124,7 +123,7 @@ export class JsonScanner {
     this.#maxChars = maxChars;
   }
 
-  /** Takes the next chunk. @throws JsonTextError when this cannot become one JSON object */
+  /** Scans the next chunk. @throws JsonTextError when the text cannot become one JSON object */
   push(chunk: string): void {
     this.#text = this.#text.slice(this.#at) + chunk;
     this.#seek -= this.#at;
@@ -133,22 +132,22 @@ export class JsonScanner {
     if (this.#text.length - this.#at > this.#maxChars) throw new JsonTextError("a part of it is too long");
   }
 
-  /** Whether nothing is pending and an element of the list is what may come next. */
+  /** Whether nothing is pending and an element of the list may come next. */
   get atElement(): boolean {
     return this.#at === this.#text.length && (this.#state === "first-element" || this.#state === "element");
   }
 
-  /** In place of an element that was read otherwise, where {@link atElement}; `more`: with its comma. */
+  /** Skips an element that was read by other means; only when {@link atElement}. `more`: a comma follows it. */
   skipElement(more: boolean): void {
     this.#state = more ? "element" : "after-element";
   }
 
-  /** Whether the object is closed. */
+  /** Whether the object is complete. */
   get complete(): boolean {
     return this.#state === "end";
   }
 
-  /** Takes one step; false when more text is needed. */
+  /** Takes one step. Returns false when more text is needed. */
   #step(): boolean {
     if (this.#depth === 0 && this.#seek <= this.#at) this.#skipSpace();
     const next = this.#text[this.#at];
@@ -206,7 +205,7 @@ export class JsonScanner {
     try {
       this.#name = JSON.parse(text) as string;
     } catch {
-      throw new JsonTextError("a member's name is no JSON string");
+      throw new JsonTextError("a member's name is not a JSON string");
     }
     if (this.#names.has(this.#name)) throw new JsonTextError("a member is there twice");
     this.#names.add(this.#name);
@@ -224,7 +223,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** The end of the value that begins at #at, or -1 when it has not arrived yet. */
+  /** Returns the end of the value that begins at #at; -1 when it has not arrived yet. */
   #valueEnd(): number {
     const text = this.#text;
     const opening = text[this.#at] as string;
@@ -244,7 +243,7 @@ export class JsonScanner {
       if (character === '"') {
         const end = stringEnd(text, found.index);
         if (end < 0) {
-          this.#seek = found.index; // looked through again with the next chunk
+          this.#seek = found.index; // scanned again with the next chunk
           return -1;
         }
         this.#seek = end;

@@ -17,26 +17,26 @@ const NODE_BYTES = 1 + 2 * HASH_BYTES;
 const node = new Uint8Array(NODE_BYTES);
 node[0] = 1;
 
-/** The hash of an inner node. */
+/** Returns the hash of an inner node. */
 export function hashNode(left: Uint8Array, right: Uint8Array): Uint8Array {
   node.set(left, 1);
   node.set(right, 1 + HASH_BYTES);
   return SHA256.hash(node) as Uint8Array;
 }
 
-/** Whether two hashes are the same. */
+/** Reports whether two hashes are equal. */
 export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
-/** The largest power of two below `size`, where a tree of two or more leaves divides (RFC 6962, 2.1). */
+/** Returns the largest power of two below `size`, where a tree of two or more leaves splits (RFC 6962, 2.1). */
 export function splitPoint(size: number): number {
   let half = 1;
   while (half * 2 < size) half *= 2;
   return half;
 }
 
-/** The root over complete subtrees that stand side by side, the largest first. */
+/** Returns the root over adjacent complete subtrees, the largest first. */
 export function foldSubtrees(subtrees: readonly Uint8Array[]): Uint8Array {
   let root = subtrees.at(-1);
   if (root === undefined) return EMPTY_ROOT;
@@ -45,7 +45,7 @@ export function foldSubtrees(subtrees: readonly Uint8Array[]): Uint8Array {
   return root;
 }
 
-/** The root over a power of two of hashes that stand one behind the other in `hashes`. */
+/** Returns the root over the hashes in `hashes`. Their number must be a power of two. */
 export function rootOfRow(hashes: Uint8Array): Uint8Array {
   const row = new Uint8Array(hashes);
   for (let count = row.length / HASH_BYTES; count > 1; count /= 2) {
@@ -67,7 +67,7 @@ export interface Subtree {
   index: number;
 }
 
-/** The fewest complete subtrees that cover the leaves `start` to `end` (exclusive), from left to right. */
+/** Returns the fewest complete subtrees that cover the leaves `start` to `end` (exclusive), from left to right. */
 export function coveringSubtrees(start: number, end: number): Subtree[] {
   const subtrees: Subtree[] = [];
   for (let at = start; at < end; ) {
@@ -80,8 +80,8 @@ export function coveringSubtrees(start: number, end: number): Subtree[] {
 }
 
 /**
- * A run of leaves of which only the roots of the fewest covering subtrees are kept: O(log n) hashes.
- * One that begins at leaf 0 is a tree. Appending a leaf is amortised O(1).
+ * A run of leaves, kept as the roots of the fewest covering subtrees: O(log n) hashes. A run that begins at leaf 0 is a
+ * tree. Appending a leaf is amortised O(1).
  */
 export class CompactRange {
   readonly start: number;
@@ -91,7 +91,7 @@ export class CompactRange {
   readonly #widths: number[] = [];
   readonly #starts: number[] = [];
 
-  /** An empty run that begins at leaf `start`. */
+  /** Makes an empty run that begins at leaf `start`. */
   constructor(start = 0) {
     this.start = start;
     this.#end = start;
@@ -108,9 +108,9 @@ export class CompactRange {
   }
 
   /**
-   * A run from the roots of its covering subtrees.
+   * Returns a run from the roots of its covering subtrees.
    *
-   * @throws RangeError when there are not as many as that run has
+   * @throws RangeError when their number is wrong
    */
   static of(start: number, end: number, roots: readonly Uint8Array[]): CompactRange {
     const subtrees = coveringSubtrees(start, end);
@@ -125,13 +125,13 @@ export class CompactRange {
     this.#push(1, leaf);
   }
 
-  /** Adds the run that begins where this one ends. @throws RangeError when it begins elsewhere */
+  /** Appends the run that begins where this one ends. @throws RangeError when it begins elsewhere */
   appendRange(next: CompactRange): void {
     if (next.start !== this.#end) throw new RangeError("the runs do not meet");
     for (const [at, root] of next.#roots.entries()) this.#push(next.#widths[at] as number, root);
   }
 
-  /** The root of the tree. @throws RangeError when the run does not begin at leaf 0 */
+  /** Returns the root of the tree. @throws RangeError when the run does not begin at leaf 0 */
   root(): Uint8Array {
     if (this.start !== 0) throw new RangeError("only a run from leaf 0 is a tree");
     return foldSubtrees(this.#roots);
@@ -139,7 +139,7 @@ export class CompactRange {
 
   #push(width: number, root: Uint8Array): void {
     let [hash, wide, start] = [root, width, this.#end];
-    // The stack's top is the left half of a larger subtree when it is as wide and stands even.
+    // The top of the stack is the left half of a larger subtree if it has the same width and an even index.
     for (let top = this.#widths.length - 1; top >= 0 && this.#widths[top] === wide; top--) {
       const left = this.#starts[top] as number;
       if (left % (2 * wide) !== 0) break;

@@ -82,7 +82,7 @@ export function parseVerifierKey(text: string): VerifierKey {
   if (!parts || !bytes) throw new NoteError("a verifier key has the form name+hash+key");
   const type = bytes[0] as number;
   if (type !== SIGNATURE_ED25519 && type !== SIGNATURE_COSIGNATURE_V1) {
-    throw new NoteError("the verifier key is of a kind that is not known here (Ed25519 is)");
+    throw new NoteError("the verifier key is not an Ed25519 key");
   }
   const key = verifierKey(parts[1] as string, bytes.subarray(1), type);
   if (hexId(key.keyId) !== parts[2])
@@ -104,7 +104,7 @@ export function ed25519Signer(name: string, privateKey: KeyObject): NoteSigner {
   return { name, keyId: id, sign: (text) => sign(null, Buffer.from(text), privateKey) };
 }
 
-/** Whether an Ed25519 signature over a text is right (RFC 8032, 5.1.7). */
+/** Reports whether an Ed25519 signature over a text is valid (RFC 8032, 5.1.7). */
 export function verifyEd25519(publicKey: Uint8Array, text: string, signature: Uint8Array): boolean {
   const x = Buffer.from(publicKey).toString("base64url");
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
@@ -125,12 +125,12 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
   });
 }
 
-/** The text form of a note. */
+/** Returns the text form of a note. */
 export function formatNote({ text, signatures }: SignedNote): string {
   return `${text}\n${signatures.map(formatSignature).join("")}`;
 }
 
-/** One signature line, with its newline. */
+/** Returns one signature line, with its newline. */
 export function formatSignature({ name, keyId: id, signature }: NoteSignature): string {
   const bytes = Buffer.alloc(KEY_ID_BYTES + signature.length);
   bytes.writeUInt32BE(id);
@@ -138,10 +138,10 @@ export function formatSignature({ name, keyId: id, signature }: NoteSignature): 
   return `— ${name} ${bytes.toString("base64")}\n`;
 }
 
-/** Takes a note apart. @throws NoteError when it is none */
+/** Parses a note. @throws NoteError when the text is not a note */
 export function parseNote(note: string): SignedNote {
   if (note.length > MAX_NOTE_CHARS) throw new NoteError("too long for a signed note");
-  // The text may have empty lines of its own: the last one divides it from the signatures.
+  // The text may contain empty lines. The last one separates it from the signatures.
   const end = note.lastIndexOf("\n\n");
   if (end < 0) throw new NoteError("a signed note has an empty line before its signatures");
   const text = note.slice(0, end + 1);
@@ -160,23 +160,23 @@ export function parseSignatures(lines: string): NoteSignature[] {
     const parts = /^— ([^ ]+) ([A-Za-z0-9+/=]+)$/.exec(line);
     const bytes = parts && fromBase64(parts[2] as string);
     if (!parts || !bytes || bytes.length <= KEY_ID_BYTES || !isKeyName(parts[1] as string)) {
-      throw new NoteError("a signature line is not in form");
+      throw new NoteError("a signature line is malformed");
     }
     return { name: parts[1] as string, keyId: bytes.readUInt32BE(), signature: bytes.subarray(KEY_ID_BYTES) };
   });
 }
 
-/** What became of the search for a key's signature. */
+/** The result of looking for a key's signature. */
 type SignatureVerdict = "good" | "bad" | "absent";
 
-/** Looks for the signature of one Ed25519 key on a note. A bad one counts, even beside a good one. */
+/** Checks the signatures of one Ed25519 key on a note. One bad signature makes the result `bad`. */
 export function checkSignature({ text, signatures }: SignedNote, key: VerifierKey): SignatureVerdict {
   const own = signatures.filter(({ name, keyId: id }) => name === key.name && id === key.keyId);
   if (own.length === 0) return "absent";
   return own.every(({ signature }) => verifyEd25519(key.publicKey, text, signature)) ? "good" : "bad";
 }
 
-/** Bytes of standard base64 in its one canonical form; null for any other text. */
+/** Decodes standard base64. Returns null when the text is not in canonical form. */
 export function fromBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? bytes : null;

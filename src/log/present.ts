@@ -1,4 +1,4 @@
-/** An event as the API and the exports show it, and the way back to the stored form. */
+/** Converts events between their stored form and the form that the API and the exports show. */
 import type { JsonObject, JsonValue } from "../json.ts";
 import {
   AUDIT_FORMAT,
@@ -48,9 +48,9 @@ export const PRESENTED_MEMBERS = [
 ] as const satisfies readonly (keyof PresentedEvent)[];
 
 /**
- * The JSON text of an event as shown, from its stored form. The hash is computed, never copied.
+ * Returns the JSON text of an event as shown, from its stored form. The hash is computed, never copied.
  *
- * @throws EventFormatError when the stored bytes are no event
+ * @throws EventFormatError when the stored bytes are not an event
  */
 export function presentEventJson(stored: StoredEvent): string {
   const text = canonicalText(stored);
@@ -81,8 +81,8 @@ export function presentEvent(stored: StoredEvent): PresentedEvent {
 /**
  * Turns a shown event back into the stored form, canonical bytes included.
  *
- * @param shown what JSON.parse made of it; further members than the known ones are refused
- * @throws EventFormatError when a member is missing, unknown, of a wrong type or out of form
+ * @param shown the result of JSON.parse; unknown members are refused
+ * @throws EventFormatError when a member is missing, unknown, of a wrong type or malformed
  */
 export function storedFromPresented(shown: JsonValue): ExportedEvent {
   if (shown === null || typeof shown !== "object" || Array.isArray(shown)) {
@@ -96,7 +96,7 @@ export function storedFromPresented(shown: JsonValue): ExportedEvent {
   }
   const { details, details_salt: salt, hash, ...body } = shown;
   if (typeof hash !== "string") throw new EventFormatError("hash has the wrong type or form");
-  // canonicalEvent checks the members' text; their types are what it cannot see.
+  // canonicalEvent checks the text of the members. It cannot check their types.
   for (const [member, value] of Object.entries(body)) {
     const isNumber = member === "seq" || member === "agent_seq";
     const typed = isNumber ? typeof value === "number" : typeof value === "string" || value === null;

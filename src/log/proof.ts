@@ -1,6 +1,6 @@
 /**
  * Proofs over the tree (RFC 6962, 2.1.1 and 2.1.2; RFC 9162, 2.1.3 and 2.1.4): that a leaf stands in
- * it, that one tree is the beginning of another, and, in the same manner, that a run of leaves does.
+ * it, that one tree is the beginning of another, and that a run of leaves stands in it.
  * Making one reads O(log n) rows of hashes through a {@link TileReader}.
  */
 import {
@@ -19,7 +19,7 @@ import { TILE_HEIGHT, type TileReader } from "./tiles.ts";
 /** No proof has more hashes than this: a tree of 2^53 leaves needs 53, and a consistency proof one more. */
 export const MAX_PROOF_HASHES = 63;
 
-/** The hashes beside the way from leaf `index` to the root, from the leaf up (RFC 6962, 2.1.1). */
+/** Returns the sibling hashes on the path from leaf `index` to the root, from the leaf up (RFC 6962, 2.1.1). */
 export async function inclusionProof(index: number, size: number, reader: TileReader): Promise<Uint8Array[]> {
   if (index < 0 || index >= size) throw new RangeError("the tree has no such leaf");
   const path: Uint8Array[] = [];
@@ -37,7 +37,7 @@ export async function inclusionProof(index: number, size: number, reader: TileRe
   return path.reverse();
 }
 
-/** Whether a leaf stands at `index` of the tree with this size and root (RFC 9162, 2.1.3.2). */
+/** Reports whether a leaf is at `index` of the tree with this size and root (RFC 9162, 2.1.3.2). */
 export function verifyInclusion(
   leaf: Uint8Array,
   index: number,
@@ -61,8 +61,8 @@ export function verifyInclusion(
 }
 
 /**
- * The proof that the tree of `oldSize` leaves is the beginning of the one of `newSize` (RFC 6962,
- * 2.1.2). Empty when both are the same or the old one is empty.
+ * Returns the proof that the tree of `oldSize` leaves is the beginning of the tree of `newSize` (RFC 6962, 2.1.2). It is
+ * empty when both sizes are the same or the old tree is empty.
  */
 export async function consistencyProof(
   oldSize: number,
@@ -88,7 +88,7 @@ export async function consistencyProof(
   return path.reverse();
 }
 
-/** What stands around the leaves `start` to `end` (exclusive) of a tree. */
+/** The hashes of a tree around its leaves `start` to `end` (exclusive). */
 export interface RangeProof {
   /** The complete subtrees before `start`, the largest first. */
   before: Uint8Array[];
@@ -96,7 +96,7 @@ export interface RangeProof {
   after: Uint8Array[];
 }
 
-/** The proof that a run of leaves stands in the tree, gapless: O(log n) hashes, whatever its length. */
+/** Returns the proof that a run of leaves is in the tree without a gap: O(log n) hashes for a run of any length. */
 export async function rangeProof(
   start: number,
   end: number,
@@ -111,7 +111,7 @@ export async function rangeProof(
   };
 }
 
-/** Whether a run of leaves, with what the proof says stands around it, makes the tree. */
+/** Reports whether a run of leaves and the hashes around it have the root of the tree. */
 export function verifyRange(
   run: CompactRange,
   tree: { size: number; root: Uint8Array },
@@ -128,13 +128,13 @@ export function verifyRange(
   return sameHash(whole.root(), tree.root);
 }
 
-/** The root over the leaves `start` to `end`, where `start` is as the tree's own division has it. */
+/** Returns the root over the leaves `start` to `end`, which must be a subtree of the tree. */
 async function rootOf(start: number, end: number, reader: TileReader): Promise<Uint8Array> {
   const parts = coveringSubtrees(start, end).map(({ height, index }) => completeRoot(height, index, reader));
   return foldSubtrees(await Promise.all(parts));
 }
 
-/** The root of a complete subtree, from one row of one tile. */
+/** Returns the root of a complete subtree, from one row of one tile. */
 async function completeRoot(height: number, index: number, reader: TileReader): Promise<Uint8Array> {
   const level = Math.floor(height / TILE_HEIGHT);
   const width = 2 ** (height % TILE_HEIGHT);

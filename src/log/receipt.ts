@@ -26,7 +26,7 @@ export const RECEIPT_HEAD = "c2sp.org/tlog-proof@v1";
 /** The longest receipt that is read, characters. */
 const MAX_RECEIPT_CHARS = 32 * 1024 * 1024;
 
-/** A receipt taken apart; nothing is verified yet. */
+/** A parsed receipt. Nothing is verified yet. */
 export interface Receipt {
   stored: ExportedEvent;
   event: AuditEventBody;
@@ -35,12 +35,12 @@ export interface Receipt {
   seal: Seal;
 }
 
-/** A text that is no receipt. */
+/** The text is not a receipt. */
 export class ReceiptError extends Error {
   override readonly name = "ReceiptError";
 }
 
-/** The text of a receipt. */
+/** Returns the text of a receipt. */
 export function makeReceipt(stored: StoredEvent, path: readonly Uint8Array[], seal: string): string {
   const shown = presentEventJson(stored);
   const { seq } = JSON.parse(shown) as { seq: number };
@@ -48,17 +48,17 @@ export function makeReceipt(stored: StoredEvent, path: readonly Uint8Array[], se
   return `${RECEIPT_HEAD}\nextra ${Buffer.from(shown).toString("base64")}\nindex ${seq}\n${proof}\n${seal}`;
 }
 
-/** Takes a receipt apart. @throws ReceiptError when it is none */
+/** Parses a receipt. @throws ReceiptError when the text is not a receipt */
 export function parseReceipt(text: string): Receipt {
   if (text.length > MAX_RECEIPT_CHARS) throw new ReceiptError("too long for a receipt");
   const end = text.indexOf("\n\n");
   const [head, extra = "", index = "", ...path] = text.slice(0, Math.max(end, 0)).split("\n");
   if (head !== RECEIPT_HEAD) throw new ReceiptError(`a receipt begins with ${RECEIPT_HEAD}`);
   const shown = extra.startsWith("extra ") ? fromBase64(extra.slice("extra ".length)) : null;
-  if (shown === null) throw new ReceiptError("the receipt's event is missing or no base64");
+  if (shown === null) throw new ReceiptError("the receipt's event is missing or not base64");
   const number = /^index (0|[1-9][0-9]{0,15})$/.exec(index);
   if (number === null || path.length > MAX_PROOF_HASHES)
-    throw new ReceiptError("the receipt's proof is not in form");
+    throw new ReceiptError("the receipt's proof is malformed");
   try {
     const stored = storedFromPresented(parseStrictJson(decodeUtf8(shown)) as JsonValue);
     const event = parseEvent(stored.canonical);
@@ -78,7 +78,7 @@ export function parseReceipt(text: string): Receipt {
 }
 
 /**
- * What is wrong with a receipt; null when it proves its event.
+ * Returns what is wrong with a receipt; null when it proves its event.
  *
  * @param publicKey the sealing key, 32 raw bytes, known from elsewhere
  */
@@ -104,7 +104,7 @@ export function receiptProblem(
 
 function asHash(line: string): Uint8Array {
   const hash = fromBase64(line);
-  if (hash?.length !== HASH_BYTES) throw new ReceiptError("a line of the receipt's proof is no hash");
+  if (hash?.length !== HASH_BYTES) throw new ReceiptError("a line of the receipt's proof is not a hash");
   return hash;
 }
 

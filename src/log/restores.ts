@@ -1,7 +1,7 @@
 /**
- * Declared restores: a workspace that was put back from a backup says so in its own log, so that what
- * follows is a new epoch and no silent roll-back. The event stands right behind the last one that the
- * backup held and names it; the next seal covers both.
+ * Declared restores. A workspace that was restored from a backup states that in its own log, so that the following
+ * events are a new epoch and not a silent rollback. The event directly follows the last one in the backup and names it.
+ * The next seal covers both.
  *
  * A restore explains why events are gone, but excuses nothing: anyone with the disk and the key could declare
  * one. So a seal that was kept elsewhere over events that are gone is still a finding, under its own name.
@@ -27,7 +27,7 @@ export interface DeclaredRestore {
   backupDigest: string | null;
 }
 
-/** The restore that an event declares; null when it declares none. */
+/** Returns the restore that an event declares; null when it declares none. */
 export function declaredRestore(event: AuditEventBody, details: string | null): DeclaredRestore | null {
   if (event.operation !== LOG_RESTORE || event.agent_id !== null || event.result !== "ok") return null;
   const said = details === null ? {} : (JSON.parse(details) as JsonObject);
@@ -42,7 +42,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
   };
 }
 
-/** What is wrong with a restore that follows `last` in the log; null when nothing is, or it cannot be told. */
+/** Returns what is wrong with a restore after the event `last`; null when nothing is or the details do not tell. */
 export function restoreProblem(
   restore: DeclaredRestore,
   last: { seq: number; hash: string } | null,

@@ -1,4 +1,4 @@
-/** What the verifier is fed: events as they are stored. */
+/** Events as they are stored. */
 
 /** An event as it is stored, or as an export shows it. */
 export interface StoredEvent {
@@ -8,19 +8,19 @@ export interface StoredEvent {
   details: string | null;
   /** The 16-byte salt, or its hex; null once erased. */
   salt: string | Uint8Array | null;
-  /** The hash that is stored beside the event, when one is. */
+  /** The hash stored beside the event, if there is one. */
   hash?: string | Uint8Array | null;
-  /** The row's own number, where it is stored and not derived from the canonical bytes. */
+  /** The number of the row, if it is stored and not derived from the canonical bytes. */
   seq?: number;
 }
 
-/** The canonical text of an event. It is ASCII, so any other byte shows up as a character out of form. */
+/** Returns the canonical text of an event. Any byte that is not ASCII becomes a character that the format refuses. */
 export function canonicalText({ canonical }: StoredEvent): string {
   if (typeof canonical === "string") return canonical;
   return Buffer.from(canonical.buffer, canonical.byteOffset, canonical.byteLength).toString("latin1");
 }
 
-/** Lower-case hex of bytes, or what is hex already. */
+/** Returns the lower-case hex of bytes, or text unchanged. */
 export function hexOf(value: string | Uint8Array): string {
   return typeof value === "string" ? value : Buffer.from(value).toString("hex");
 }

@@ -26,7 +26,7 @@ import {
 /** The operation that announces the log's next sealing key; its details carry `signing_key`. */
 export const ROTATE_SEAL_KEY = "seal.rotate_key" satisfies EventName;
 
-/** Whether the details of an operation name a sealing key: the genesis names the first. */
+/** Reports whether the details of an operation name a sealing key. The genesis names the first one. */
 export const namesSealKey = (operation: string): boolean =>
   operation === GENESIS || operation === ROTATE_SEAL_KEY;
 
@@ -39,14 +39,14 @@ export interface Seal {
   note: SignedNote;
 }
 
-/** The text that is signed. */
+/** Returns the text that is signed. */
 export function sealText(origin: string, size: number, root: Uint8Array): string {
   if (origin === "" || /[\n\s+]/u.test(origin))
     throw new NoteError("an origin is not empty and has neither spaces nor +");
   return `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
 }
 
-/** The text of a new seal. The signers' name is the origin. */
+/** Returns the text of a new seal. The name of the signers is the origin. */
 export function makeSeal(
   tree: { origin: string; size: number; root: Uint8Array },
   signers: readonly NoteSigner[],
@@ -54,7 +54,7 @@ export function makeSeal(
   return signNote(sealText(tree.origin, tree.size, tree.root), signers);
 }
 
-/** Reads a seal; its signature is not looked at. @throws NoteError when it is none */
+/** Parses a seal without checking its signature. @throws NoteError when the text is not a seal */
 export function parseSeal(text: string): Seal {
   const note = parseNote(text);
   const lines = note.text.split("\n");
@@ -62,19 +62,19 @@ export function parseSeal(text: string): Seal {
   if (lines.length !== 4 || origin === "")
     throw new NoteError("a seal has three lines before its signatures");
   if (!/^(0|[1-9][0-9]{0,15})$/.test(size) || !Number.isSafeInteger(Number(size))) {
-    throw new NoteError("the seal's tree size is no number");
+    throw new NoteError("the seal's tree size is not a number");
   }
   const hash = fromBase64(root);
-  if (hash?.length !== HASH_BYTES) throw new NoteError("the seal's root is no hash");
+  if (hash?.length !== HASH_BYTES) throw new NoteError("the seal's root is not a hash");
   return { origin, size: Number(size), root: hash, note };
 }
 
-/** The workspace that a seal is of: the last part of its origin. */
+/** Returns the workspace of a seal: the last part of its origin. */
 export function sealedWorkspace(seal: Seal): string {
   return seal.origin.slice(seal.origin.lastIndexOf("/") + 1);
 }
 
-/** Looks for the signature of one key (32 raw bytes) on a seal, under the seal's origin. */
+/** Checks the signature of one key (32 raw bytes) on a seal, under the seal's origin. */
 export function checkSeal(seal: Seal, publicKey: Uint8Array): "good" | "bad" | "absent" {
   if (/[\s+]/u.test(seal.origin)) return "absent";
   return checkSignature(seal.note, verifierKey(seal.origin, publicKey));

@@ -2,8 +2,8 @@
  * The tree in tiles of 256 hashes, after C2SP tlog-tiles: tile `n` of level `l` holds, for i = 0 … 255,
  * the root over leaves (256 n + i) 256^l to (256 n + i + 1) 256^l. Level 0 holds leaf hashes.
  *
- * What a log keeps: every full tile, and of the levels above 0 the one that is not full yet. The
- * leaf hashes behind the last full tile of level 0 stand in the events themselves. So adding an
+ * A log keeps every full tile, and above level 0 also the tile that is not full yet. The leaf hashes after
+ * the last full tile of level 0 are those of the events themselves. So adding an
  * event costs nothing until it is sealed, a proof reads O(log n) tiles, and opening a log reads none.
  */
 import { coveringSubtrees, foldSubtrees, HASH_BYTES, rootOfRow } from "./merkle.ts";
@@ -12,7 +12,7 @@ import { coveringSubtrees, foldSubtrees, HASH_BYTES, rootOfRow } from "./merkle.
 export const TILE_WIDTH = 256;
 export const TILE_HEIGHT = 8;
 
-/** A tile to be stored; it replaces the one of the same place. `hashes` are 32 to 8,192 bytes. */
+/** A tile to store. It replaces the tile at the same place. `hashes` has 32 to 8,192 bytes. */
 export interface Tile {
   level: number;
   index: number;
@@ -20,14 +20,14 @@ export interface Tile {
 }
 
 /**
- * Reads hashes of the tree: `count` of them, from hash number `start` of tile level `level`, one
- * behind the other. Never more than one tile at once, and never past its end.
+ * Reads `count` consecutive hashes of a tile level, from hash number `start`. A call never reads more than one tile or
+ * past its end.
  */
 export interface TileReader {
   readHashes(level: number, start: number, count: number): Uint8Array | Promise<Uint8Array>;
 }
 
-/** How many hashes the last tile of a level holds in a tree of `size` leaves: 0 when it is full. */
+/** Returns how many hashes the last tile of a level has in a tree of `size` leaves; 0 when it is full. */
 export function partialWidth(level: number, size: number): number {
   return Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;
 }
@@ -38,7 +38,7 @@ export function partialWidth(level: number, size: number): number {
  */
 export class TileWriter {
   #size: number;
-  /** By level, the hashes of the tile that is not full. */
+  /** The hashes of the tile that is not full, by level. */
   readonly #hashes: Uint8Array[][] = [];
   readonly #changed = new Map<string, Tile>();
 
@@ -46,7 +46,7 @@ export class TileWriter {
     this.#size = size;
   }
 
-  /** Takes up a tree of `size` leaves; reads one partial tile for each level. */
+  /** Opens a tree of `size` leaves. Reads one partial tile for each level. */
   static async open(size: number, reader: TileReader): Promise<TileWriter> {
     const writer = new TileWriter(size);
     for (let level = 0; size >= TILE_WIDTH ** level; level++) {
@@ -63,20 +63,20 @@ export class TileWriter {
     return this.#size;
   }
 
-  /** Adds a leaf by its hash: amortised one node hash. */
+  /** Adds a leaf by its hash. Costs one node hash, amortised. */
   append(leaf: Uint8Array): void {
     this.#size += 1;
     this.#push(0, leaf);
   }
 
-  /** The root of the tree as it is now. */
+  /** Returns the root of the present tree. */
   root(): Uint8Array {
     const subtrees: Uint8Array[] = [];
     for (const row of this.#hashes.toReversed()) subtrees.push(...completeSubtrees(Buffer.concat(row)));
     return foldSubtrees(subtrees);
   }
 
-  /** The tiles that changed since they were last asked for. */
+  /** Returns the tiles that changed since the last call. */
   takeTiles(): Tile[] {
     const tiles = [...this.#changed.values()];
     this.#changed.clear();
@@ -100,7 +100,7 @@ export class TileWriter {
   }
 }
 
-/** The roots of the complete subtrees over a row of hashes, the largest first. */
+/** Returns the roots of the complete subtrees over a row of hashes, the largest first. */
 export function completeSubtrees(row: Uint8Array): Uint8Array[] {
   return coveringSubtrees(0, row.length / HASH_BYTES).map(({ height, index }) => {
     const length = 2 ** height * HASH_BYTES;

@@ -18,19 +18,19 @@ import { parseSeal, type Seal } from "./seal.ts";
 export const TIMESTAMP_BYTES = 8;
 const ED25519_BYTES = 64;
 
-/** The body of `add-checkpoint`: the tree size that the witness knows, the proof from it, the seal. */
+/** Returns the body of `add-checkpoint`: the tree size that the witness knows, the proof from it, and the seal. */
 export function addCheckpointBody(oldSize: number, proof: readonly Uint8Array[], seal: string): string {
   if (proof.length > MAX_PROOF_HASHES) throw new RangeError("a consistency proof has at most 63 hashes");
   return `old ${oldSize}\n${proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("")}\n${seal}`;
 }
 
-/** The message that a `cosignature/v1` signs: the time, POSIX seconds, and the seal's three lines. */
+/** Returns the message that a `cosignature/v1` signs: the time, POSIX seconds, and the seal's three lines. */
 export function cosignedText(seal: Seal, timestamp: bigint): string {
   return `cosignature/v1\ntime ${timestamp}\n${seal.note.text}`;
 }
 
 /**
- * The time of a witness's cosignature, POSIX seconds; null when the line is not a good one of this key.
+ * Returns the time of a witness's cosignature, POSIX seconds; null when the line has no valid cosignature of this key.
  *
  * @param witness a key of type 0x04
  */
@@ -45,10 +45,9 @@ export function checkCosignature(seal: Seal, line: NoteSignature, witness: Verif
 }
 
 /**
- * The seal with the good cosignatures of known witnesses that an answer brings; lines of unknown
- * keys are left out.
+ * Returns the seal with the valid cosignatures of known witnesses from a response. Lines of unknown keys are left out.
  *
- * @throws NoteError when the answer is not made of signature lines, or none is good
+ * @throws NoteError when the response does not consist of signature lines, or none is valid
  */
 export function withCosignatures(
   sealNote: string,
@@ -59,6 +58,6 @@ export function withCosignatures(
   const good = parseSignatures(answer).filter((line) =>
     witnesses.some((witness) => checkCosignature(seal, line, witness) !== null),
   );
-  if (good.length === 0) throw new NoteError("the answer has no good cosignature of a known witness");
+  if (good.length === 0) throw new NoteError("the response has no valid cosignature of a known witness");
   return formatNote({ text: seal.note.text, signatures: [...seal.note.signatures, ...good] });
 }

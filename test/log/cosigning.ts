@@ -14,7 +14,7 @@ export function parseAddCheckpoint(body: string): { oldSize: number; proof: Uint
     throw new NoteError("not a request to add a checkpoint");
   const proof = lines.map((line) => {
     const hash = fromBase64(line);
-    if (hash?.length !== HASH_BYTES) throw new NoteError("a line of the proof is no hash");
+    if (hash?.length !== HASH_BYTES) throw new NoteError("a line of the proof is not a hash");
     return hash;
   });
   return { oldSize: Number(size[1]), proof, seal: parseSeal(body.slice(end + 2)) };

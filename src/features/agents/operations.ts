@@ -23,7 +23,7 @@ import {
 
 const NO_AGENT = "The agent does not exist: nothing was written, configured or checkpointed for it.";
 
-/** An agent as the API shows it. */
+/** Returns an agent as the API shows it. */
 function showAgent(overview: AgentOverview): JsonObject {
   const { suspension } = overview;
   return {
@@ -114,7 +114,7 @@ export const agentOperations: OperationsOf<"agent"> = {
 };
 
 const SUSPENDED =
-  "The agent is suspended: its data and checkpoints are out of reach. An operator ends that with POST /v1/agents/{agent_id}/resume.";
+  "The agent is suspended: its data and checkpoints are unavailable. An operator can resume it with POST /v1/agents/{agent_id}/resume.";
 
 type Input = OperationInputs[OperationName];
 

@@ -1,4 +1,4 @@
-/** The HTTP face of agents as such. */
+/** The HTTP routes of agents as a whole. */
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
@@ -15,8 +15,7 @@ const list = route({
   },
   docs: {
     summary: "List agents",
-    description:
-      "Every agent that ever began, by id: what it holds, what it did, which policies are in force.",
+    description: "Every agent, by id: what it holds, what it did, and which policies are in force.",
     response: { description: "One page of agents.", schema: AgentList },
   },
 });
@@ -29,7 +28,7 @@ const read = route({
   input: ({ params }) => ({ agentId: params.agent_id }),
   docs: {
     summary: "Read one agent",
-    description: "One agent as the list shows it.",
+    description: "One agent, with the same members as in the list.",
     response: { description: "The agent.", schema: AgentShape },
   },
 });
@@ -45,7 +44,7 @@ const suspend = route({
   docs: {
     summary: "Suspend an agent",
     description:
-      "From now on its data and checkpoint operations answer everybody 403 `agent_suspended`, and are recorded as `denied`. Its config and its trail can still be read and changed.",
+      "From now on its data and checkpoint operations return 403 `agent_suspended` to everyone and are recorded as `denied`. Its config and its trail stay available.",
     response: { description: "The agent.", schema: AgentShape },
     requestExample: { reason: "It writes card numbers." },
   },

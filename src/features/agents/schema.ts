@@ -1,4 +1,4 @@
-/** The shapes of agents, in the words of the API. */
+/** The API's schemas of agents. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
 import {

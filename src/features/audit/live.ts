@@ -1,4 +1,4 @@
-/** Following the trail live: the operation that begins it, and the messages on a reader thread. */
+/** Live streams of the trail: the operation that starts one, and its messages on a reader thread. */
 import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { NO_EFFECT } from "../../state/apply.ts";
@@ -10,23 +10,23 @@ import { agentIdOf, subjectOf } from "./scope.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
 
-/** How often a stream looks for what is new; an event is sent so much after its commit at the latest. */
+/** How often a stream polls for new events, ms: the longest delay between an event's commit and its message. */
 const LOOK_EVERY_MS = 250;
-/** The longest silence: intermediaries close connections that say nothing. */
+/** The longest time without a message, ms. Intermediaries close connections that stay silent. */
 const HEARTBEAT_MS = 15_000;
-/** What a client waits before it connects again, ms. */
+/** How long a client waits before it reconnects, ms. */
 const RETRY_MS = 2_000;
 /** Events read at once. */
 const EVENTS_AT_ONCE = 100;
 
 const NO_EVENT =
-  "There is no such event in this trail to go on behind. Leave Last-Event-ID out to follow from now on.";
+  "This trail has no event with the id in Last-Event-ID. Leave the header out to follow from now on.";
 
 export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after }) => {
   const agentId = agentIdOf(scope);
   const { agent, asked } = await subjectOf(reader, context, scope);
   const details = after === undefined ? asked : { ...asked, after };
-  // Its own event comes before the first that is sent; resumed, nothing is left out.
+  // A new stream starts after this operation's own event. A resumed stream leaves no event out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {
     const found = await findPosition(reader, after);
@@ -50,14 +50,14 @@ export const streamAudit: Operation<"audit.stream"> = async (reader, context, { 
   };
 };
 
-/** The messages of a live stream, each piece to be sent at once. It never ends. */
+/** Returns the messages of a live stream. Each piece is sent immediately. The stream never ends by itself. */
 export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerator<string> {
   yield `retry: ${RETRY_MS}\n\n`;
   let { after } = plan;
   let version = -1;
   let silentMs = 0;
   for (;;) {
-    // Read before the events are: a commit in between shows as yet another version.
+    // Read before the events: a commit in between appears as another version.
     const [found] = (await reader.get<[number]>("PRAGMA data_version")) ?? [0];
     if (found !== version) {
       version = found;
@@ -87,13 +87,13 @@ function nextEvents(reader: Reader, agentId: string | null, after: number): Prom
   );
 }
 
-/** Where an event stands in what is followed. Behind an event that outlived a pruning, positions have gaps. */
+/** Returns the position of an event in the followed trail. After pruning, positions have gaps. */
 function positionIn(agentId: string | null, stored: StoredEvent): number {
   const { seq, agent_seq } = presentEvent(stored);
   return agentId === null ? seq : agent_seq;
 }
 
-/** One event as a message (WHATWG HTML section 9.2). Its JSON is one line. */
+/** Returns one event as a message (WHATWG HTML, section 9.2). Its JSON is one line. */
 function message(stored: StoredEvent): string {
   const json = presentEventJson(stored);
   return `id: ${JSON.parse(json).id}\nevent: audit\ndata: ${json}\n\n`;

@@ -1,4 +1,4 @@
-/** Operations that query, count and verify the audit trail: each reads on a reader thread, then records what it found. */
+/** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
 import { availableParallelism } from "node:os";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { listBody } from "../../lists.ts";

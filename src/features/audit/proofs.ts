@@ -1,9 +1,9 @@
 /**
  * Events with their proofs, receipts that stand alone, and the seals that both lead to.
  *
- * The newest seal, the sealing keys and consistency proofs leave no trace. They concern the workspace as a whole and
- * say nothing about any agent, and monitors fetch them over and over. If fetching a seal were an event, every seal
- * would call for the next one.
+ * Requests for the newest seal, the sealing keys and consistency proofs are not recorded. They concern
+ * the workspace as a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need
+ * another one.
  */
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
@@ -32,7 +32,7 @@ import {
 const PLAIN_TEXT = "text/plain; charset=utf-8";
 
 const NO_EVENT = "There is no audit event with this id. GET /v1/audit lists the events of an agent.";
-const NOT_SEALED = "The event cannot be sealed just now. The operator's log says why; try again later.";
+const NOT_SEALED = "The event cannot be sealed now. The operator's log says why; try again later.";
 
 /** Returns the event and its agent; null when there is no such event. @throws {Refusal} for a key of other agents */
 async function findAllowed(reader: Reader, context: Context, eventId: string) {

@@ -1,4 +1,4 @@
-/** The HTTP face of the audit trail. */
+/** The HTTP routes of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
@@ -33,7 +33,7 @@ interface ScopeMembers {
   scope?: "workspace";
 }
 
-/** Whose trail is asked for: exactly one of `agent_id` and `scope`. */
+/** Returns the requested scope. The request must have exactly one of `agent_id` and `scope`. */
 function scopeOf(asked: ScopeMembers, principal: Principal): AuditScope {
   if (asked.agent_id !== undefined) {
     if (asked.scope !== undefined) throw invalid('Send either "agent_id" or "scope", not both.', "scope");
@@ -53,7 +53,7 @@ function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow
   };
 }
 
-/** Operation names, each once and in one order, so that a cursor does not depend on how they were sent. */
+/** Returns the operation names, sorted and without repetition, so that a cursor does not depend on how they were sent. */
 function operationsOf(text: string | undefined): { operations?: string[] } {
   if (text === undefined) return {};
   const names = [...new Set(text.split(","))].sort();
@@ -99,7 +99,7 @@ const read = route({
   docs: {
     summary: "Read one audit event",
     description:
-      "An event with everything that its hash is made of. With `proof=true`, also what connects it with the newest seal; an event that no seal covers yet is sealed first.",
+      "An event with everything that its hash covers. With `proof=true`, also the proof that connects it with a seal; an event that no seal covers yet is sealed first.",
     response: { description: "The event.", schema: AuditEvent },
   },
 });
@@ -113,7 +113,7 @@ const receipt = route({
   docs: {
     summary: "Get the receipt of an audit event",
     description:
-      "One text file that proves the event to whoever has the public key: `governd verify receipt.txt --public-key KEY`.",
+      "One text file that proves the event to anyone who has the public key: `governd verify receipt.txt --public-key KEY`.",
     response: { description: "The receipt.", schema: Receipt, mediaType: "text/plain" },
     problems: ["seal_not_found"],
   },
@@ -127,7 +127,7 @@ const seal = route({
   docs: {
     summary: "Get the newest seal",
     description:
-      "The signed head of the workspace's log. Keep it: `governd verify --seal` finds every later change of what it covers, and a log that was cut off.",
+      "The signed head of the workspace's log. Keep it: `governd verify --seal` detects every later change to the events that it covers, and a truncated log.",
     response: { description: "The seal.", schema: Seal, mediaType: "text/plain" },
     problems: ["seal_not_found"],
   },
@@ -141,7 +141,7 @@ const key = route({
   docs: {
     summary: "Get the public key of the seals",
     description:
-      "The key that seals the workspace now, and those before it, each with the event that names it.",
+      "The key that seals the workspace now, and the earlier keys, each with the event that announced it.",
     response: { description: "The key.", schema: SealingKey },
   },
 });
@@ -167,11 +167,11 @@ const anchors = route({
   path: "/v1/audit/anchors",
   input: () => ({}),
   docs: {
-    summary: "See where seals were taken to",
+    summary: "List the anchors of the seals",
     description:
-      "For each place that the operator has seals taken to, the newest seal of this workspace that it took. What proves an anchor is with that place; this tells how old it is.",
+      "For each place to which the daemon sends seals, the newest seal of this workspace that the place accepted. The proof of an anchor is at that place; this shows how old the anchor is.",
     response: {
-      description: "Every place, in the order of the settings; none when there is none.",
+      description: "Every place, in the order of the settings. The list may be empty.",
       schema: Anchors,
     },
   },
@@ -186,7 +186,7 @@ const verify = route({
   docs: {
     summary: "Verify the audit trail",
     description:
-      "Recomputes every hash of the agent's chain, and of everything stored against it. `scope: workspace` verifies the whole workspace. A failed verification answers 200 and says so.",
+      "Recomputes every hash of the agent's chain and compares everything stored with it. `scope: workspace` verifies the whole workspace. A failed verification returns 200 with `valid` false.",
     response: { description: "What was found.", schema: Verification },
     problems: ["agent_not_found"],
     requestExample: { agent_id: "support-bot" },
@@ -218,7 +218,7 @@ export const exportTrail = route({
   docs: {
     summary: "Export the audit trail",
     description:
-      "The export itself, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An export that breaks off can be continued with `cursor`: what follows joins on to what was received.",
+      "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An interrupted export can be continued with `cursor`: append the response to what was received.",
     response: {
       description: "The export.",
       schema: AuditExport,
@@ -231,13 +231,13 @@ export const exportTrail = route({
 
 const EVENT_ID = /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** Where a live stream goes on, when its client says so. */
+/** Returns the event after which a live stream resumes, if the request names one. */
 function resumption(headers: Headers): { after?: string } {
   const after = headers.get("last-event-id");
   if (after === null || after === "") return {};
   if (EVENT_ID.test(after)) return { after };
   throw invalid(
-    "Last-Event-ID is no event's id. Send the last id that the stream sent, or none.",
+    "Last-Event-ID is not the id of an event. Send the last id that the stream sent, or leave the header out.",
     "Last-Event-ID",
   );
 }
@@ -254,14 +254,14 @@ const stream = route({
   docs: {
     summary: "Follow the audit trail live",
     description:
-      "Server-sent events, within a second of their commit: an agent's, or with `scope=workspace` everything. Each message's `id` is the event's; send the last one as `Last-Event-ID` to go on behind it without a gap. A comment line comes at least every 15 seconds. It ends with the key or session, and when the client does not read for 30 seconds.",
+      "Server-sent events, within a second of their commit: an agent's, or with `scope=workspace` all. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. A comment line is sent at least every 15 seconds. The stream ends with the key or session, and when the client does not read for 30 seconds.",
     response: {
       description: "The events, one message each, as `GET /v1/audit/{id}` shows them.",
       schema: t.String(),
       mediaType: "text/event-stream",
     },
     problems: ["audit_event_not_found"],
-    headers: { "Last-Event-ID": "The last event that was received, to go on behind it." },
+    headers: { "Last-Event-ID": "The id of the last event that was received, to resume after it." },
   },
 });
 
@@ -278,7 +278,7 @@ const activity = route({
   docs: {
     summary: "Count events over time",
     description:
-      "How many events there were in each interval, and how many were refused: of an agent, or with `scope=workspace` of everything. `start_time` (24 intervals ago) and `end_time` (now) are widened to whole intervals in UTC, at most 750 of them.",
+      "How many events there were in each interval, and how many were refused: of an agent, or with `scope=workspace` of the whole workspace. `start_time` (24 intervals ago) and `end_time` (now) are widened to whole intervals in UTC, at most 750 of them.",
     response: { description: "The counts.", schema: Activity },
   },
 });

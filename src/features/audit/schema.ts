@@ -1,4 +1,4 @@
-/** The shapes of the audit trail, in the words of the API. */
+/** The API's schemas of the audit trail, its seals and its proofs. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import {
@@ -23,10 +23,10 @@ const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const
 
 const Scope = t.Literal("workspace", {
   type: "string",
-  description: "In place of agent_id: workspace.",
+  description: "Instead of agent_id: workspace.",
 });
 
-/** Whose trail: exactly one of the two must be sent. */
+/** The scope of a request: exactly one of the two must be sent. */
 const scoped = { agent_id: t.Optional(AgentId), scope: t.Optional(Scope) };
 
 const window = {
@@ -38,17 +38,17 @@ export const AuditQuery = object({
   ...scoped,
   operations: t.Optional(
     t.String({
-      description: "Operation names, separated by commas: events of these alone.",
+      description: "Only events of these operations: names, separated by commas.",
       examples: ["data.write,data.delete"],
     }),
   ),
-  result: choice(AUDIT_RESULTS, "Events with this result alone"),
+  result: choice(AUDIT_RESULTS, "Only events with this result"),
   ...window,
   ...PAGE_PARAMETERS,
 });
 
 export const ReadQuery = object({
-  proof: flag("Whether to add the proof that the event is under the newest seal"),
+  proof: flag("Whether to add the proof that a seal covers the event"),
 });
 
 const TreeSize = (description: string) =>
@@ -57,11 +57,13 @@ const TreeSize = (description: string) =>
 export const ConsistencyQuery = object({
   from: TreeSize("The size of the older tree: an integer from 0."),
   to: t.Optional(
-    TreeSize("The size of the newer tree, at most that of the newest seal, which is the default."),
+    TreeSize(
+      "The size of the newer tree: an integer up to the size of the newest seal, which is the default.",
+    ),
   ),
 });
 
-/** What a live stream and a verification take. */
+/** The parameters of a live stream and of a verification. */
 export const ScopeOnly = object(scoped);
 
 const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
@@ -85,10 +87,10 @@ export const Activity = shape(
         allowed: t.Unsafe<number | null>({
           type: ["integer", "null"],
           minimum: 0,
-          description: "Writes that were allowed; null when the window holds too much to count them.",
+          description: "Writes that were allowed; null when there are too many events to count.",
         }),
         blocked: countOf("Refused by a policy."),
-        denied: countOf("Refused since the agent was suspended, or the workspace was full."),
+        denied: countOf("Refused because the agent was suspended or the workspace was full."),
       }),
     ),
   },
@@ -103,7 +105,7 @@ export const ExportBody = object({
     t.String({
       maxLength: 512,
       description:
-        "To continue an export that broke off: its `X-Export-Cursor`, a full stop, and the number of whole events received. All else must be as it was sent.",
+        "To continue an interrupted export: its `X-Export-Cursor`, a full stop, and the number of complete events received. Everything else must be the same as in the first request.",
     }),
   ),
 });
@@ -137,7 +139,7 @@ export const AuditEvent = shape(
             path: t.Array(Hash, { description: "From the leaf up (RFC 9162, 2.1.3)." }),
             seal: t.String({ description: "The seal of that size." }),
           },
-          "With `proof=true`; null when the event cannot be sealed just now.",
+          "With `proof=true`; null when the event cannot be sealed now.",
         ),
       ),
     ),
@@ -156,7 +158,7 @@ export const Verification = shape("Verification", {
     description: "The chain is intact, and every hash, commitment and stored entry agrees.",
   }),
   events_checked: Count,
-  chain_intact: t.Boolean({ description: "Every link and number follows." }),
+  chain_intact: t.Boolean({ description: "Every link is right and no number is missing." }),
   chain_start: EventReference,
   chain_end: EventReference,
   first_invalid: nullable(object({ seq: nullable(Count), id: nullable(t.String()), reason: t.String() })),
@@ -181,15 +183,15 @@ export const Seal = t.String({
 
 export const Receipt = t.String({
   description:
-    "The event, its inclusion proof and the seal (C2SP tlog-proof). `governd verify` checks it alone.",
+    "The event, its inclusion proof and the seal (C2SP tlog-proof). `governd verify` needs only this file and the key.",
 });
 
 const sealingKey = {
-  origin: t.String({ description: "What its seals begin with: a host and the workspace." }),
+  origin: t.String({ description: "The first line of its seals: a host and the workspace." }),
   verifier_key: t.String({ description: "The key in the form of C2SP signed-note." }),
   public_key: t.String({ description: "The key in PEM (SubjectPublicKeyInfo)." }),
   fingerprint: t.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of its 32 bytes." }),
-  announced_seq: countOf("The event that names it."),
+  announced_seq: countOf("The event that announced the key."),
 };
 
 export const SealingKey = shape("SealingKey", { ...sealingKey, earlier: t.Array(object(sealingKey)) });
@@ -213,9 +215,9 @@ export const Anchors = shape(
         seal_size: nullable(t.Integer({ minimum: 1, description: "Events that its newest seal covers." })),
         sealed_at: nullable(Time),
         pending_since: nullable(Time),
-        failures: countOf("How often the seal that waits was refused."),
+        failures: countOf("How often sending the waiting seal failed."),
       }),
     ),
   },
-  "`anchored_at` is when its newest seal was taken, `sealed_at` when that was made; both are null while it is not known to have one. `pending_since` is null unless a newer one waits.",
+  "`anchored_at` is when the place accepted its newest seal, and `sealed_at` when that seal was made; both are null while the place has none. `pending_since` is null unless a newer seal waits.",
 );

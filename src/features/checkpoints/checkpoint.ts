@@ -19,7 +19,7 @@ import {
 const NO_CHECKPOINT =
   "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 
-/** The members of a checkpoint as the API shows them, without its state. */
+/** Returns a checkpoint as the API shows it, without its state. */
 export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {
   const { id, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
   const rest = JSON.stringify({
@@ -35,7 +35,7 @@ export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string 
   );
 }
 
-/** The checkpoint with its agent, when there is one and the key may touch that agent. */
+/** Returns the checkpoint and its agent; null when there is none. @throws {Refusal} for a key of other agents */
 export async function findAllowed(
   reader: Reader,
   context: Context,
@@ -48,12 +48,12 @@ export async function findAllowed(
   return { checkpoint, agent, agentId: agent.agentId as string };
 }
 
-/** An id that nobody has belongs to no agent: it is recorded among the workspace's own events. */
+/** A request for an id that does not exist concerns no agent. It is one of the workspace's own events. */
 export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
   return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, { checkpoint_id: id });
 }
 
-/** Entries that a checkpoint made now would hold: the live ones that are not past their retention. */
+/** Returns the number of entries that a checkpoint made now would hold: those that have not expired. */
 export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
   return agent.liveEntries - (await countExpired(reader, agent, retentionCutoff(agent.policies, nowMs)));
 }
@@ -62,15 +62,15 @@ type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 
 /** Entries read at once. */
 const ENTRIES_AT_ONCE = 64;
-/** Text handed on at once, UTF-16 units, or one entry: a client that does not read must not fill memory. */
+/** The size of a piece, UTF-16 units, unless one entry is larger. Memory must not grow when a client does not read. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** The checkpoint was deleted while its state was being read; the answer breaks off. */
+/** The checkpoint was deleted while its state was being read. The response is cut off. */
 export class CheckpointVanished extends Error {
   override readonly name = "CheckpointVanished";
 }
 
-/** The answer as pieces of JSON text. Each page looks again whether the checkpoint still holds. */
+/** Returns the response as pieces of JSON text. Each page checks again that the checkpoint exists. */
 export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): AsyncGenerator<string> {
   const checkpoint = await stillThere(reader, plan.checkpointId);
   yield `${plan.head},"state":{"config":${await showConfig(reader, checkpoint)},"entries":[`;
@@ -86,7 +86,7 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
   yield "]}}";
 }
 
-/** Entries as JSON, separated by commas, with something before the first. */
+/** Returns entries as JSON, separated by commas, with `before` before the first. */
 function* inPieces(rows: readonly EntryRow[], before: string): Generator<string> {
   let piece = "";
   let separator = before;

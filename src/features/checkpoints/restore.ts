@@ -18,12 +18,12 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const found = await findAllowed(reader, context, input.checkpointId);
   if (found === null) return noCheckpoint(input.checkpointId);
   const { checkpoint, agent, agentId } = found;
-  // A key of scope `agent` may not change the configuration: with it only the data come back.
+  // A key of scope `agent` may not change the configuration. It restores only the data.
   const wantsConfig = input.restoreConfig && context.principal.scope !== "agent";
   const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
   const policies =
     newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
-  // What is past its retention now, or will be afterwards, stays gone.
+  // An entry that has expired under the present or the restored policies does not come back.
   const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
   const refusal = plan === null ? null : await findRefused(reader, plan, policies);
@@ -32,7 +32,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   return restored(context, { agent, agentId, checkpoint, newConfig, plan }, present);
 };
 
-/** The checkpoint's configuration, unless it had none or has the content that is in force already. */
+/** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
 async function configToRestore(
   reader: Reader,
   agent: AgentState,
@@ -47,13 +47,13 @@ async function configToRestore(
   return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
 }
 
-/** The first entry that may not come back under these policies, if there is one. */
+/** Returns the decision about the first entry that these policies refuse; null when they refuse none. */
 async function findRefused(
   reader: Reader,
   plan: RestorePlan,
   policies: PolicySettings,
 ): Promise<Refused | null> {
-  // Most agents need not have every entry read.
+  // Most policies refuse no content, so no entry has to be read.
   if (!refusesContent(policies)) return null;
   for (const id of plan.comeBack) {
     const decision = decide(policies, await readVersion(reader, id));

@@ -1,4 +1,4 @@
-/** The HTTP face of checkpoints. */
+/** The HTTP routes of checkpoints. */
 import { listInput } from "../../http/page.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
@@ -25,7 +25,7 @@ const create = route({
   }),
   docs: {
     summary: "Make a checkpoint",
-    description: "Keeps the agent's state as it is now: its config and every entry. Nothing is copied.",
+    description: "Keeps the agent's present state: its config and every entry. Nothing is copied.",
     status: 201,
     response: { description: "The checkpoint.", schema: Checkpoint },
     requestExample: { agent_id: "support-bot", label: "before the migration", metadata: { ticket: 4711 } },
@@ -53,7 +53,7 @@ const read = route({
   input: ({ params }) => ({ checkpointId: params.id }),
   docs: {
     summary: "Read a checkpoint with its state",
-    description: "The checkpoint and the config and entries that it keeps, streamed.",
+    description: "The checkpoint with its config and entries, streamed.",
     response: { description: "The checkpoint.", schema: CheckpointWithState },
   },
 });
@@ -74,7 +74,7 @@ const restore = route({
   docs: {
     summary: "Restore a checkpoint",
     description:
-      "The agent's data become the checkpoint's, and its config a new version with the checkpoint's content; all of it or nothing. Entries that come back are screened by the policies that will be in force. A key of scope `agent` restores data only.",
+      "Replaces the agent's data by the checkpoint's, and makes a new config version with the checkpoint's content, in one transaction. Restored entries are screened by the policies that will be in force. A key of scope `agent` restores data only.",
     response: { description: "Restored.", schema: RestoreResult },
     problems: ["restore_blocked"],
     requestExample: { restore_config: true, restore_data: true },
@@ -96,8 +96,8 @@ const remove = route({
   input: ({ params }) => ({ checkpointId: params.id }),
   docs: {
     summary: "Delete a checkpoint",
-    description: "Frees what only this checkpoint kept. The agent's present state is untouched.",
-    response: { description: "It is gone.", schema: Deleted },
+    description: "Frees what only this checkpoint keeps. The agent's present state does not change.",
+    response: { description: "The deletion.", schema: Deleted },
   },
 });
 

@@ -1,4 +1,4 @@
-/** The shapes of checkpoints, in the words of the API. */
+/** The API's schemas of checkpoints. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, flag, Label, Metadata, PAGE_PARAMETERS } from "../../http/fields.ts";
 import {
@@ -25,8 +25,8 @@ export const CreateBody = object({
 export const CheckpointsQuery = object({ agent_id: AgentId, ...PAGE_PARAMETERS });
 
 export const RestoreBody = object({
-  restore_config: flag("Whether the config comes back", true),
-  restore_data: flag("Whether the data come back", true),
+  restore_config: flag("Whether to restore the config", true),
+  restore_data: flag("Whether to restore the data", true),
 });
 
 const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] });
@@ -39,8 +39,8 @@ const checkpointMembers = {
   created_at: Time,
   created_by: t.String({ description: "The actor who made it." }),
   config_version: nullable(VersionId),
-  entry_count: countOf("Entries that were not expired at that moment."),
-  audit_seq: countOf("The audit event that the state is as of."),
+  entry_count: countOf("Entries that had not expired at that time."),
+  audit_seq: countOf("The position in the trail at which the state was taken."),
 };
 
 export const Checkpoint = shape("Checkpoint", checkpointMembers);
@@ -69,6 +69,8 @@ export const RestoreResult = shape("RestoreResult", {
   entries_restored: Count,
   entries_removed: Count,
   entries_unchanged: Count,
-  safety_checkpoint_id: t.String({ description: "A checkpoint of the state before, to undo with." }),
+  safety_checkpoint_id: t.String({
+    description: "A checkpoint of the state before the restore, to undo it.",
+  }),
   audit_id: AuditId,
 });

@@ -29,7 +29,7 @@ const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config
 const NO_VERSION =
   "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
 const CHANGED_SINCE =
-  "The configuration is not the one that If-Match names. Read it again, and decide on what is there now.";
+  "If-Match does not name the configuration in force. Read it again, then decide whether to replace it.";
 
 function showConfig(agentId: string, version: ConfigVersion): string {
   return (
@@ -69,7 +69,7 @@ async function answerVersion(
   return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
 }
 
-/** Why a version cannot be had; null when it can. Versions have no gaps. */
+/** Returns the problem with a requested version; null when the version exists. Versions have no gaps. */
 function missingVersion(
   agent: AgentState | null,
   version: number | null,
@@ -78,7 +78,7 @@ function missingVersion(
   return version === null || version > agent.configVersion ? "version_not_found" : null;
 }
 
-/** A version as details hold it; what has not even the form of one may be anything, and is left out. */
+/** Returns a version as details state it. Anything that is not a version could be arbitrary text and is left out. */
 const askedVersion = (version: number | null): JsonObject =>
   version === null ? {} : { version: `v${version}` };
 
@@ -129,7 +129,7 @@ export const rollbackConfig: Operation<"config.rollback"> = async (reader, conte
   return addVersion(context, agent, old.config, version);
 };
 
-/** `If-Match` (RFC 9110, section 13.1.1): no header always matches, `*` whatever exists. */
+/** Reports whether `If-Match` (RFC 9110, section 13.1.1) holds. A missing header always does, `*` if a version exists. */
 function matches(ifMatch: IfMatch | undefined, agent: AgentState | null): boolean {
   if (ifMatch === undefined) return true;
   const current = showVersion(agent?.configVersion ?? null);

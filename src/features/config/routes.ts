@@ -1,4 +1,4 @@
-/** The HTTP face of configs. */
+/** The HTTP routes of configs. */
 import { Value } from "@sinclair/typebox/value";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
@@ -21,7 +21,7 @@ import {
 
 const IF_MATCH = {
   "If-Match":
-    "Do it only if the config in force has one of these entity tags; `*` for any. 412 `version_conflict` otherwise.",
+    "Apply only if the config in force has one of these entity tags, or any with `*`. Otherwise 412 `version_conflict`.",
 };
 
 const CONFIG = {
@@ -65,7 +65,7 @@ function explainConfig(config: JsonObject): Problem | null {
   return null;
 }
 
-/** The `If-Match` of a request as an input's member, or nothing. */
+/** Returns the `If-Match` of a request as a member of the input. @throws {Problem} when it is malformed */
 function ifMatchOf(headers: Headers): { ifMatch?: IfMatch } {
   const header = headers.get("if-match");
   if (header === null) return {};
@@ -89,7 +89,7 @@ const read = route({
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
     response: { description: "The config.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
-    headers: { "If-None-Match": "Answer 304 without a body if the config still has this entity tag." },
+    headers: { "If-None-Match": "Return 304 without a body if the config still has this entity tag." },
   },
 });
 
@@ -101,7 +101,7 @@ const update = route({
   explain: explainConfig,
   unfindable: "agent_not_found",
   input: ({ params, body, headers }) => {
-    // An update would begin the agent, so this id must be one.
+    // An update can create the agent, so the id must be a valid one.
     if (!isAgentId(params.agent_id)) {
       throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
     }
@@ -117,7 +117,7 @@ const update = route({
   docs: {
     summary: "Replace the config",
     description:
-      "Makes a new version from the whole body; it is no patch. The policies apply to every write that the audit trail orders after this.",
+      "Makes a new version from the body, which replaces the whole config. The policies apply to every write after this one in the audit trail.",
     response: {
       description: "The new version.",
       schema: ConfigVersion,
@@ -152,7 +152,7 @@ const readVersion = route({
   input: ({ params }) => ({ agentId: params.agent_id, version: params.version }),
   docs: {
     summary: "Read one config version",
-    description: "A version as it was made. Versions are immutable.",
+    description: "One version. Versions are immutable.",
     response: { description: "The version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
     problems: ["config_not_found"],
   },

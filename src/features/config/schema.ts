@@ -1,4 +1,4 @@
-/** The shapes of configs, in the words of the API. */
+/** The API's schemas of configs. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import { AgentId, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { anyObject, component, listOf, nullable, object, shape, Time, VersionId } from "../../http/shapes.ts";
@@ -34,7 +34,7 @@ export const ConfigBody = t.Object(
   },
   {
     additionalProperties: true,
-    description: "The whole config, at most 256 KiB as canonical JSON. Further members are stored as given.",
+    description: "The whole config, at most 256 KiB as canonical JSON. Other members are stored as sent.",
   },
 );
 
@@ -51,7 +51,7 @@ const made = { created_at: Time, created_by: Actor, rolled_back_from: nullable(V
 export const ConfigVersion = shape("ConfigVersion", {
   agent_id: AgentId,
   version: VersionId,
-  config: anyObject({ description: "As it was sent, value for value." }),
+  config: anyObject({ description: "The config as it was sent." }),
   ...made,
 });
 

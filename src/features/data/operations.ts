@@ -61,7 +61,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   return answered(agent, { key }, body);
 };
 
-/** When the retention in force ends an entry's life; null when nothing does. */
+/** Returns when the entry expires under the policies in force; null when it does not. */
 function expiryOf(agent: AgentState, entry: EntryRow): string | null {
   const end = retentionEnd(agent.policies, entry.updatedAt);
   return end === null ? null : showTime(end);

@@ -1,4 +1,4 @@
-/** The HTTP face of governed data. */
+/** The HTTP routes of governed data. */
 
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
@@ -32,7 +32,7 @@ const write = route({
   docs: {
     summary: "Write an entry",
     description:
-      "Screens key, value and metadata by the agent's policies and stores the entry, or blocks the write. Both answer 200: `allowed` tells them apart. A blocked write changes nothing but the audit trail.",
+      "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event.",
     response: {
       description: "Stored, or blocked by a policy.",
       schema: WriteResult,
@@ -55,7 +55,8 @@ const read = route({
   input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
   docs: {
     summary: "Read an entry",
-    description: "The value alone; `/v1/data/read-full` answers everything that is known of the entry.",
+    description:
+      "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from.",
     response: { description: "The entry.", schema: Entry },
     problems: ["entry_not_found"],
   },
@@ -92,7 +93,8 @@ const list = route({
     ),
   docs: {
     summary: "List entries",
-    description: "By key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` mean themselves.",
+    description:
+      "Sorted by key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` have no special meaning.",
     response: { description: "One page of entries.", schema: EntryList },
   },
 });
@@ -118,7 +120,7 @@ const search = route({
 });
 
 const ERASE =
-  "With `erase=true` it is erased for good: from every checkpoint too, and the details of every audit event about it are destroyed; the events stand and still verify. That takes a key of scope `full`.";
+  "With `erase=true` it is erased for good, also from every checkpoint, and the details of every audit event about it are destroyed; the events stay and still verify. This needs a key of scope `full`.";
 
 const deleteEntry = route({
   operation: "data.delete",
@@ -132,8 +134,8 @@ const deleteEntry = route({
   },
   docs: {
     summary: "Delete an entry",
-    description: `The entry is gone for reads at once. Checkpoints that hold it keep it. ${ERASE}`,
-    response: { description: "It is gone.", schema: DeletedOrErased },
+    description: `Reads no longer find the entry. Checkpoints that hold it keep it. ${ERASE}`,
+    response: { description: "The deletion.", schema: DeletedOrErased },
     problems: ["entry_not_found"],
   },
 });
@@ -151,7 +153,7 @@ const deletePrefix = route({
   docs: {
     summary: "Delete entries by prefix",
     description: `Every entry whose key begins with the prefix, all in one transaction. ${ERASE}`,
-    response: { description: "How many are gone; it may be 0.", schema: DeletedOrErased },
+    response: { description: "The deletion; `deleted` may be 0.", schema: DeletedOrErased },
   },
 });
 

@@ -1,4 +1,4 @@
-/** The shapes of governed data, in the words of the API. */
+/** The API's schemas of governed data. */
 import { type Static, Type as t } from "@sinclair/typebox";
 import {
   AgentId,
@@ -23,10 +23,10 @@ import {
 } from "../../http/shapes.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
 
-/** Most and default results of one search. */
+/** The largest and the default number of results of one search. */
 const MAX_SEARCH_LIMIT = 100;
 export const DEFAULT_SEARCH_LIMIT = 10;
-/** Most characters (UTF-16 code units) of a search's query. */
+/** The longest query of a search, UTF-16 code units. */
 const MAX_QUERY_LENGTH = 8192;
 
 export const WriteBody = object({
@@ -41,7 +41,7 @@ export const EntryQuery = object({ agent_id: AgentId, key: Key });
 export const ListQuery = object({
   agent_id: AgentId,
   prefix: t.Optional(Prefix),
-  include_values: flag("Whether to answer the values too"),
+  include_values: flag("Whether to return the values too"),
   ...PAGE_PARAMETERS,
 });
 
@@ -72,15 +72,15 @@ export const SearchBody = object({
   ),
 });
 
-const Erase = flag("Whether to erase for good instead");
+const Erase = flag("Whether to erase for good");
 
 export const DeleteQuery = object({ agent_id: AgentId, key: Key, erase: Erase });
 
 export const DeletePrefixQuery = object({ agent_id: AgentId, prefix: NonEmptyPrefix, erase: Erase });
 
-/** The answer to a deletion, and to an erasure. */
+/** The response to a deletion and to an erasure. */
 export const DeletedOrErased = shape("DeletedOrErased", {
-  deleted: countOf("Entries that are gone."),
+  deleted: countOf("How many entries were removed."),
   erased_events: t.Optional(countOf("With erase=true: audit events whose details are destroyed.")),
   audit_id: AuditId,
 });
@@ -94,20 +94,20 @@ export const Finding = shape(
     detector: t.String({ description: "What was recognised.", examples: ["email"] }),
     field: t.String({
       description:
-        "Where: `key`, `value` or a path into the metadata, in which a name that itself matched is `*`.",
+        "Where it was found: `key`, `value` or a path into the metadata. A name in the path that itself matched is `*`.",
       examples: ["value", "metadata.a.b"],
     }),
     tier: t.Optional(
       t.Integer({
         minimum: 1,
         maximum: 2,
-        description: "Of personal data: 1 names a person or an account, 2 a device, an address, a wallet.",
+        description: "For personal data: 1 names a person or an account; 2 a device, an address or a wallet.",
       }),
     ),
-    start: countOf("First UTF-16 code unit of the match."),
-    end: countOf("One past its last UTF-16 code unit."),
+    start: countOf("The position of the first UTF-16 code unit of the match."),
+    end: countOf("The position after the last UTF-16 code unit of the match."),
   },
-  "Where a policy objects and to what kind of thing; never the text.",
+  "What a policy found and where. It never contains the text.",
 );
 
 const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
@@ -132,7 +132,7 @@ export const WriteResult = component(
   t.Unsafe<Static<typeof Stored> | Static<typeof Blocked>>({ oneOf: [Stored, Blocked] }),
 );
 
-/** Free-form metadata as it is answered: whatever was stored. */
+/** Free-form metadata in a response: whatever was stored. */
 const AnyMetadata = anyObject();
 
 export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: t.String() });

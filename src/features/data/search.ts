@@ -1,4 +1,4 @@
-/** Searching an agent's data by words and meaning, best first. */
+/** Searches an agent's data by words and meaning. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
@@ -19,16 +19,16 @@ import {
 } from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =
-  "The search model is still being made, which takes about two minutes when governd first runs from source. Everything else works; search again then.";
+  "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
 
 type SearchInput = OperationInputs["data.search"];
 type HitRow = [id: number, key: string, value: string, metadata: string, updatedAt: number];
 
-/** The rows found, each as JSON text. */
+/** The results, each as JSON text. */
 interface Found extends JsonObject {
   rows: string[];
   wantsFullText: boolean;
-  /** Whose vectors the query was compared by. */
+  /** The model whose vectors ranked the results. */
   model: string;
 }
 
@@ -37,7 +37,7 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput):
   const agent = await readAgent(reader, input.agentId);
   if (agent === null) return { rows: [], wantsFullText: false, model: BUILT_IN_MODEL };
   const cutoff = retentionCutoff(agent.policies, context.nowMs);
-  // The index may hold entries that are past their retention and not yet swept; they find no row.
+  // The index may hold expired entries that are not swept yet. They have no row in the result.
   const limit = input.limit + (await countExpired(reader, agent, cutoff));
   const { prefix, minSimilarity } = input;
   const { hits, wantsFullText } = await searchAgent(reader, context.indexes, {

@@ -1,4 +1,4 @@
-/** Writing an entry: everything that needs only the input and the agent's policies is done ahead. */
+/** Writes an entry. Work that needs only the input and the agent's policies is done before the transaction. */
 import type { JsonObject } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
@@ -16,13 +16,13 @@ type Write = OperationInputs["data.write"];
 interface ScreenedWrite {
   policies: PolicySettings;
   decision: Decision;
-  /** JSON texts, and the digest of both with the key; absent when the decision is not to store it. */
+  /** JSON texts, and their digest with the key; absent when the write is blocked. */
   content?: { value: string; metadata: string; digest: string };
 }
 
 /**
- * Screens a write before its turn, under the policies that the cache has for its agent; returns undefined when it
- * has none. Screening a whole group at once keeps the screening tables in the processor's cache; the database
+ * Screens a write before the transaction, under the agent's cached policies. Returns undefined when none are cached.
+ * Screening a whole group at once keeps the screening tables in the processor's cache; the database
  * would evict them between one write and the next.
  */
 export function prepareWrite(agents: AgentDirectory, input: Write): ScreenedWrite | undefined {
@@ -42,14 +42,14 @@ function screenWrite(input: Write, policies: PolicySettings): ScreenedWrite {
 export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
   const known = await knownAgent(reader, context, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
-  // An operation before this one may have brought other policies into force.
+  // An earlier operation of the group may have changed the policies.
   const screened = ahead?.policies === agent.policies ? ahead : screenWrite(input, agent.policies);
   const { decision, content } = screened;
   if (!decision.allowed) {
     const findings = decision.findings as unknown as JsonObject[];
     const { blockedBy, message } = decision;
     const body = { allowed: false, blocked_by: blockedBy, message, findings };
-    // Neither the key nor a digest: either could be what was caught.
+    // Neither the key nor a digest: either could be what a policy found.
     return answered(agent, { findings }, JSON.stringify(body), { result: "blocked", blockedBy });
   }
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
