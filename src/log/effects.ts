@@ -23,7 +23,7 @@ export interface EffectFacts {
   expire: { count: number };
   /** Versions of entries and details of events are removed for good. The event does not name the keys. */
   erase: { entries: number; versions: number; events: number };
-  /** A config version comes into force. `digest`: hex SHA-256 of JCS(config). */
+  /** A config version takes effect. `digest`: hex SHA-256 of JCS(config). */
   add_config: ConfigFacts;
   add_checkpoint: {
     id: string;
@@ -37,7 +37,7 @@ export interface EffectFacts {
   restore: {
     checkpointId: string;
     safety: { id: string; entryCount: number };
-    /** The config version that comes into force; null when the config stays. */
+    /** The config version that takes effect; null when the config does not change. */
     config: ConfigFacts | null;
     /** How many keys get their old content back, and how many keys end because the checkpoint does not have them. */
     restored: number;

@@ -5,7 +5,7 @@
  * An event is the RFC 8785 (JCS) text of one JSON object with exactly these members. They are the
  * record: everything that is shown of an event is read from them. All of it is printable ASCII
  * without quotes or backslashes inside the strings, so the text has no escapes and each character
- * is one byte. JCS sorts the members, so they stand in this order:
+ * is one byte. JCS sorts the members, so they have this order:
  *
  *   actor               string   `key_<typeid>`, `usr_<typeid>`, `cli` or `system`: who asked
  *   agent_id            string?  the agent, 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -; null: the workspace itself

@@ -12,7 +12,7 @@
  * `{"type": "event", …}` for each event, and a last line `{"type": "trailer", "event_count", "head"}`,
  * in which `head` is the hash of the last event, or null when there is none.
  *
- * Events stand in seq order. `agent_id` null means the whole workspace, without gaps in seq;
+ * Events are in seq order. `agent_id` null means the whole workspace, without gaps in seq;
  * otherwise it is one agent's chain. `starts_after` names the agent's event before the first one
  * here, when a window of time cut it off; it is null for the beginning of a chain and for a whole
  * workspace, whose events name their predecessors themselves.

@@ -10,13 +10,13 @@ import type { TileReader } from "./tiles.ts";
 
 /** Produces the pieces of one export, to be sent or written one after another. */
 interface ExportWriter {
-  /** What comes before the first event. */
+  /** The text before the first event. */
   begin(): string;
   /** One event. */
   event(stored: StoredEvent): string;
   /** In place of `begin` and the first `count` events, when the reader has them. @param head the hash of the last */
   resume(count: number, head: string): void;
-  /** What comes after the last event. @throws RangeError when events are missing or too many */
+  /** Returns the text after the last event. @throws RangeError when events are missing or too many */
   end(): string;
 }
 

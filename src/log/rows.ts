@@ -1,6 +1,6 @@
 /** Events as they are stored. */
 
-/** An event as it is stored, or as an export shows it. */
+/** An event as stored or exported. */
 export interface StoredEvent {
   /** The canonical bytes, or their text. */
   canonical: string | Uint8Array;

@@ -35,7 +35,7 @@ export interface Seal {
   origin: string;
   size: number;
   root: Uint8Array;
-  /** The note as it was read, signatures included. */
+  /** The note as read, including its signatures. */
   note: SignedNote;
 }
 

@@ -13,7 +13,7 @@ import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
 import type { PolicyName } from "./policies.ts";
 import { ACCEPTS, Automaton } from "./text/automaton.ts";
 
-/** Findings in one text after which the rest is not looked at: the write is blocked already. */
+/** The most findings in one text. The rest is not screened: the write is blocked already. */
 export const MOST_HITS = 64;
 /** What an anchor costs before its detector has done anything. */
 const ANCHOR_UNITS = 5;

@@ -7,9 +7,9 @@ import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { sqlNames } from "./entry-changes.ts";
 
-/** Refused operations that are looked at, at most. */
+/** The most refused operations that are read. */
 const MAX_COUNTED = 1_000_000;
-/** Allowed writes are counted one by one, in windows of at most so many events of so many agents. */
+/** Allowed writes are counted individually in windows with at most this many events of this many agents. */
 const MAX_SCANNED = 250_000;
 const MAX_AGENTS = 2_000;
 

@@ -77,7 +77,7 @@ export const readAgent = (reader: Reader, agentId: string): Promise<AgentState |
 export class AgentDirectory {
   readonly #cache = new Map<string | null, AgentState>();
   readonly #dirty = new Set<string | null>();
-  /** Live entries of all agents; null until somebody asks. */
+  /** Live entries of all agents; null until first needed. */
   #liveEntries: number | null = null;
 
   /** The agent's state, or null when it never began. */
@@ -134,7 +134,7 @@ export class AgentDirectory {
 
   /** Takes an agent's state after its newest event; it reaches the file with `flush`. */
   advance(before: AgentState, change: AgentChange | undefined, headSeq: number, headHash: string): void {
-    // Member by member: every operation comes by here, and copying an object by spreading it is slow.
+    // Member by member: every operation runs this, and copying an object by spreading it is slow.
     const state: AgentState = {
       firstSeq: before.firstSeq,
       agentId: before.agentId,

@@ -25,7 +25,7 @@ interface Contents {
   add_config: { content: NewConfig };
   add_checkpoint: unknown;
   remove_checkpoint: unknown;
-  /** Null where the config or the data stay as they are. */
+  /** Null where the config or the data do not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
   suspend: unknown;
   resume: unknown;

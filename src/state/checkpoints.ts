@@ -102,7 +102,7 @@ export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: s
   return newest?.[0] ?? -1;
 }
 
-/** Entries of a checkpoint's state in key order, behind the key `after`; expired ones are left out. */
+/** Returns entries of a checkpoint's state in key order, after the key `after`, without expired ones. */
 export async function listStateEntries(
   reader: Reader,
   checkpoint: Pick<Checkpoint, "agent" | "asOfSeq">,

@@ -79,7 +79,7 @@ export async function loadConfigInForce(
   return { version: row[0], policies: policiesOf(JSON.parse(row[1]) as JsonObject) };
 }
 
-/** A config version that is to come into force. */
+/** A config version that is about to take effect. */
 export interface NewConfig {
   version: number;
   /** Canonical JSON. */

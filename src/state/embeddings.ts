@@ -95,7 +95,7 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
     `SELECT 1 FROM events WHERE seq > ? AND seq <= ? AND operation IN (${sqlNames("restore")}) LIMIT 1`,
     [throughSeq, upTo],
   );
-  // Of pruned events nobody can tell what they wrote.
+  // What pruned events wrote is unknown.
   const present = await reader.get<[number]>("SELECT count(*) FROM events WHERE seq > ? AND seq <= ?", [
     throughSeq,
     upTo,

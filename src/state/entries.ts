@@ -10,13 +10,13 @@ import type { AgentState } from "./agents.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;
-/** Sorts behind every key, in UTF-8 order. */
+/** Sorts after every key, in UTF-8 order. */
 const BEHIND_ALL_KEYS = "\u{10FFFF}".repeat(MAX_KEY_LENGTH + 1);
 const SURROGATES_START = 0xd800;
 const SURROGATES_END = 0xdfff;
 const LAST_CODE_POINT = 0x10ffff;
 
-/** The least string behind all that begin with `prefix`, in UTF-8 byte order. */
+/** Returns the least string after all those that begin with `prefix`, in UTF-8 byte order. */
 export function endOfPrefix(prefix: string): string {
   const points = Array.from(prefix);
   while (points.length > 0) {
@@ -109,7 +109,7 @@ export async function findEntryOrigin(
   return { auditId: row[0], writtenBy: row[1], configVersion: row[2] };
 }
 
-/** A stretch of the present entries in key order: keys behind `after`, with that prefix. */
+/** A range of the present entries in key order: keys after `after`, with that prefix. */
 export interface EntryRange {
   prefix: string;
   after: string | null;
@@ -183,7 +183,7 @@ async function replaceLive(
     return false;
   }
   const [id, liveFrom, createdSeq, createdAt, updatedAt] = live;
-  // An expired entry is gone already: what follows it under the same key is a new one.
+  // An expired entry no longer exists: the next write of its key creates a new one.
   const origin = updatedAt < cutoff ? fresh : { createdSeq, createdAt };
   if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
   else await tx.run("DELETE FROM entries WHERE id = ?", [id]);

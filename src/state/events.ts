@@ -27,7 +27,7 @@ const toStored = ([canonical, hash, details, salt]: BodyRow): StoredEvent => ({
   salt,
 });
 
-/** An event that was looked up. */
+/** An event that was found. */
 export interface FoundEvent {
   stored: StoredEvent;
   /** As the API shows it. */
@@ -181,7 +181,7 @@ export async function scanEvents(
 /** No `LIMIT`. */
 const ALL = -1;
 
-/** Where an event of a chain stands in the log. @throws when the chain has no such event */
+/** Returns the position in the log of an event of a chain. @throws when the chain has no such event */
 export async function positionOf(reader: Reader, agentId: string | null, agentSeq: number): Promise<number> {
   const row = await reader.get<[number]>("SELECT seq FROM events WHERE agent_id IS ? AND agent_seq = ?", [
     agentId,

@@ -11,14 +11,14 @@ import { changesAfter, isWhole } from "./entry-changes.ts";
 import { type FullTextState, termOf } from "./full-text.ts";
 import { repairStem } from "./full-text-repair.ts";
 
-/** Changes that the full text may be behind; with more, it is not asked. */
+/** The full text is searched while it lags by at most this many changes. */
 const MAX_UNFOLLOWED = 1_000;
 /**
  * Entries whose scores one search computes, roughly. The words that the most entries hold say the
  * least, and are left out of the search for candidates when they would exceed it.
  */
 const MAX_MATCHES = 60_000;
-/** Misspelt words of one query that are looked for: each reads some of the full text's words. */
+/** The most misspelt words of one query that are corrected: each reads some of the full text's words. */
 const MAX_REPAIRED = 8;
 
 export interface FullTextOptions {
@@ -129,7 +129,7 @@ async function candidateIds(
   return rows.map(([id]) => id);
 }
 
-/** The stems that are there, the rarest first, as many as one search can afford; always one. */
+/** Returns the known stems, rarest first, as many as one search can afford, but at least one. */
 function rarest(frequencies: ReadonlyMap<string, number>): string[] {
   const present = [...frequencies].filter(([, frequency]) => frequency > 0).sort((a, b) => a[1] - b[1]);
   const chosen: string[] = [];

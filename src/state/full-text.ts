@@ -106,7 +106,7 @@ async function setPhase(tx: Transaction, { agent }: FullTextState, phase: FullTe
   await tx.run("UPDATE search_agents SET phase = ?, after = ? WHERE agent = ?", [phase, after, agent]);
 }
 
-/** Continues the phase behind a key. @throws {OutOfOrder} */
+/** Continues the phase after a key. @throws {OutOfOrder} */
 function continueBehind(tx: Transaction, state: FullTextState, key: string): Promise<void> {
   return setPhase(tx, state, state.phase, goOn(state.after, key));
 }
@@ -230,7 +230,7 @@ async function put(tx: Transaction, agent: number, entry: { id: number; key: str
   const known = await rowOfKey(tx, agent, key);
   if (known?.[0] === id && known[1] === writtenSeq) return;
   if (known !== undefined) await takeOut(tx, known[0]);
-  // The id may have been that of an entry that is gone.
+  // The id may be that of a deleted entry.
   await takeOut(tx, id);
   const document = await readDocument(tx, id);
   const words = documentStems(document).map((stem) => termOf(agent, stem));
@@ -257,5 +257,5 @@ async function readDocument(reader: Reader, id: number): Promise<SearchDocument>
   return { key: row[0], value: JSON.parse(row[1]) as string, metadata: JSON.parse(row[2]) };
 }
 
-/** A stem as it stands in the full text: its agent before it. */
+/** A stem in the full text, prefixed with its agent. */
 export const termOf = (agent: number, stem: string): string => `${agent.toString(36)}_${stem}`;

@@ -33,7 +33,7 @@ type AgentRow = [firstSeq: number, agentId: string, headSeq: number, liveEntries
 
 const AGENTS = "SELECT first_seq, agent_id, head_seq, live_entries FROM agents";
 
-/** Agents by id in byte order: those behind `after`, with a prefix, skipping `offset`. */
+/** Agents by id in byte order: those after `after`, with a prefix, skipping `offset`. */
 export async function listOverviews(
   reader: Reader,
   page: { prefix: string; after: string; offset: number; limit: number },
@@ -121,7 +121,7 @@ async function countBlocked(
   const blocked = new Map<string, number[]>();
   for (const [name, hour, count] of rows) {
     const hours = blocked.get(name) ?? [...NEVER];
-    // A clock that was set back since leaves events that are still to come.
+    // After the clock is set back, some events have times in the future.
     const at = Math.min(hour, HOURS - 1);
     hours[at] = (hours[at] as number) + count;
     blocked.set(name, hours);

@@ -9,13 +9,13 @@ import { countExpired, type Moment } from "./entries.ts";
 
 /** What restoring would change, before anything is changed. */
 export interface RestorePlan {
-  /** Ids of the past versions that come back. */
+  /** Ids of the past versions that are restored. */
   comeBack: number[];
   /** Ids of the present versions that end. */
   end: number[];
   /** Keys that the checkpoint's state does not hold. */
   removed: number;
-  /** Keys that are now as they were then. */
+  /** Keys whose present entry equals the checkpoint's. */
   unchanged: number;
 }
 

@@ -1,4 +1,4 @@
-/** The seals of a workspace and the keys that made them, as they are stored. */
+/** The stored seals of a workspace, and the keys that made them. */
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** A stored seal. `id` counts seals in the order in which they were made. */
@@ -23,7 +23,7 @@ export async function newestSeal(reader: Reader): Promise<StoredSeal | null> {
   return row === undefined ? null : toSeal(row);
 }
 
-/** The newest seal over exactly so many events; null when there is none. */
+/** Returns the newest seal over exactly that many events; null when there is none. */
 export async function sealOfSize(reader: Reader, size: number): Promise<StoredSeal | null> {
   const row = await reader.get<SealRow>(
     "SELECT id, size, note FROM seals WHERE size = ? ORDER BY id DESC LIMIT 1",

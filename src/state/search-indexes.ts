@@ -53,14 +53,14 @@ export class SearchIndexes {
     this.#fullTextFrom = fullTextFrom;
   }
 
-  /** Whether an agent is so large that full text should stand in for its index. */
+  /** Whether an agent is so large that full text should replace its index. */
   isTooLarge(workspaceId: string, agent: AgentState): boolean {
     if (agent.liveEntries > this.#fullTextFrom) return true;
     const misfit = this.#misfits.get(nameOf(workspaceId, agent));
     return misfit !== undefined && 2 * agent.liveEntries > misfit;
   }
 
-  /** Drops an agent's index, if it has one that nobody is using. */
+  /** Drops an agent's index unless it is in use. */
   drop(workspaceId: string, agent: AgentState): void {
     const name = nameOf(workspaceId, agent);
     if (this.#turns.has(name)) return;
@@ -68,7 +68,7 @@ export class SearchIndexes {
     this.#loaded.delete(name);
   }
 
-  /** Runs `use` with the agent's index, as it is with all that was committed when this was called. */
+  /** Runs `use` with the agent's index, which includes everything committed before this call. */
   async with<T>(
     reader: Reader,
     workspaceId: string,

@@ -25,7 +25,7 @@ export interface AgentHits {
   wantsFullText: boolean;
 }
 
-/** Until the full text is complete, and while it is behind, the index is searched, whatever its size. */
+/** Until the full text is complete, and while it lags, the index is searched, whatever its size. */
 export async function searchAgent(
   reader: Reader,
   indexes: SearchIndexes,

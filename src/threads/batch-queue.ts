@@ -38,7 +38,7 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     const [workspaceId, waiting] = first;
     const most = Math.min(MAX_GROUP, Math.max(SMALL_GROUP, Math.ceil(this.#depth / 2)));
     this.#waiting.delete(workspaceId);
-    // The rest queues behind the other workspaces, so that no workspace occupies the thread.
+    // The rest is queued after the other workspaces, so that no workspace occupies the thread.
     if (waiting.length > most) this.#waiting.set(workspaceId, waiting.slice(most));
     return { workspaceId, group: waiting.slice(0, most) };
   }

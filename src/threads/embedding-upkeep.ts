@@ -7,7 +7,7 @@ import { Outage, type Pauses } from "../search/vectors/outage.ts";
 import { type EmbeddingBatch, ensureEmbeddingTables, nextBatch, storeVectors } from "../state/embeddings.ts";
 import type { Connection } from "../store/connection.ts";
 
-/** What is written within this time is met together, ms. */
+/** Writes within this time are handled together, ms. */
 const GATHER_MS = 50;
 /** Until a model that is away, or that refused, is asked again. */
 const AWAY_PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };

@@ -7,7 +7,7 @@ import type { EventMessage, OperationMessage } from "./messages.ts";
 type Work = (connection: Connection) => Promise<void>;
 type Queue = (workspaceId: string, work: Work) => void;
 
-/** Breath between two steps, so that operations come first, ms. */
+/** The pause between two steps, so that operations run first, ms. */
 const PAUSE_MS = 2;
 
 export class FullTextUpkeep {

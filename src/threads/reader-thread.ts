@@ -46,7 +46,7 @@ export class ReaderThread {
     });
   }
 
-  /** What is under way, by kind. */
+  /** The running work, by kind. */
   get load(): { queries: number; streams: number; live: number } {
     const live = this.#count(true);
     return { queries: this.#queries.size, streams: this.#streams.size - live, live };

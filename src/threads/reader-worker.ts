@@ -28,7 +28,7 @@ import { inquiryOf, inspect } from "./registry.ts";
 const MAX_OPEN = 64;
 const IDLE_MS = 60_000;
 const UPKEEP_INTERVAL_MS = 30_000;
-/** Size of a chunk of a stream, UTF-16 units; larger pieces go as they are. */
+/** Size of a chunk of a stream, UTF-16 units; larger pieces are sent unchanged. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
 const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
@@ -46,7 +46,7 @@ const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspace
 const openReader = (workspaceId: string): Connection =>
   openWorkspaceReader(pathOf(workspaceId), workspaceId, encryptionKey);
 
-/** For queries; a stream has a connection of its own. */
+/** For queries; each stream has its own connection. */
 const connections = new OpenWorkspaces<Connection>(
   openReader,
   { maxOpen: MAX_OPEN, idleMs: IDLE_MS },

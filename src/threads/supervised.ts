@@ -59,7 +59,7 @@ export class SupervisedWorker {
   constructor(supervision: Supervision) {
     this.#supervision = supervision;
     this.#spawning = supervision.spawning ?? REAL_THREADS;
-    // A rejection that nobody awaits is not an error: the death itself is reported.
+    // A rejection that is not awaited is not an error: the thread's death is reported.
     this.#ready.promise.catch(() => {});
     this.#start();
   }

@@ -144,7 +144,7 @@ export class WorkspaceThread {
       .catch((error) => this.#post({ kind: "failure", failure: reportFailure(what, error) }));
   }
 
-  /** Changes data derived from a workspace's log, behind the work that is queued. */
+  /** Changes data derived from a workspace's log, after the queued work. */
   #derive<T>(workspaceId: string, work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#queue.run(() => this.#breaker.use(workspaceId, ({ writer }) => writer.derive(work)));
   }
@@ -275,7 +275,7 @@ export class WorkspaceThread {
     return replies;
   }
 
-  /** The operation itself, behind what has to happen before it. */
+  /** Runs the operation after its preceding steps. */
   #jobsOf(message: Message): Job[] {
     if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
     const { name, input, found, workspaceId } = message;
@@ -289,7 +289,7 @@ export class WorkspaceThread {
       try {
         await this.#breaker.use(workspaceId, async ({ connection, writer }) => {
           await sweepWorkspace(connection, writer);
-          // What a crash or another process left unsealed is met here, too.
+          // This also covers events that a crash or another process left unsealed.
           if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
         });
       } catch (error) {

@@ -13,7 +13,7 @@ import { type Spawning, SupervisedWorker } from "./supervised.ts";
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
 const MAX_WAITING = 4_096;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
-/** Operations handed over and not answered: what a thread that dies takes with it. */
+/** Operations passed to the thread and not completed: a thread that dies loses them. */
 const MAX_HANDED_OVER = 1_024;
 
 /** Why an operation was not taken or not finished. */

@@ -1,4 +1,4 @@
-/** Verifies a part of a workspace's log by itself, on a connection of its own. It only accepts valid parts. */
+/** Verifies a part of a workspace's log on its own connection. Accepts only valid parts. */
 import { canonicalEvent } from "../log/event.ts";
 import type { Reader } from "../store/transaction.ts";
 import { feedLog } from "./events/event-pages.ts";

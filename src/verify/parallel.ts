@@ -80,7 +80,7 @@ export async function checkFileAside<T>(
   try {
     return await work(async () => {
       const [found] = await checked;
-      // The connection of the caller meets what the thread could not read.
+      // The caller's connection reports what the thread could not read.
       return found?.kind === "file" ? found.check : await checkFile(connection);
     });
   } finally {
@@ -99,7 +99,7 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
     connection.exec("BEGIN");
     connection.get("SELECT seq FROM head");
     const begun = await threads.askAll({ kind: "snapshot" });
-    // The asking thread meets what keeps one of them from reading, and reports it.
+    // The calling thread gets the same error and reports it.
     if (begun.includes(null)) return false;
     if (version() === before) return true;
     connection.exec("ROLLBACK");
@@ -107,7 +107,7 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
   return false;
 }
 
-/** Events of a part, at most: what is found of so many waits in memory. */
+/** The most events of a part, since its findings wait in memory. */
 const MAX_EVENTS = 128 * TILE_WIDTH;
 /** At least: a thread learns the shapes of every agent's events again in each part. */
 const MIN_EVENTS = 16 * TILE_WIDTH;
@@ -207,7 +207,7 @@ export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryC
   }
 }
 
-/** Ranges of ids that hold an entry each, also where most ids are gone. */
+/** Ranges of ids with an entry each, also where most ids were deleted. */
 async function* entryRanges(reader: Reader): AsyncGenerator<EntryRange> {
   const sql = "SELECT min(id) FROM entries WHERE id > ? AND id <= ?";
   for (let { after, upTo } = ALL_ENTRIES; ; ) {
@@ -226,7 +226,7 @@ const END_BYTES = 256 * 1024;
 /** Files of fewer parts are verified faster than threads start. */
 const MIN_PARTS = 4;
 
-/** How an export is divided, and who is told of the progress. */
+/** How an export is divided, and who receives the progress. */
 export interface PartWish {
   /** Called with the number of bytes read so far. */
   onProgress?: (bytes: number) => void | Promise<void>;

@@ -75,7 +75,7 @@ export interface SourceResult {
   erasedDetails: number;
 }
 
-/** The result for evidence that could not be looked at. */
+/** Returns the result for evidence that could not be read. */
 export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, message: string): SourceResult {
   return {
     report: {

@@ -42,7 +42,7 @@ export async function verifyDatabase(connection: Connection, wish: DatabaseWish)
   }
 }
 
-/** Opens a file and verifies it. `immutable`: nobody writes to it, and nothing beside it counts. */
+/** Opens a file and verifies it. `immutable`: no process writes to it, and files beside it are ignored. */
 export async function verifyDatabaseFile(
   file: { path: string; immutable: boolean },
   wish: DatabaseWish,

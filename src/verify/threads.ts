@@ -38,7 +38,7 @@ export class PartThreads implements Disposable {
   }
 
   /**
-   * Verifies parts as they come, and yields what was found in their order.
+   * Verifies parts as they arrive, and yields the findings in their order.
    *
    * @throws {Failure} `evidence_unreadable` when a thread dies: nothing is known then
    */

@@ -1,4 +1,4 @@
-/** A thread that verifies parts of an export, or of a workspace's file on a connection and in a snapshot of its own. */
+/** A thread that verifies parts of an export, or of a workspace's file with its own connection and snapshot. */
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Connection, openConnection } from "../store/connection.ts";
@@ -17,11 +17,11 @@ export type ThreadData = {
   immutable: boolean;
   /** As text. */
   encryptionKey: string | null;
-  /** The thread gives way to others of this machine. */
+  /** The thread runs with low priority. */
   patient: boolean;
 } | null;
 
-/** What a thread is asked: to take a snapshot of the database as it is now, to check its indexes, or to verify a part. */
+/** Requests to a thread: to take a snapshot of the database, to check its indexes, or to verify a part. */
 export type PartJob =
   | { kind: "snapshot" }
   | { kind: "file" }
@@ -47,7 +47,7 @@ export interface PartResult {
   result: FoundPart;
 }
 
-/** The priority of a thread that gives way; 0 is usual, 19 the lowest. */
+/** The nice value of a low-priority thread; 0 is usual, 19 the lowest priority. */
 const PATIENT = 5;
 
 const database = open(workerData as ThreadData);

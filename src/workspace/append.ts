@@ -10,7 +10,7 @@ import type { AgentState } from "../state/agents.ts";
 import { showVersion } from "../state/configs.ts";
 import type { Transaction } from "../store/transaction.ts";
 
-/** What one event says, apart from its place in the log. */
+/** The content of one event, without its place in the log. */
 export interface NewEvent {
   id: string;
   seq: number;

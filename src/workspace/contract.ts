@@ -60,7 +60,7 @@ export type StreamPlan =
       scope: AuditScope;
       format: ExportFormat;
       window: TimeWindow;
-      /** Events before this position only: the trail as it was when the export began. */
+      /** Only events before this position: the trail when the export began. */
       beforeSeq: number;
       /** The seal over all of them; null when the workspace could not be sealed. */
       seal: { size: number; note: string; verifierKey: string } | null;
@@ -69,7 +69,7 @@ export type StreamPlan =
       received: number;
     }
   | {
-      /** New events as they come. */
+      /** New events as they are committed. */
       kind: "tail";
       /** Null for everything in the workspace. */
       agentId: string | null;
@@ -89,7 +89,7 @@ export type StreamPlan =
 export type Answer<Body = StreamPlan> =
   /** An operation that ended well: a JSON text ready to send, and its strong entity tag without quotes, if any. */
   | { kind: "json"; status: number; body: string; etag?: string }
-  /** A text to be saved or passed on as it is: a seal, a receipt. */
+  /** A text that is saved or sent unchanged: a seal, a receipt. */
   | { kind: "text"; contentType: string; body: string; filename?: string }
   /** An operation that was refused or failed. `extra`: further members of the problem document. */
   | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
@@ -103,7 +103,7 @@ interface StreamAnswer<Body> {
   filename?: string;
   /** What a client sends to continue an export that broke off, before the number of events that it has. */
   cursor?: string;
-  /** The stream does not end by itself: whoever passes it on checks that the client may still read it. */
+  /** The stream does not end by itself: its sender checks that the client may still read it. */
   live?: true;
   body: Body;
 }

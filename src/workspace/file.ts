@@ -31,7 +31,7 @@ export interface Genesis {
 }
 
 /**
- * Opens a workspace for writing, with its schema brought up to date and the end of its log looked at.
+ * Opens a workspace for writing, migrates its schema, and checks the end of its log.
  * @throws {MissingWorkspace} when there is no such file: opening would make an empty one in its place
  * @throws {DamagedWorkspace} when it holds no workspace, or its log does not end as it says
  * @throws {NewerDatabase} {MigrationFailed} the file is as it was then

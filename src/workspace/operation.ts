@@ -89,7 +89,7 @@ export interface QueryContext {
  * is passed to the operation that records it and replies.
  */
 export interface Inquiry<N extends OperationName, Found extends JsonValue> {
-  /** The query keeps one snapshot for long: it gets a connection of its own. */
+  /** The query keeps one snapshot for long, so it has its own connection. */
   readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
   record(

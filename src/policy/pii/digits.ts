@@ -31,7 +31,7 @@ const CARD_WORD = /card|visa|master|amex|payment|pay|cc\b/i;
 export function digitRun(text: string, start: number, end: number): Hit | null {
   const before = start > 0 ? text.charCodeAt(start - 1) : SPACE;
   if (before === DOT || before === UNDERSCORE || isAlphanumeric(before)) return null;
-  // The middle of a longer number was looked at from its beginning.
+  // A longer number is checked from its beginning.
   if ((before === SPACE || before === HYPHEN || before === SLASH) && isDigit(text.charCodeAt(start - 2)))
     return null;
   const length = end - start;

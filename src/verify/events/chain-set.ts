@@ -48,7 +48,7 @@ export class ChainSet {
     return this.known.last?.last ?? this.#last;
   }
 
-  /** The event before the last one, when that went the plain path. */
+  /** The event before the last one, when that took the plain path. */
   get before(): ChainEnd | null {
     return this.#before;
   }

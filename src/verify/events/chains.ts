@@ -42,7 +42,7 @@ export function newChain(first: ChainEnd): ChainState {
   return { first, last: first, events: 1, intact: true, firstInvalid: null };
 }
 
-/** The report of a chain as far as it was followed. */
+/** The report of a chain up to its last event read. */
 export function chainReport(chain: ChainState): AgentReport {
   return {
     agent_id: chain.last.event.agent_id,
@@ -60,7 +60,7 @@ export function reference({ event, hash }: ChainEnd): EventReference {
   return { seq, agent_seq, id, hash, timestamp };
 }
 
-/** What is wrong with the place of an event behind the last one of its chain; null when nothing is. */
+/** Returns what is wrong with an event's place after the last one of its chain; null when nothing is. */
 export function linkProblem(
   last: ChainEnd,
   event: AuditEventBody,

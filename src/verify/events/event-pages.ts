@@ -74,7 +74,7 @@ export async function feedLog(
   }
 }
 
-/** The number of the first event behind `last`; null when there is none up to `lastSeq`. */
+/** Returns the number of the first event after `last`; null when there is none up to `lastSeq`. */
 async function nextSeq(reader: Reader, last: number, lastSeq: number): Promise<number | null> {
   const row = await reader.get<[number | null]>("SELECT min(seq) FROM events WHERE seq > ? AND seq <= ?", [
     last,

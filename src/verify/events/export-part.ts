@@ -46,7 +46,7 @@ export class ExportPart {
 
   #line(text: Bytes, start: number, end: number): boolean {
     const json = this.#options.form === "json";
-    // The comma behind an event; the last one, which has none, is in no part.
+    // The comma after an event; the last event has none and is in no part.
     if (json && text.u8[end - 1] !== COMMA) return false;
     const last = json ? end - 1 : end;
     const lead = json ? ELEMENT_LEAD : LINE_LEAD;

@@ -39,7 +39,7 @@ export interface ExportReport extends VerificationReport {
   undetermined: string | null;
 }
 
-/** How much is looked at to find the first line. */
+/** The most bytes that are read to find the first line. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 /** In json, the longest unfinished line that is kept to be tried as an event. */
 const MAX_LINE_KEPT = 1024 * 1024;
@@ -130,7 +130,7 @@ export class ExportVerifier {
     );
   }
 
-  /** Takes an event on the fast path; false when it has to come as text. */
+  /** Takes an event on the fast path. Returns false when it must be passed as text. */
   eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean {
     return this.#verifier?.addShown(text, start, end, lead) ?? false;
   }
@@ -253,12 +253,12 @@ class DocumentReader {
     }
   }
 
-  /** Whether an event is what comes next. */
+  /** Whether an event comes next. */
   get atElement(): boolean {
     return this.#hasEvents && this.#atLineStart && this.#rest.length === 0 && this.#scanner.atElement;
   }
 
-  /** In place of events that were read otherwise, each with the comma behind it. */
+  /** Replaces events that were read otherwise, each with the comma after it. */
   skipPart(): void {
     if (this.#hasEvents) this.#scanner.skipElement(true);
   }

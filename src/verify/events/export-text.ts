@@ -5,7 +5,7 @@ import { JsonTextError } from "../../log/json-scan.ts";
 
 /** Ends a line of an export. */
 export const NEW_LINE = 0x0a;
-/** Stands behind an event of a json export. */
+/** Follows an event of a json export. */
 export const COMMA = 0x2c;
 
 /** @throws TypeError when it is not UTF-8 */
@@ -13,7 +13,7 @@ export function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
-/** Two pieces one behind the other. */
+/** Joins two pieces. */
 export function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
   return a.length === 0 ? b : Buffer.concat([a, b]);
 }

@@ -41,7 +41,7 @@ export function* linesOf(path: string, { from, to }: FileRange): Generator<Uint8
 /** Most lines end within the first of these; nothing is looked for past the last. */
 const LOOK_BYTES = [16 * 1024, PIECE_BYTES] as const;
 
-/** Where the first line behind `at` begins; null when that is not near. */
+/** Returns where the first line after `at` begins; null when it is too far. */
 export function nextLine(path: string, at: number): number | null {
   const file = openSync(path, "r");
   try {

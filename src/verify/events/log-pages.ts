@@ -7,7 +7,7 @@ import { goOn } from "../../store/walk.ts";
 /** Events read at once. */
 const EVENTS_AT_ONCE = 1_000;
 
-/** An event as it is in the file. */
+/** An event in the file. */
 export interface FileEvent extends StoredEvent {
   canonical: string;
   details: string | null;

@@ -28,7 +28,7 @@ export interface PrunedParts {
   takeKept(event: AuditEventBody, details: string | null): void;
 }
 
-/** Verifies what is left of the events before `beforeSeq`, so that the verifier continues with that event. */
+/** Verifies the remains of the events before `beforeSeq`, so that the verifier continues with that event. */
 export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise<void> {
   const kept = await keptEvents(parts, beforeSeq);
   for (let start = 0; start < beforeSeq; start += TILE_WIDTH) {

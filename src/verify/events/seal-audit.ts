@@ -139,7 +139,7 @@ export class SealAudit {
     return waiting;
   }
 
-  /** Adds something that was asked for and cannot be established. */
+  /** Adds a requested check whose result cannot be established. */
   cannotTell(reason: string): void {
     this.#undetermined.push(reason);
   }

@@ -1,4 +1,4 @@
-/** The tree over the events of a log, as far as it is read, and the seals that are compared with it. */
+/** The tree over the events read so far, and the seals that are compared with it. */
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";

@@ -17,7 +17,7 @@ export interface PlainRange {
 
 /** What a verifier that began at `start` found up to where it stopped. */
 export interface Segment {
-  /** The seq that its first event should have, and the one that should come next. */
+  /** The expected seq of its first event, and of the next one. */
   start: number;
   nextSeq: number;
   workspaceId: string | null;

@@ -8,7 +8,7 @@ import { Bytes, copy, enlarged } from "../../log/bytes.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { isJson } from "./entry.ts";
 
-/** Present entries of the file with ids behind `after` up to `upTo`. */
+/** Present entries of the file with ids after `after` up to `upTo`. */
 export interface EntryRange {
   after: number;
   upTo: number;
@@ -37,7 +37,7 @@ export const ROWS_AT_ONCE = 96;
 /** Bytes of a value and its metadata: larger ones take the plain path, which bounds the size of a page. */
 const MAX_BYTES = 64 * 1024;
 
-/** Rows in an order, behind a place in it. */
+/** Rows in an order, after a position in it. */
 export interface Walk {
   from: string;
   condition: string;
@@ -60,14 +60,14 @@ const PRESENT_OF_IDS: Walk = {
 export const presentWalk = ({ ids }: EntryRange): Walk =>
   ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS;
 
-/** The parameters of that walk behind an id of the range. */
+/** The parameters of that walk after an id of the range. */
 export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
   ids === undefined ? [after, upTo] : [ids, after, upTo];
 
 const NUMBERS = ["agent", "written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
 const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
 const HEAD = [...NUMBERS, ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
-/** The text that is hashed, built from the columns as they are stored, so each of their bytes counts. */
+/** The hashed text, built from the stored columns, so that every byte counts. */
 const [KEY_LEAD, METADATA_LEAD, VALUE_LEAD, END] = ['{"key":"', '","metadata":', ',"value":', "}"];
 const HASHED = `'${KEY_LEAD}', key, '${METADATA_LEAD}', metadata, '${VALUE_LEAD}', value, '${END}'`;
 const AROUND = KEY_LEAD.length + METADATA_LEAD.length + VALUE_LEAD.length + END.length;
@@ -105,7 +105,7 @@ export async function readEntryPart(
 
 const ZERO = 0x30;
 const SPACE = 0x20;
-/** Integers of so many digits are exact. */
+/** Integers with up to this many digits are exact. */
 const MAX_DIGITS = 15;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

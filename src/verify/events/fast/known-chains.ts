@@ -29,7 +29,7 @@ export interface Place {
   gaps: boolean;
 }
 
-/** The event that is being looked at, and what it is once it is accepted; overwritten by the next. */
+/** The current event, with its facts once it is accepted. The next event overwrites it. */
 export class Accepted {
   shape: Shape = null as unknown as Shape;
   seq = 0;

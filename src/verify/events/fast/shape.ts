@@ -7,7 +7,7 @@ import { Bytes, copy, same } from "../../../log/bytes.ts";
 import { effectKind } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 
-/** Hex digits of a hash, characters of an id behind its prefix, of a time. */
+/** Hex digits of a hash, characters of an id after its prefix, and of a time. */
 export const HASH_CHARS = 64;
 export const ID_CHARS = 26;
 export const TIME_CHARS = 24;
@@ -30,7 +30,7 @@ class Pieces {
     this.starts = this.lengths.map((_, index) => this.lengths.slice(0, index).reduce((a, b) => a + b, 0));
   }
 
-  /** The place behind piece `index`, which must stand at `at` of a text; -1 when it does not. */
+  /** Returns the position after piece `index`, which must be at `at` of a text; -1 when it is not. */
   endAt(index: number, text: Bytes, at: number): number {
     const length = this.lengths[index] as number;
     return same(text, at, this.bytes, this.starts[index] as number, length) ? at + length : -1;

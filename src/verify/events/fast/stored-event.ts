@@ -1,4 +1,4 @@
-/** The fast path for an event as it is stored. */
+/** The fast path for a stored event. */
 import { type Bytes, numberEnd } from "../../../log/bytes.ts";
 import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";

@@ -1,7 +1,7 @@
 /** Stored events as one piece of memory, as a single query reads them. */
 import { Bytes } from "../../../log/bytes.ts";
 
-/** Comes before the first event and behind each: it is the byte that the hashed text of an event begins with. */
+/** Precedes the first event and follows each one: the hashed text of an event begins with this byte. */
 export const EVENT_END = 0x00;
 
 export class StoredPage {

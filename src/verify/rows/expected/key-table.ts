@@ -12,7 +12,7 @@ const CELLS_PER_KEY = 2;
 const [FREE, USED] = [0, -1];
 const NOBODY = -1;
 
-// Random for each process, so that nobody can choose keys with the same hash.
+// Random for each process, so that keys with equal hashes cannot be chosen.
 const [SEED, MULTIPLIER, MIXER] = crypto.getRandomValues(new Uint32Array(3)).map((value) => value | 1);
 
 /** A hash of the bytes from `start` to `end`, and of a number. */

@@ -186,7 +186,7 @@ export class Replay {
     if (slot < 0) return this.#begin(agent, event, text, start, end);
     const present = this.#present;
     this.#follow(agent, slot);
-    // An expired entry is gone already: the next write of its key begins a new entry.
+    // An expired entry no longer exists: the next write of its key creates a new one.
     const goesOn = present.has(slot) && present.timeMs(slot) >= history.cutoff(event.config_version, timeMs);
     const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
     if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
@@ -226,7 +226,7 @@ export class Replay {
     this.#held -= 1;
   }
 
-  /** Applies to a key the bulk changes since it was last looked at. */
+  /** Applies to a key the bulk changes since the previous call for it. */
   #follow(agent: AgentReplay, slot: number): void {
     const { bulkChanges } = agent.history;
     const present = this.#present;

@@ -26,7 +26,7 @@ export interface KeyPlace {
 
 const KEY_START = '{"key":"';
 const KEY_END = '","value_digest":"';
-/** Characters behind {@link KEY_END}: the digest and the end of the object. */
+/** Characters after {@link KEY_END}: the digest and the end of the object. */
 const REST = 66;
 const KEY_START_BYTES = Bytes.of(KEY_START);
 const KEY_END_BYTES = Bytes.of(KEY_END);

@@ -1,4 +1,4 @@
-/** Sets a new password, with a link from whoever runs the daemon. */
+/** Sets a new password, with a link from the operator. */
 import { ask } from "../../api/client.ts";
 import { useAction } from "../../state/load.ts";
 import { go } from "../../state/router.ts";

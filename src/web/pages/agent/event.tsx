@@ -15,7 +15,7 @@ import { Fact, Heading, Show } from "../../ui/parts.tsx";
 import { Findings, Problem } from "../../ui/problem.tsx";
 import { ExactTime } from "../../ui/time.tsx";
 
-/** A file that proves this one event to whoever has the public key. */
+/** A file that proves this one event to anyone with the public key. */
 function Receipt({ room, eventId }: { room: Room; eventId: string }) {
   const save = useAction(async () => {
     const headers = { accept: "text/plain" };
