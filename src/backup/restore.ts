@@ -6,7 +6,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { revokeUnusedLinks } from "../control/accounts/links.ts";
 import { deleteAllSessions } from "../control/accounts/sessions.ts";
+import { settleActs } from "../control/acts.ts";
 import { ControlDatabase } from "../control/database.ts";
+import { fileJournal } from "../control/journal.ts";
 import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { isEmptyDirectory } from "../datadir/open.ts";
@@ -133,7 +135,7 @@ async function restoreInto(
     const reason = await beginEpoch(target, workspaceId, from, { key, clock });
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
-  const ended = finishControl(target, clock());
+  const ended = await finishControl(target, clock());
   for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
   rmSync(target.unfinished);
   syncPath(target.root);
@@ -219,11 +221,13 @@ const notGood = (backup: string, reason: string) =>
   );
 
 /**
- * Migrates the control database, and ends all sessions and unused links: those that ended or were used after the backup
- * would otherwise be valid again.
+ * Migrates the control database, settles acts that were pending when it was copied, and ends all sessions and unused
+ * links: those that ended or were used after the backup would otherwise be valid again.
  */
-function finishControl(target: DataDirectory, nowMs: number): Restored["ended"] {
+async function finishControl(target: DataDirectory, nowMs: number): Promise<Restored["ended"]> {
   using control = ControlDatabase.open(target);
+  // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
+  await settleActs({ control, journal: fileJournal(target) }, () => {});
   return control.change((connection) => ({
     sessions: deleteAllSessions(connection),
     links: revokeUnusedLinks(connection, nowMs),

@@ -48,6 +48,7 @@ export async function administer<T>(
     ids: new IdSource(systemClock, random),
     random,
     actor: ACTOR,
+    permit: () => {},
   });
   return await work(administration);
 }

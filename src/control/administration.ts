@@ -1,25 +1,12 @@
-/**
- * Creates workspaces, and creates and ends API keys, for the command line and the dashboard. The audit event is
- * recorded before the effect. A crash in between leaves a record of something that did not happen, never an effect
- * without a record.
- */
+/** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
 import { Failure } from "../failure.ts";
-import type { Clock, IdSource, RandomPool } from "../ids.ts";
-import type { Connection } from "../store/connection.ts";
+import type { Clock, RandomPool } from "../ids.ts";
+import { type ActParts, act, type Decision } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
-import type { ControlDatabase } from "./database.ts";
-import type { WorkspaceJournal } from "./journal.ts";
-import {
-  findKey,
-  insertKey,
-  type KeyRecord,
-  type KeyScope,
-  keyState,
-  markReplaced,
-  markRevoked,
-} from "./keys.ts";
+import type { Change } from "./changes.ts";
+import { findKey, type KeyRecord, type KeyScope, keyState } from "./keys.ts";
 import { digestOf } from "./secret.ts";
-import { insertWorkspace, nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
+import { nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
 
 /** The label of the key that is created with a workspace. */
 const FIRST_KEY_LABEL = "first key";
@@ -30,14 +17,13 @@ export const KEY_AGENTS_MAX = 1_000;
 /** The last moment that RFC 3339 can express: it has four digits for the year. */
 const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
-export interface AdministrationOptions {
-  control: ControlDatabase;
-  journal: WorkspaceJournal;
+export interface AdministrationOptions extends ActParts {
   clock: Clock;
-  ids: IdSource;
   random: RandomPool;
   /** Who acts: `cli` or `usr_…`. */
   actor: string;
+  /** Throws when the actor may not manage the keys of this workspace. Called when an act is decided. */
+  permit(workspaceId: string): void;
 }
 
 /** What a new key should be. */
@@ -69,90 +55,110 @@ export class Administration {
   }
 
   /**
-   * Creates a workspace and its first key, which has full scope. `also` runs in the same transaction of the control
-   * database. When it throws, the control database stays unchanged.
+   * Creates a workspace and its first key, which has full scope. `more` is called when that is decided: it returns what
+   * else changes, or throws.
    */
   async createWorkspace(
     name: string,
-    also: (connection: Connection, workspace: WorkspaceRecord) => void = () => {},
+    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown>, "changes" | "also"> = () => ({
+      changes: [],
+    }),
   ): Promise<NewKey & { workspace: WorkspaceRecord }> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
-    const { control, journal, clock, ids, actor } = this.#options;
-    const workspace = { id: ids.next("ws"), name, createdAt: clock(), createdBy: actor };
-    const key = this.#newKey({
-      workspaceId: workspace.id,
-      label: FIRST_KEY_LABEL,
-      scope: "full",
-      agents: null,
-      expiresInMs: null,
+    const { clock, ids, actor } = this.#options;
+    const id = ids.next("ws");
+    return await act(this.#options, id, () => {
+      const workspace = { id, name, createdAt: clock(), createdBy: actor };
+      const key = this.#newKey({
+        workspaceId: id,
+        label: FIRST_KEY_LABEL,
+        scope: "full",
+        agents: null,
+        expiresInMs: null,
+      });
+      const { changes, also = () => {} } = more(workspace);
+      return {
+        genesis: { id, name, actor },
+        event: { operation: "key.create", actor, details: keyDetails(key.record) },
+        changes: [["addWorkspace", workspace], added(key), ...changes],
+        also,
+        result: { ...key, workspace },
+      };
     });
-    await journal.create({ id: workspace.id, name, actor });
-    const details = keyDetails(key.record);
-    const auditId = await journal.record(workspace.id, { operation: "key.create", actor, details });
-    control.change((connection) => {
-      insertWorkspace(connection, workspace);
-      insertKey(connection, key.record, digestOf(key.apiKey));
-      also(connection, workspace);
-    });
-    return { ...key, auditId, workspace };
   }
 
   /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */
   async createKey(wish: KeyWish): Promise<NewKey> {
-    const { control, journal, actor } = this.#options;
+    const { control, actor, permit } = this.#options;
     refuseBadWish(wish);
-    requireWorkspace(control.connection, wish.workspaceId);
-    const key = this.#newKey(wish);
-    const details = keyDetails(key.record);
-    const auditId = await journal.record(wish.workspaceId, { operation: "key.create", actor, details });
-    control.change((connection) => insertKey(connection, key.record, digestOf(key.apiKey)));
-    return { ...key, auditId };
+    return await act(this.#options, wish.workspaceId, () => {
+      requireWorkspace(control.connection, wish.workspaceId);
+      permit(wish.workspaceId);
+      const key = this.#newKey(wish);
+      return {
+        event: { operation: "key.create", actor, details: keyDetails(key.record) },
+        changes: [added(key)],
+        result: key,
+      };
+    });
   }
 
   /**
    * Replaces a key by a new one with the same label, scope, agents and lifetime. The old key stays valid for
-   * `overlapMs`, so that its users can switch.
+   * `overlapMs`, so that its users can switch. A key is replaced only once.
+   * @throws {KeyEnded} when the key is revoked, expired or replaced
    */
   async rotateKey(keyId: string, overlapMs: number): Promise<NewKey & { replaced: KeyRecord }> {
-    const { control, journal, clock, actor } = this.#options;
-    const old = findKey(control.connection, keyId);
-    if (!old) throw noSuchKey();
-    const now = clock();
-    if (keyState(old, now) !== "in_force") throw keyEnded();
-    const { workspaceId, label, scope, agents } = old;
-    const expiresInMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
-    const key = this.#newKey({ workspaceId, label, scope, agents, expiresInMs });
-    const endsAt = Math.min(now + overlapMs, old.expiresAt ?? Number.POSITIVE_INFINITY);
-    const auditId = await journal.record(workspaceId, {
-      operation: "key.rotate",
-      actor,
-      details: {
-        ...keyDetails(key.record),
-        replaces: old.id,
-        replaced_expires_at: new Date(endsAt).toISOString(),
-      },
+    const { clock, actor, permit } = this.#options;
+    return await act(this.#options, this.#requireKey(keyId).workspaceId, () => {
+      const old = this.#requireKey(keyId);
+      const { workspaceId, label, scope, agents } = old;
+      permit(workspaceId);
+      const now = clock();
+      if (keyState(old, now) !== "in_force") throw new KeyEnded(ENDED);
+      if (old.replacedBy !== null) throw new KeyEnded(REPLACED);
+      const expiresInMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
+      const key = this.#newKey({ workspaceId, label, scope, agents, expiresInMs });
+      const replaced = {
+        ...old,
+        expiresAt: Math.min(now + overlapMs, old.expiresAt ?? Number.POSITIVE_INFINITY),
+        replacedBy: key.record.id,
+      };
+      const { id, expiresAt, replacedBy: by } = replaced;
+      const replaces = { replaces: id, replaced_expires_at: new Date(expiresAt).toISOString() };
+      return {
+        event: { operation: "key.rotate", actor, details: { ...keyDetails(key.record), ...replaces } },
+        changes: [["replaceKey", { id, by, expiresAt }], added(key)],
+        result: { ...key, replaced },
+      };
     });
-    control.change((connection) => {
-      // The key may have been revoked meanwhile. Then it is not replaced.
-      if (!markReplaced(connection, old.id, key.record.id, endsAt)) throw keyEnded();
-      insertKey(connection, key.record, digestOf(key.apiKey));
-    });
-    return { ...key, auditId, replaced: { ...old, expiresAt: endsAt, replacedBy: key.record.id } };
   }
 
   /** Revokes a key at once and for good. Revoking it again changes nothing. */
   async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number; auditId: string | null }> {
-    const { control, journal, clock, actor } = this.#options;
-    const key = findKey(control.connection, keyId);
-    if (!key) throw noSuchKey();
-    if (key.revokedAt !== null) return { ...key, revokedAt: key.revokedAt, auditId: null };
-    const details = { key_id: key.id };
-    const auditId = await journal.record(key.workspaceId, { operation: "key.revoke", actor, details });
-    const revokedAt = clock();
-    control.change((connection) => markRevoked(connection, key.id, revokedAt, actor));
-    // If two revoke the key at the same time, the time of the first one is kept.
-    return { ...key, revokedAt: findKey(control.connection, key.id)?.revokedAt ?? revokedAt, auditId };
+    const { clock, actor, permit } = this.#options;
+    return await act(this.#options, this.#requireKey(keyId).workspaceId, () => {
+      const key = this.#requireKey(keyId);
+      permit(key.workspaceId);
+      const { id, revokedAt } = key;
+      if (revokedAt !== null) return { event: null, result: { ...key, revokedAt } };
+      const at = clock();
+      return {
+        event: { operation: "key.revoke", actor, details: { key_id: id } },
+        changes: [["revokeKey", { id, at, by: actor }]],
+        result: { ...key, revokedAt: at },
+      };
+    });
+  }
+
+  #requireKey(id: string): KeyRecord {
+    const key = findKey(this.#options.control.connection, id);
+    if (key !== undefined) return key;
+    throw new Failure(
+      "not_found",
+      "There is no such key. `governd key list --workspace W` lists the keys of a workspace.",
+    );
   }
 
   #newKey(wish: KeyWish): DraftKey {
@@ -196,17 +202,21 @@ function refuseBadWish({ label, agents, expiresInMs }: KeyWish): void {
   }
 }
 
-const noSuchKey = () =>
-  new Failure(
-    "not_found",
-    "There is no such key. `governd key list --workspace W` lists the keys of a workspace.",
-  );
+/** The key cannot be rotated, since it has ended or was rotated before. */
+export class KeyEnded extends Failure {
+  constructor(message: string) {
+    super("usage", message);
+  }
+}
 
-const keyEnded = () =>
-  new Failure(
-    "usage",
-    "The key is already revoked or expired. Create a new key instead of rotating this one.",
-  );
+const ENDED = "The key is already revoked or expired. Create a new key instead of rotating this one.";
+const REPLACED = "The key was already rotated. Rotate the key that replaced it, or create a new one.";
+
+/** Returns the change that stores a new key. */
+const added = ({ apiKey, record }: DraftKey): Change => [
+  "addKey",
+  { ...record, digest: digestOf(apiKey).toHex() },
+];
 
 /** Returns what the audit event says about a key: everything except the key itself. */
 function keyDetails(record: KeyRecord) {

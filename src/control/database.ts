@@ -2,10 +2,12 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { type: "text" };
 import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
+import pendingActs from "../../sql/control/003-pending-acts.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
 import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
+import { SerialQueue } from "../serial-queue.ts";
 import type { Connection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
@@ -14,15 +16,22 @@ import { Generation } from "./generation.ts";
 
 /** How long to wait for another process that creates or upgrades the database. */
 const OPENING_PATIENCE_MS = 60_000;
+/** How long an act waits for those of other processes. */
+const ACT_PATIENCE_MS = 30_000;
+/** How often to look whether another process has finished its act. */
+const ACT_INTERVAL_MS = 5;
 
 /** In order. A released migration never changes. */
-export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts];
+export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts, pendingActs];
 
 /** The control database with the counter that tells other processes of its changes. */
 export class ControlDatabase implements Disposable {
+  readonly #acts = new SerialQueue();
+
   private constructor(
     readonly connection: Connection,
     readonly generation: Generation,
+    readonly actsLock: string,
   ) {}
 
   /**
@@ -38,7 +47,7 @@ export class ControlDatabase implements Disposable {
     if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
     const connection = openUpToDate(directory);
     try {
-      return new ControlDatabase(connection, Generation.open(directory.generation));
+      return new ControlDatabase(connection, Generation.open(directory.generation), directory.actsLock);
     } catch (error) {
       connection.close();
       throw error;
@@ -66,10 +75,41 @@ export class ControlDatabase implements Disposable {
     }
   }
 
+  /**
+   * Runs `work` while nothing else runs that was given to this function, in any process on the data directory.
+   * @throws {Failure} `busy` when others take longer than half a minute
+   */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#acts.run(async () => {
+      using _ = await this.#lockActs();
+      return await work();
+    });
+  }
+
+  async #lockActs(): Promise<Disposable> {
+    const until = performance.now() + ACT_PATIENCE_MS;
+    for (;;) {
+      try {
+        return holdLock(this.actsLock, actsInUse);
+      } catch (error) {
+        if (!(error instanceof Failure) || performance.now() > until) throw error;
+      }
+      // Waiting inside SQLite would stop the daemon's event loop.
+      await Bun.sleep(ACT_INTERVAL_MS);
+    }
+  }
+
   [Symbol.dispose](): void {
     this.connection.close();
   }
 }
+
+const actsInUse = (cause: unknown) =>
+  new Failure(
+    "busy",
+    "Another governd has been changing members, keys or workspaces for half a minute. Nothing was changed. Try again.",
+    { cause },
+  );
 
 const beingOpened =
   ({ root, controlLock }: DataDirectory) =>

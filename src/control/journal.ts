@@ -2,7 +2,7 @@
  * Appends events about a workspace's keys and members to the workspace's own audit log: through the daemon's
  * threads, or straight to the workspace's file, which works beside a running daemon and before its first start.
  */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
 import { Failure, messageOf } from "../failure.ts";
@@ -11,7 +11,7 @@ import { verifierKey } from "../log/note.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
-import type { Connection } from "../store/connection.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
 import type { Principal, WorkspaceEvent } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { recordingJob } from "../workspace/job.ts";
@@ -23,10 +23,24 @@ export type { WorkspaceEvent } from "../workspace/contract.ts";
 
 /** Appends to the audit logs of workspaces. A call returns when its event is on disk. */
 export interface WorkspaceJournal {
-  /** Creates the workspace's file with its first event, `workspace.create`. */
-  create(workspace: { id: string; name: string; actor: string }): Promise<void>;
-  /** Records an event and returns its id. @throws {Failure} `busy` when the event could not be recorded */
-  record(workspaceId: string, event: WorkspaceEvent): Promise<string>;
+  /**
+   * Creates the workspace's file with its first event, `workspace.create`, and records `event` behind it.
+   * @throws {Failure} `busy` when the event could not be recorded
+   */
+  create(workspace: NewWorkspace, event: WorkspaceEvent): Promise<void>;
+  /** Records an event. @throws {Failure} `busy` when it could not be recorded */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
+  /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
+  holds(workspaceId: string, eventId: string): Promise<boolean | null>;
+  /** Removes the files of a workspace that nobody has used. */
+  discard(workspaceId: string): void;
+}
+
+/** What the first event of a workspace says. */
+export interface NewWorkspace {
+  id: string;
+  name: string;
+  actor: string;
 }
 
 /** Returns the daemon's journal. The thread that owns a workspace appends the event and seals it later. */
@@ -35,8 +49,8 @@ export function threadJournal(
   threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> },
 ): WorkspaceJournal {
   return {
-    create: (workspace) => files.create(workspace),
-    record: async (workspaceId, event) => recorded(await threads.record(workspaceId, event)),
+    ...files,
+    record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)),
   };
 }
 
@@ -54,15 +68,15 @@ export function fileJournal(
   options: Partial<JournalOptions> = {},
 ): WorkspaceJournal {
   const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
-  const write = <T>(workspaceId: string, work: (writer: WorkspaceWriter) => Promise<T>) =>
+  const record = (workspaceId: string, event: WorkspaceEvent) =>
     withWriter(directory, key, workspaceId, async (writer) => {
-      const done = await work(writer);
+      const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
+      requireRecorded(settled?.auditId);
       const reason = await sealNow(writer);
       if (reason !== null) onUnsealed(reason);
-      return done;
     });
   return {
-    async create({ id, name, actor }) {
+    async create({ id, name, actor }, event) {
       const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey(key).publicBytes);
       await createWorkspaceFile(
         workspaceFile(directory, id),
@@ -71,13 +85,21 @@ export function fileJournal(
         undefined,
         directory.encryptionKey,
       );
-      await write(id, async () => {});
+      await record(id, event);
     },
-    record: (workspaceId, event) =>
-      write(workspaceId, async (writer) => {
-        const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
-        return recorded(settled?.auditId);
-      }),
+    record,
+    async holds(workspaceId, eventId) {
+      const path = workspaceFile(directory, workspaceId);
+      if (!existsSync(path)) return null;
+      using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
+      const hasLog = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'events'") !== undefined;
+      return hasLog ? connection.get("SELECT 1 FROM events WHERE id = ?", [eventId]) !== undefined : null;
+    },
+    discard(workspaceId) {
+      const path = workspaceFile(directory, workspaceId);
+      for (const file of [path, `${path}-wal`, `${path}-shm`, sealFile(directory, workspaceId)])
+        rmSync(file, { force: true });
+    },
   };
 }
 
@@ -140,9 +162,9 @@ export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
   }
 }
 
-/** Returns the id of a recorded event. @throws {Failure} `busy` when there is none */
-export function recorded(auditId: string | null | undefined): string {
-  if (auditId) return auditId;
+/** Takes the id of a recorded event. @throws {Failure} `busy` when there is none */
+export function requireRecorded(auditId: string | null | undefined): void {
+  if (auditId) return;
   throw new Failure(
     "busy",
     "The workspace could not be written, so nothing was changed. The disk may be full, or the daemon very busy. Try again.",

@@ -71,9 +71,13 @@ export function markUsed(connection: Connection, id: string, at: number): void {
   );
 }
 
-/** Stores that the key `by` replaces a key, which ends at `expiresAt`. Returns false when the key is revoked. */
+/**
+ * Stores that the key `by` replaces a key, which ends at `expiresAt`. Returns false when the key is revoked or was
+ * replaced before.
+ */
 export function markReplaced(connection: Connection, id: string, by: string, expiresAt: number): boolean {
-  const sql = "UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ? AND revoked_at IS NULL";
+  const sql =
+    "UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ? AND revoked_at IS NULL AND replaced_by IS NULL";
   return changedOne(connection, sql, [by, expiresAt, id]);
 }
 

@@ -3,6 +3,7 @@ import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import { Attempts } from "../control/accounts/attempts.ts";
 import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
+import { settleActs } from "../control/acts.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { fileJournal, threadJournal } from "../control/journal.ts";
@@ -10,7 +11,7 @@ import { listWorkspaces } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
-import { stackFrames, systemCode, systemReason } from "../failure.ts";
+import { messageOf, stackFrames, systemCode, systemReason } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import { type ConnectionLimitOptions, canCountConnections } from "../http/connection-limit.ts";
@@ -119,7 +120,14 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();
   const monitored = { pool, anchors, requests, tally, readiness };
-  const deps = appDeps(parts, monitored);
+  const accounts = accountDeps(parts, pool);
+  await settleActs(accounts.parts, (workspaceId, error) =>
+    logger.error("a change of members or keys stays unfinished", {
+      workspace_id: workspaceId,
+      reason: messageOf(error),
+    }),
+  );
+  const deps = appDeps(parts, monitored, accounts);
   const held = stack.move();
   return {
     monitored,
@@ -142,14 +150,14 @@ function quotaOf({ quota_entries: entries, quota_bytes: bytes }: Settings): Quot
   return entries === 0 && bytes === 0 ? null : { entries, bytes };
 }
 
-function appDeps(parts: ServiceParts, monitored: Monitored): Omit<AppDeps, "peerOf"> {
+function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDeps): Omit<AppDeps, "peerOf"> {
   const { settings, authenticator, logger } = parts;
   const { pool, anchors, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
     workspaces: withAnchors(pool, anchors),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
-    accounts: accountDeps(parts, pool),
+    accounts,
     isReady: () => readiness.brief(),
     ...(requests === null ? {} : { meter: requests }),
     logs: (status) => logger.writes(levelOf(status)),
@@ -207,8 +215,6 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
       passwords: new Passwords(random),
       attempts: new Attempts(() => performance.now()),
       signup: settings.signup,
-      signingUp: new Set(),
-      founding: new Map(),
     },
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
     quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },

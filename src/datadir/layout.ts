@@ -18,6 +18,8 @@ export interface DataDirectory {
   lock: string;
   /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
   controlLock: string;
+  /** Held by the process that decides, records and applies an act on members, invitations, keys or workspaces. */
+  actsLock: string;
   /** Disk space reserved for when the disk is full. */
   reserve: string;
   /** Exists while a backup is being restored into this directory, which is unusable until then. */
@@ -50,6 +52,7 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     generation: join(root, "control.generation"),
     lock: join(root, "daemon.lock"),
     controlLock: join(root, "control.lock"),
+    actsLock: join(root, "acts.lock"),
     reserve: join(root, "disk.reserve"),
     unfinished: join(root, "restore.unfinished"),
     workspaces: join(root, "workspaces"),

@@ -9,6 +9,7 @@ import { sealFilePath } from "../seals/options.ts";
 import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-options.ts";
+import { SerialQueue } from "../serial-queue.ts";
 import type { Connection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { repeat, type Timer } from "../timer.ts";
@@ -34,7 +35,6 @@ import {
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
-import { SerialQueue } from "./serial-queue.ts";
 
 /** Workspaces that one thread keeps open, and how long an idle one stays so. */
 const MAX_OPEN = 128;

@@ -21,6 +21,8 @@ export interface Principal {
 
 /** An event of the workspace itself (no agent), whose effect is in the control database. */
 export interface WorkspaceEvent {
+  /** The id that the event gets (`aud_…`); without it, it gets a new one. An id cannot be recorded twice. */
+  id?: string;
   operation: AccountEventName;
   /** Who did it: `cli`, `usr_…` or `key_…`. */
   actor: string;

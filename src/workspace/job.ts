@@ -14,6 +14,8 @@ export interface Job<Prepared = unknown> {
   /** The name that the event will carry. */
   operation: EventName;
   principal: Principal;
+  /** The id that the event will carry; without it, it gets a new one. */
+  auditId?: string;
   /**
    * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one,
    * so an earlier job of the group may change what the preparation was based on; `run` checks that.
@@ -31,7 +33,12 @@ export class JobFailed extends Error {
 }
 
 /** Returns the job that appends an event to the workspace's own chain, and changes nothing else. */
-export function recordingJob(workspaceId: string, { operation, actor, details }: WorkspaceEvent): Job {
+export function recordingJob(workspaceId: string, { id, operation, actor, details }: WorkspaceEvent): Job {
   const principal: Principal = { actor, workspaceId, scope: "full", agents: null };
-  return { operation, principal, run: async () => answered(null, details, "{}") };
+  return {
+    operation,
+    principal,
+    ...(id === undefined ? {} : { auditId: id }),
+    run: async () => answered(null, details, "{}"),
+  };
 }

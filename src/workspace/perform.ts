@@ -234,7 +234,7 @@ export class WorkspaceWriter {
   }
 
   async #performOne(job: Job, prepared?: unknown): Promise<Reply> {
-    const context = this.#newContext(job.principal);
+    const context = this.#newContext(job);
     const writes = this.#connection.writes;
     try {
       const outcome = await job.run(this.#connection, context, prepared);
@@ -253,7 +253,7 @@ export class WorkspaceWriter {
     return problem("internal", INTERNAL);
   }
 
-  #newContext(principal: Principal): Context {
+  #newContext({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
     const nowMs = this.#clock();
     return {
       workspaceId: this.workspaceId,
@@ -261,7 +261,7 @@ export class WorkspaceWriter {
       nowMs,
       timestamp: this.#timestamps.of(nowMs),
       seq: this.#head.seq + 1,
-      auditId: this.#ids.next("aud"),
+      auditId: auditId ?? this.#ids.next("aud"),
       ids: this.#ids,
       agents: this.#agents,
       writeHeads: () => this.#agents.flush(this.#connection),

@@ -24,14 +24,16 @@ let refuseRecords: boolean;
 
 /** The seam to the workspaces, which have tests of their own. */
 const journal: WorkspaceJournal = {
-  async create({ id }) {
+  async create({ id }, event) {
     recorded.push(`workspace.create ${id}`);
+    await journal.record(id, event);
   },
-  async record(_, event) {
+  async record(_, { id, ...event }) {
     if (refuseRecords) throw new Failure("busy", "not now");
     recorded.push(event);
-    return "aud_01h455vb4pex5vsknk084sn02q";
   },
+  holds: async () => false,
+  discard() {},
 };
 
 function administration(database = control): Administration {
@@ -44,6 +46,7 @@ function administration(database = control): Administration {
     ids: new IdSource(clock, random),
     random,
     actor: "cli",
+    permit: () => {},
   });
 }
 

@@ -25,6 +25,7 @@ export async function administer<T>(
       ids: new IdSource(systemClock, random),
       random,
       actor: "cli",
+      permit: () => {},
     }),
   );
 }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { cliPrincipal, recorded } from "../../control/journal.ts";
+import { cliPrincipal, requireRecorded } from "../../control/journal.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import { sameHash } from "../../log/merkle.ts";
@@ -111,7 +111,7 @@ async function perform(
       },
     },
   ]);
-  recorded(settled?.auditId);
+  requireRecorded(settled?.auditId);
   return events;
 }
 

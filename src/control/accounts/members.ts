@@ -1,6 +1,8 @@
 /** The members of workspaces and their roles. */
 import type { Connection } from "../../store/connection.ts";
+import type { ControlDatabase } from "../database.ts";
 import type { KeyScope } from "../keys.ts";
+import { Refused } from "../refused.ts";
 import { changedOne, countOf } from "../table.ts";
 
 export const ROLES = ["owner", "member", "auditor"] as const;
@@ -68,24 +70,58 @@ export function listMemberships(connection: Connection, accountId: string): Memb
     .map(([id, name, role, createdAt]) => ({ id, name, role, createdAt }));
 }
 
+/** Returns the membership of an account in a workspace. @throws {Refused} `workspace_not_found` */
+export function requireMembership(
+  { control }: { control: ControlDatabase },
+  accountId: string,
+  workspaceId: string,
+): Membership {
+  const found = listMemberships(control.connection, accountId).find(({ id }) => id === workspaceId);
+  if (found === undefined) {
+    throw new Refused(
+      "workspace_not_found",
+      "You are not a member of such a workspace. GET /account/workspaces lists your workspaces.",
+    );
+  }
+  return found;
+}
+
+/** Like {@link requireMembership}, for owners only. @throws {Refused} `workspace_not_found`, `forbidden` */
+export function requireOwner(
+  parts: { control: ControlDatabase },
+  accountId: string,
+  workspaceId: string,
+): Membership {
+  const membership = requireMembership(parts, accountId, workspaceId);
+  if (membership.role === "owner") return membership;
+  throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask an owner.");
+}
+
+export interface NewMember {
+  workspaceId: string;
+  accountId: string;
+  role: Role;
+  joinedAt: number;
+}
+
 /** Adds a member. Returns false when the account is already a member. */
-export function insertMember(
-  connection: Connection,
-  member: { workspaceId: string; accountId: string; role: Role; joinedAt: number },
-): boolean {
+export function insertMember(connection: Connection, member: NewMember): boolean {
   const sql =
     "INSERT INTO members (workspace_id, account_id, role, joined_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
   const { workspaceId, accountId, role, joinedAt } = member;
   return changedOne(connection, sql, [workspaceId, accountId, role, joinedAt]);
 }
 
-export function setRole(connection: Connection, workspaceId: string, accountId: string, role: Role): void {
+/** Changes the role of a member. Returns false when there is no such member. */
+export function setRole(connection: Connection, workspaceId: string, accountId: string, role: Role): boolean {
   const sql = "UPDATE members SET role = ? WHERE workspace_id = ? AND account_id = ?";
-  connection.run(sql, [role, workspaceId, accountId]);
+  return changedOne(connection, sql, [role, workspaceId, accountId]);
 }
 
-export function deleteMember(connection: Connection, workspaceId: string, accountId: string): void {
-  connection.run("DELETE FROM members WHERE workspace_id = ? AND account_id = ?", [workspaceId, accountId]);
+/** Removes a member. Returns false when there is no such member. */
+export function deleteMember(connection: Connection, workspaceId: string, accountId: string): boolean {
+  const sql = "DELETE FROM members WHERE workspace_id = ? AND account_id = ?";
+  return changedOne(connection, sql, [workspaceId, accountId]);
 }
 
 /** Reports whether a workspace has an owner besides this account. */

@@ -1,29 +1,19 @@
-/** Changes members of a workspace and invitations to it. Each change is first recorded in the workspace's log. */
-import type { Connection } from "../../store/connection.ts";
+/** Changes members of a workspace and invitations to it. */
+import { act } from "../acts.ts";
 import type { NewKey } from "../administration.ts";
 import { Refused } from "../refused.ts";
 import { digestOf, makeLinkToken } from "../secret.ts";
 import type { WorkspaceRecord } from "../workspaces.ts";
-import {
-  findUsableLink,
-  INVITATION_MAX_DAYS,
-  insertLink,
-  type LinkRecord,
-  listInvitations,
-  revokeInvitation,
-  takeLink,
-} from "./links.ts";
+import { findUsableLink, INVITATION_MAX_DAYS, type LinkRecord, listInvitations } from "./links.ts";
 import {
   countOwned,
-  deleteMember,
   findMember,
   hasOtherOwner,
-  insertMember,
-  listMemberships,
   type MemberRecord,
   type Membership,
   type Role,
-  setRole,
+  requireMembership,
+  requireOwner,
 } from "./members.ts";
 import { type AccountParts, administrationOf } from "./parts.ts";
 import { linkNotFound } from "./sign-up.ts";
@@ -34,103 +24,69 @@ export const OWNED_WORKSPACES_MAX = 100;
 /** The most open invitations of one workspace. */
 export const OPEN_INVITATIONS_MAX = 1_000;
 
-/** Returns the membership of an account in a workspace. @throws {Refused} `workspace_not_found` */
-export function requireMembership(
-  { control }: AccountParts,
-  accountId: string,
-  workspaceId: string,
-): Membership {
-  const found = listMemberships(control.connection, accountId).find(({ id }) => id === workspaceId);
-  if (found === undefined) {
-    throw new Refused(
-      "workspace_not_found",
-      "You are not a member of such a workspace. GET /account/workspaces lists your workspaces.",
-    );
-  }
-  return found;
-}
-
-/** Like {@link requireMembership}, for owners only. @throws {Refused} `workspace_not_found`, `forbidden` */
-export function requireOwner(parts: AccountParts, accountId: string, workspaceId: string): Membership {
-  const membership = requireMembership(parts, accountId, workspaceId);
-  if (membership.role === "owner") return membership;
-  throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask an owner.");
-}
-
 /** Creates a workspace that the account owns, with its first key. @throws {Refused} `forbidden` */
-export async function foundWorkspace(
+export function foundWorkspace(
   parts: AccountParts,
   accountId: string,
   name: string,
 ): Promise<NewKey & { workspace: WorkspaceRecord }> {
-  const { control, founding, signup } = parts;
-  const owned = countOwned(control.connection, accountId);
-  if (owned === 0 && signup !== "open") {
-    throw new Refused(
-      "forbidden",
-      "Only accounts that already own a workspace can create one. Ask the operator for a link.",
-    );
-  }
-  // A workspace has its file before the transaction below, so those in creation are counted here as well.
-  const pending = founding.get(accountId) ?? 0;
-  requireRoom(owned + pending);
-  founding.set(accountId, pending + 1);
-  try {
-    return await administrationOf(parts, accountId).createWorkspace(name, (connection, { id, createdAt }) => {
-      requireRoom(countOwned(connection, accountId));
-      insertMember(connection, { workspaceId: id, accountId, role: "owner", joinedAt: createdAt });
-    });
-  } finally {
-    const left = (founding.get(accountId) ?? 0) - 1;
-    if (left > 0) founding.set(accountId, left);
-    else founding.delete(accountId);
-  }
-}
-
-/** @throws {Refused} `forbidden` for an account that owns so many workspaces that it can create no other */
-function requireRoom(owned: number): void {
-  if (owned < OWNED_WORKSPACES_MAX) return;
-  throw new Refused(
-    "forbidden",
-    `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
+  return administrationOf(parts, accountId).createWorkspace(
+    name,
+    ({ id: workspaceId, createdAt: joinedAt }) => {
+      const owned = countOwned(parts.control.connection, accountId);
+      if (owned === 0 && parts.signup !== "open") {
+        throw new Refused(
+          "forbidden",
+          "Only accounts that already own a workspace can create one. Ask the operator for a link.",
+        );
+      }
+      if (owned >= OWNED_WORKSPACES_MAX) {
+        throw new Refused(
+          "forbidden",
+          `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
+        );
+      }
+      return { changes: [["addMember", { workspaceId, accountId, role: "owner", joinedAt }]] };
+    },
   );
 }
 
-/** Changes the role of a member. @throws {Refused} `member_not_found`, `last_owner` */
-export async function changeRole(
+/** Changes the role of a member, for owners. @throws {Refused} `member_not_found`, `last_owner` */
+export function changeRole(
   parts: AccountParts,
   actor: string,
   wish: { workspaceId: string; accountId: string; role: Role },
 ): Promise<{ member: MemberRecord; auditId: string | null }> {
-  const { control, journal } = parts;
   const { workspaceId, accountId, role } = wish;
-  const member = requireMember(parts, wish);
-  if (member.role === role) return { member, auditId: null };
-  requireOtherOwner(parts, wish);
-  const auditId = await journal.record(workspaceId, {
-    operation: "member.change",
-    actor,
-    details: { account_id: accountId, role, role_before: member.role },
-  });
-  control.change((connection) => {
+  return act(parts, workspaceId, () => {
+    requireOwner(parts, actor, workspaceId);
+    const member = requireMember(parts, wish);
+    if (member.role === role) return { event: null, result: { member } };
     requireOtherOwner(parts, wish);
-    setRole(connection, workspaceId, accountId, role);
+    return {
+      event: {
+        operation: "member.change",
+        actor,
+        details: { account_id: accountId, role, role_before: member.role },
+      },
+      changes: [["setRole", { workspaceId, accountId, role }]],
+      result: { member: { ...member, role } },
+    };
   });
-  return { member: { ...member, role }, auditId };
 }
 
-/** Ends a membership. @throws {Refused} `member_not_found`, `last_owner` */
+/** Ends a membership, for owners and the member. @throws {Refused} `member_not_found`, `last_owner` */
 export async function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<string> {
   const { workspaceId, accountId } = whose;
-  const { role } = requireOtherOwner(parts, whose);
-  const auditId = await parts.journal.record(workspaceId, {
-    operation: "member.remove",
-    actor,
-    details: { account_id: accountId, role },
-  });
-  parts.control.change((connection) => {
-    requireOtherOwner(parts, whose);
-    deleteMember(connection, workspaceId, accountId);
+  const { auditId } = await act(parts, workspaceId, () => {
+    if (actor === accountId) requireMembership(parts, actor, workspaceId);
+    else requireOwner(parts, actor, workspaceId);
+    const { role } = requireOtherOwner(parts, whose);
+    return {
+      event: { operation: "member.remove", actor, details: { account_id: accountId, role } },
+      changes: [["removeMember", { workspaceId, accountId }]],
+      result: {},
+    };
   });
   return auditId;
 }
@@ -154,69 +110,69 @@ function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
   );
 }
 
-/** Creates an invitation. Its token is shown only once. @throws {Refused} `forbidden` when there are too many */
-export async function invite(
+/** Creates an invitation, for owners. Its token is shown only once. @throws {Refused} `forbidden` when there are too many */
+export function invite(
   parts: AccountParts,
   actor: string,
   wish: { workspaceId: string; role: Role; label: string | null; expiresInDays: number },
 ): Promise<{ link: LinkRecord; token: string; auditId: string }> {
-  const { control, journal, clock, ids, random } = parts;
-  const now = clock();
-  const requireFew = (connection: Connection) => {
-    if (listInvitations(connection, wish.workspaceId, now).length < OPEN_INVITATIONS_MAX) return;
-    throw new Refused(
-      "forbidden",
-      `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Withdraw some first.`,
-    );
-  };
-  requireFew(control.connection);
-  const { text: token, digest } = makeLinkToken(random);
-  const link: LinkRecord = {
-    id: ids.next("inv"),
-    kind: "invitation",
-    workspaceId: wish.workspaceId,
-    role: wish.role,
-    accountId: null,
-    dropsTotp: false,
-    label: wish.label,
-    createdAt: now,
-    createdBy: actor,
-    expiresAt: now + Math.min(wish.expiresInDays, INVITATION_MAX_DAYS) * DAY_MS,
-  };
-  const auditId = await journal.record(wish.workspaceId, {
-    operation: "member.invite",
-    actor,
-    details: {
-      invitation_id: link.id,
-      role: wish.role,
-      label: wish.label,
-      expires_at: new Date(link.expiresAt).toISOString(),
-    },
+  const { control, clock, ids, random } = parts;
+  const { workspaceId, role, label, expiresInDays } = wish;
+  return act(parts, workspaceId, () => {
+    requireOwner(parts, actor, workspaceId);
+    const now = clock();
+    if (listInvitations(control.connection, workspaceId, now).length >= OPEN_INVITATIONS_MAX) {
+      throw new Refused(
+        "forbidden",
+        `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Withdraw some first.`,
+      );
+    }
+    const { text: token, digest } = makeLinkToken(random);
+    const link: LinkRecord = {
+      id: ids.next("inv"),
+      kind: "invitation",
+      workspaceId,
+      role,
+      accountId: null,
+      dropsTotp: false,
+      label,
+      createdAt: now,
+      createdBy: actor,
+      expiresAt: now + Math.min(expiresInDays, INVITATION_MAX_DAYS) * DAY_MS,
+    };
+    const expires_at = new Date(link.expiresAt).toISOString();
+    return {
+      event: {
+        operation: "member.invite",
+        actor,
+        details: { invitation_id: link.id, role, label, expires_at },
+      },
+      changes: [["addLink", { ...link, digest: digest.toHex() }]],
+      result: { link, token },
+    };
   });
-  control.change((connection) => {
-    requireFew(connection);
-    insertLink(connection, link, digest);
-  });
-  return { link, token, auditId };
 }
 
-/** Revokes an invitation. @throws {Refused} `invitation_not_found` */
+/** Revokes an invitation, for owners. @throws {Refused} `invitation_not_found` */
 export async function uninvite(
-  { control, journal, clock }: AccountParts,
+  parts: AccountParts,
   actor: string,
-  { workspaceId, invitationId }: { workspaceId: string; invitationId: string },
+  { workspaceId, invitationId: id }: { workspaceId: string; invitationId: string },
 ): Promise<string> {
-  const notFound = () =>
-    new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
-  const open = listInvitations(control.connection, workspaceId, clock());
-  if (!open.some(({ id }) => id === invitationId)) throw notFound();
-  const auditId = await journal.record(workspaceId, {
-    operation: "member.uninvite",
-    actor,
-    details: { invitation_id: invitationId },
-  });
-  control.change((connection) => {
-    if (!revokeInvitation(connection, workspaceId, invitationId, clock())) throw notFound();
+  const { auditId } = await act(parts, workspaceId, () => {
+    requireOwner(parts, actor, workspaceId);
+    const at = parts.clock();
+    if (!listInvitations(parts.control.connection, workspaceId, at).some((open) => open.id === id)) {
+      throw new Refused(
+        "invitation_not_found",
+        "There is no such open invitation. GET …/invitations lists them.",
+      );
+    }
+    return {
+      event: { operation: "member.uninvite", actor, details: { invitation_id: id } },
+      changes: [["revokeInvitation", { workspaceId, id, at }]],
+      result: {},
+    };
   });
   return auditId;
 }
@@ -227,21 +183,34 @@ export async function acceptInvitation(
   accountId: string,
   token: string,
 ): Promise<{ workspace: Membership; auditId: string }> {
-  const { control, journal, clock } = parts;
-  const link = findUsableLink(control.connection, digestOf(token), clock());
-  const { workspaceId, role } = link ?? {};
-  if (link === undefined || !workspaceId || !role) throw linkNotFound();
-  const already = () =>
-    new Refused("already_member", "You are already a member of this workspace. The invitation stays open.");
-  if (findMember(control.connection, workspaceId, accountId) !== undefined) throw already();
-  const auditId = await journal.record(workspaceId, {
-    operation: "member.join",
-    actor: accountId,
-    details: { account_id: accountId, invitation_id: link.id, role },
-  });
-  control.change((connection) => {
-    if (!takeLink(connection, link.id, accountId, clock())) throw linkNotFound();
-    if (!insertMember(connection, { workspaceId, accountId, role, joinedAt: clock() })) throw already();
+  const { control, clock } = parts;
+  const find = (at: number) => {
+    const { id, workspaceId, role } = findUsableLink(control.connection, digestOf(token), at) ?? {};
+    if (!id || !workspaceId || !role) throw linkNotFound();
+    return { id, workspaceId, role };
+  };
+  const { workspaceId } = find(clock());
+  const { auditId } = await act(parts, workspaceId, () => {
+    const at = clock();
+    const { id, role } = find(at);
+    if (findMember(control.connection, workspaceId, accountId) !== undefined) {
+      throw new Refused(
+        "already_member",
+        "You are already a member of this workspace. The invitation stays open.",
+      );
+    }
+    return {
+      event: {
+        operation: "member.join",
+        actor: accountId,
+        details: { account_id: accountId, invitation_id: id, role },
+      },
+      changes: [
+        ["takeLink", { id, by: accountId, at }],
+        ["addMember", { workspaceId, accountId, role, joinedAt: at }],
+      ],
+      result: {},
+    };
   });
   return { workspace: requireMembership(parts, accountId, workspaceId), auditId };
 }

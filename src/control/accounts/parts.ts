@@ -1,27 +1,20 @@
 /** What the functions about accounts need. */
-import type { Clock, IdSource, RandomPool } from "../../ids.ts";
+import type { Clock, RandomPool } from "../../ids.ts";
+import type { ActParts } from "../acts.ts";
 import { Administration } from "../administration.ts";
-import type { ControlDatabase } from "../database.ts";
-import type { WorkspaceJournal } from "../journal.ts";
 import type { Attempts } from "./attempts.ts";
+import { requireOwner } from "./members.ts";
 import type { Passwords } from "./passwords.ts";
 
 /** Who may create an account: people with an invitation, anybody, or nobody. */
 export type SignupMode = "invite" | "open" | "closed";
 
-export interface AccountParts {
-  control: ControlDatabase;
-  journal: WorkspaceJournal;
+export interface AccountParts extends ActParts {
   clock: Clock;
-  ids: IdSource;
   random: RandomPool;
   passwords: Passwords;
   attempts: Attempts;
   signup: SignupMode;
-  /** Links and mail addresses of sign-ups in progress. Of two at the same time, one is refused early. */
-  signingUp: Set<string>;
-  /** The number of workspaces that an account is creating, by account. They count against its limit. */
-  founding: Map<string, number>;
 }
 
 /** Where a request came from. */
@@ -32,8 +25,11 @@ export interface Origin {
   device: string | null;
 }
 
-/** Returns the administration of keys and workspaces on behalf of an actor. */
+/** Returns the administration of keys and workspaces on behalf of an account, for owners. */
 export function administrationOf(parts: AccountParts, actor: string): Administration {
-  const { control, journal, clock, ids, random } = parts;
-  return new Administration({ control, journal, clock, ids, random, actor });
+  return new Administration({
+    ...parts,
+    actor,
+    permit: (workspaceId) => void requireOwner(parts, actor, workspaceId),
+  });
 }

@@ -1,17 +1,12 @@
 /** Creates accounts: with a link, or without one where the setting `signup` allows it. */
-import type { Connection } from "../../store/connection.ts";
+import { act } from "../acts.ts";
+import type { Change } from "../changes.ts";
 import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
-import { findWorkspace, nameProblem } from "../workspaces.ts";
-import {
-  type AccountRecord,
-  findAccountByEmail,
-  hasAccounts,
-  insertAccount,
-  normaliseEmail,
-} from "./accounts.ts";
-import { findUsableLink, type LinkRecord, takeLink } from "./links.ts";
-import { insertMember, type Membership, type Role } from "./members.ts";
+import { nameProblem } from "../workspaces.ts";
+import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } from "./accounts.ts";
+import { findUsableLink, type LinkRecord } from "./links.ts";
+import { type Membership, type Role, requireMembership } from "./members.ts";
 import { type AccountParts, administrationOf, type Origin } from "./parts.ts";
 import { type BegunSession, beginSession } from "./session-keeper.ts";
 
@@ -31,6 +26,14 @@ export interface SignedUp {
   /** The first key of a new workspace. */
   key: { id: string; apiKey: string } | null;
   auditId: string;
+}
+
+/** A sign-up that may happen, unless its link is used or its address taken meanwhile. */
+interface AdmittedSignUp {
+  account: AccountRecord;
+  link: LinkRecord | null;
+  wish: SignUpWish;
+  origin: Origin;
 }
 
 export const linkNotFound = () =>
@@ -55,7 +58,6 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
   // Counts as an attempt until it succeeds, which limits how fast addresses can be probed.
   const attempt = parts.attempts.link(origin.address);
   if (findAccountByEmail(control.connection, email) !== undefined) throw emailTaken();
-  using _ = claim(parts.signingUp, email, link);
   const account: AccountRecord = {
     id: ids.next("usr"),
     email,
@@ -68,23 +70,10 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
   };
   const signedUp =
     link?.kind === "invitation"
-      ? await joinWith(parts, account, link, origin)
-      : await foundWith(parts, account, link, wish.workspaceName, origin);
+      ? await joinWith(parts, { account, link, wish, origin })
+      : await foundWith(parts, { account, link, wish, origin });
   attempt.succeeded();
   return signedUp;
-}
-
-/** Keeps a concurrent sign-up with the same link or address from creating a workspace that would then be unused. */
-function claim(signingUp: Set<string>, email: string, link: LinkRecord | null): Disposable {
-  if (signingUp.has(email)) throw emailTaken();
-  if (link !== null && signingUp.has(link.id)) throw linkNotFound();
-  const names = link === null ? [email] : [email, link.id];
-  for (const name of names) signingUp.add(name);
-  return {
-    [Symbol.dispose]() {
-      for (const name of names) signingUp.delete(name);
-    },
-  };
 }
 
 /** Returns the link of a sign-up, or null when it needs none. */
@@ -112,38 +101,39 @@ function admit({ control, clock, attempts, signup }: AccountParts, token: string
 
 const closed = (detail: string) => new Refused("sign_up_closed", detail);
 
-function addAccount(
-  connection: Connection,
-  parts: AccountParts,
+/** Decides on a new account. Returns the changes that create it and use up its link. */
+function added(
+  { control, clock }: AccountParts,
   account: AccountRecord,
   link: LinkRecord | null,
-) {
-  if (link !== null && !takeLink(connection, link.id, account.id, parts.clock())) throw linkNotFound();
+  token: string | null,
+): Change[] {
+  const { connection } = control;
   if (findAccountByEmail(connection, account.email) !== undefined) throw emailTaken();
-  insertAccount(connection, account);
+  if (link === null || token === null) return [["addAccount", account]];
+  const at = clock();
+  if (findUsableLink(connection, digestOf(token), at) === undefined) throw linkNotFound();
+  return [
+    ["takeLink", { id: link.id, by: account.id, at }],
+    ["addAccount", account],
+  ];
 }
 
 /** Creates an account with its own workspace. */
-async function foundWith(
-  parts: AccountParts,
-  account: AccountRecord,
-  link: LinkRecord | null,
-  workspaceName: string | null,
-  origin: Origin,
-): Promise<SignedUp> {
+async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<SignedUp> {
+  const { account, link, wish, origin } = signUp;
   let begun: BegunSession | undefined;
   const made = await administrationOf(parts, account.id).createWorkspace(
-    workspaceName ?? ownWorkspaceName(account.name),
-    (connection, { id: workspaceId }) => {
-      addAccount(connection, parts, account, link);
-      insertMember(connection, {
-        workspaceId,
-        accountId: account.id,
-        role: "owner",
-        joinedAt: account.createdAt,
-      });
-      begun = beginSession(connection, parts, account, origin);
-    },
+    wish.workspaceName ?? ownWorkspaceName(account.name),
+    ({ id: workspaceId }) => ({
+      changes: [
+        ...added(parts, account, link, wish.token),
+        ["addMember", { workspaceId, accountId: account.id, role: "owner", joinedAt: account.createdAt }],
+      ],
+      also: (connection) => {
+        begun = beginSession(connection, parts, account, origin);
+      },
+    }),
   );
   const { id, name, createdAt } = made.workspace;
   return {
@@ -163,24 +153,27 @@ function ownWorkspaceName(name: string): string {
 /** Creates an account that joins the workspace of an invitation. */
 async function joinWith(
   parts: AccountParts,
-  account: AccountRecord,
-  link: LinkRecord,
-  origin: Origin,
+  { account, link, wish, origin }: AdmittedSignUp & { link: LinkRecord },
 ): Promise<SignedUp> {
+  const accountId = account.id;
   const workspaceId = link.workspaceId as string;
   const role = link.role as Role;
-  const auditId = await parts.journal.record(workspaceId, {
-    operation: "member.join",
-    actor: account.id,
-    details: { account_id: account.id, invitation_id: link.id, role },
-  });
-  const begun = parts.control.change((connection) => {
-    addAccount(connection, parts, account, link);
-    insertMember(connection, { workspaceId, accountId: account.id, role, joinedAt: account.createdAt });
-    return beginSession(connection, parts, account, origin);
-  });
-  const workspace = findWorkspace(parts.control.connection, workspaceId);
-  if (workspace === undefined) throw linkNotFound();
-  const { id, name, createdAt } = workspace;
-  return { account, begun, workspace: { id, name, role, createdAt }, key: null, auditId };
+  let begun: BegunSession | undefined;
+  const { auditId } = await act(parts, workspaceId, () => ({
+    event: {
+      operation: "member.join",
+      actor: accountId,
+      details: { account_id: accountId, invitation_id: link.id, role },
+    },
+    changes: [
+      ...added(parts, account, link, wish.token),
+      ["addMember", { workspaceId, accountId, role, joinedAt: account.createdAt }],
+    ],
+    also: (connection) => {
+      begun = beginSession(connection, parts, account, origin);
+    },
+    result: {},
+  }));
+  const workspace = requireMembership(parts, accountId, workspaceId);
+  return { account, begun: begun as BegunSession, workspace, key: null, auditId };
 }

@@ -1,8 +1,9 @@
 /** The API keys of a workspace: owners manage them, every member may list them. */
 
-import { requireMembership, requireOwner } from "../../control/accounts/membership.ts";
+import { requireMembership, requireOwner } from "../../control/accounts/members.ts";
 import { type AccountParts, administrationOf } from "../../control/accounts/parts.ts";
-import { findKey, type KeyRecord, keyState, listKeys } from "../../control/keys.ts";
+import { KeyEnded } from "../../control/administration.ts";
+import { findKey, type KeyRecord, listKeys } from "../../control/keys.ts";
 import { Refused } from "../../control/refused.ts";
 import { listWithoutPages } from "../shapes.ts";
 import { action } from "./action.ts";
@@ -108,11 +109,12 @@ const rotate = action({
   async run({ params, body, signedIn }, { parts }) {
     const workspace = requireOwner(parts, signedIn.accountId, params.workspace_id);
     const old = requireKey(parts, workspace.id, params.key_id);
-    if (keyState(old, parts.clock()) !== "in_force") {
-      throw new Refused("key_ended", "The key is already revoked or expired. Make a new one instead.");
-    }
     const overlapMs = (body.overlap_hours ?? OVERLAP_HOURS) * HOUR_MS;
-    const made = await administrationOf(parts, signedIn.accountId).rotateKey(old.id, overlapMs);
+    const made = await administrationOf(parts, signedIn.accountId)
+      .rotateKey(old.id, overlapMs)
+      .catch((error: unknown) => {
+        throw error instanceof KeyEnded ? new Refused("key_ended", error.message) : error;
+      });
     return {
       status: 201,
       body: { ...showKey(made.record, parts.clock()), api_key: made.apiKey, replaces: old.id },

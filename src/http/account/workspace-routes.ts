@@ -1,14 +1,18 @@
 /** Workspaces, their members, and invitations to them. */
 
 import { LINK_LIFETIME_DAYS, listInvitations } from "../../control/accounts/links.ts";
-import { countMembers, listMembers, listMemberships } from "../../control/accounts/members.ts";
+import {
+  countMembers,
+  listMembers,
+  listMemberships,
+  requireMembership,
+  requireOwner,
+} from "../../control/accounts/members.ts";
 import {
   changeRole,
   foundWorkspace,
   invite,
   removeMember,
-  requireMembership,
-  requireOwner,
   uninvite,
 } from "../../control/accounts/membership.ts";
 import { countKeysInForce } from "../../control/keys.ts";

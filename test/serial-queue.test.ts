@@ -1,6 +1,6 @@
 /** The serial queue: the order, and what a failure means for the work after it. */
 import { expect, test } from "bun:test";
-import { SerialQueue } from "../../src/threads/serial-queue.ts";
+import { SerialQueue } from "../src/serial-queue.ts";
 
 test("one piece after another, in the order in which they were asked for", async () => {
   const queue = new SerialQueue();
