@@ -1,6 +1,6 @@
 /**
- * Where each detector looks: words that the automaton finds, and what it checks there. A detector that only reads
- * tokens by their form (`readsTokens`) has none; scan.ts calls it.
+ * The anchors of each detector: words that the automaton finds, each with a check of the text around it. A detector that
+ * only reads tokens by their form (`readsTokens`) has none; scan.ts calls it.
  */
 import { type Anchor, asName, asWord, type Check, spellings } from "./anchor.ts";
 import { DETECTORS, type DetectorName } from "./detectors.ts";
@@ -21,7 +21,7 @@ import { listsOf } from "./words/lists.ts";
 import personWords from "./words/persons.txt" with { type: "text" };
 import secretWords from "./words/secrets.txt" with { type: "text" };
 
-/** Findings in the same place are reported in this order. */
+/** Findings at the same position are reported in this order. */
 const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   us_ssn: () => labelled("us_ssn"),
   us_itin: () => labelled("us_itin"),
@@ -48,7 +48,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
     ...infixes().map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
   ],
   keyed_token: () => secretLists().services.map((word) => ({ word, check: serviceKey })),
-  // A password beside a server and a user is a connection string.
+  // A password near a server and a user is a connection string.
   generic_credential: () => {
     const { passwords, keys, ...others } = secretLists();
     const whole = new Set(others["whole parts"]);

@@ -24,7 +24,7 @@ export interface Refused {
   allowed: false;
   /** `policy:` and the name of the last policy of the list that objects. */
   blockedBy: string;
-  /** Says to a person what was found and where, never the text. */
+  /** Says what was found and where, for people. Never contains the text. */
   message: string;
   /** What every policy objects to. */
   findings: Finding[];
@@ -66,7 +66,7 @@ interface PolicyDictionary extends Dictionary {
 function dictionaryOf(screening: number): PolicyDictionary {
   const known = dictionaries[screening];
   if (known !== undefined) return known;
-  // The last of the list comes first, the order of precedence in `blockedBy`.
+  // In reverse order of the list, since the last policy takes precedence in `blockedBy`.
   const policies = screeningPolicies()
     .filter((_, i) => (screening & (1 << i)) !== 0)
     .reverse();
@@ -113,7 +113,7 @@ function refuse(findings: Finding[]): Refused {
   return { allowed: false, blockedBy: `policy:${blockedBy}`, message: describe(findings), findings };
 }
 
-/** How many findings the message names before it says how many more there are. */
+/** The most findings that the message names; it counts the others. */
 const NAMED_FINDINGS = 5;
 
 function describe(findings: readonly Finding[]): string {

@@ -51,10 +51,10 @@ export const DETECTORS = {
 
 export type DetectorName = keyof typeof DETECTORS;
 
-/** Stands for a detector in the finding of a text that would cost too much to look through. */
+/** Takes the place of a detector in the finding of a text that is too expensive to screen. */
 export const BUDGET = "budget";
 
-/** What a detector finds, in words: "an email address". A policy's own word stands for itself. */
+/** What a detector finds, in words: "an email address". A policy's own word is returned unchanged. */
 export function detectorWords(name: string): string {
   if (name === BUDGET) return "more suspicious places than can be checked";
   return Object.hasOwn(DETECTORS, name) ? DETECTORS[name as DetectorName].words : name;

@@ -1,4 +1,4 @@
-/** Every text that is screened, with the words around it that tell what it is. */
+/** The texts to screen, each with the words that label it. */
 import type { JsonValue } from "../json.ts";
 import type { Content } from "./policy.ts";
 
@@ -7,7 +7,7 @@ export interface Field {
   /** The path's parts: `["value"]`, `["metadata", "user", "ssn"]`; array positions are numbers in decimal. */
   path: readonly string[];
   text: string;
-  /** Words that stand for this text's label: the entry's key, or the metadata names above it. */
+  /** The label of the text: the entry's key, or the metadata names above it. */
   context: string;
   /** The text is itself the last name in `path`. */
   isName: boolean;

@@ -63,7 +63,7 @@ interface PolicyFacts<Setting> {
   display: {
     label: string;
     hint: string;
-    /** The policy in force, in few words; not asked about the setting that is off. */
+    /** A short text for a setting; not called for the one that is off. */
     badge(setting: Setting): string;
   };
 }

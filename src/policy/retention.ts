@@ -1,4 +1,4 @@
-/** The policy `retention_days`: entries are gone some days after their last write. */
+/** The policy `retention_days`: entries expire some days after their last write. */
 import type { OtherPolicy } from "./policy.ts";
 
 /** Longest retention, in days: a hundred years. */
@@ -25,12 +25,12 @@ export const retention: OtherPolicy<RetentionDays> = {
 /** Its member in the `policies` of a config. */
 export const RETENTION = "retention_days";
 
-/** The settings of an agent's policies, as far as they are about retention. */
+/** The part of an agent's settings that concerns retention. */
 export interface WithRetention {
   readonly [RETENTION]: RetentionDays;
 }
 
-/** Entries last written before this moment (ms) are gone; -1 when nothing expires. */
+/** Returns the time (ms) before which entries last written are expired; -1 when nothing expires. */
 export function retentionCutoff({ [RETENTION]: days }: WithRetention, nowMs: number): number {
   return days === null ? -1 : Math.max(-1, nowMs - days * DAY_MS);
 }

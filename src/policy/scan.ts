@@ -107,7 +107,7 @@ export function scan(text: string, dictionary: Dictionary, longTokens?: number[]
         continue;
       spend(ANCHOR_UNITS);
       if (isExhausted()) {
-        // More anchors than any honest text has: blocked, since it cannot be looked through.
+        // No ordinary text has so many anchors. It is blocked, since it cannot be screened in time.
         hits.push({ detector: BUDGET, start: 0, end: text.length });
         return hits;
       }

@@ -11,7 +11,7 @@ import { compose, identity, type View } from "./text/view.ts";
 /** How much of the context is read: its end is nearest to the text. */
 const LONGEST_CONTEXT = 96;
 
-/** A text without any of these is read as it stands, and nothing else can be read into it. */
+/** A text without any of these has no other reading. */
 const OTHERWISE_READ = /[^\x20-\x24\x27-\x5b\x5d-\x7e\t\r\n]/;
 const NO_HITS: readonly Hit[] = [];
 
@@ -53,7 +53,7 @@ function screenViews(text: string, context: string, dictionary: Dictionary): Hit
   return hits.length < 2 ? hits : distinct(hits);
 }
 
-/** The text behind its context, as if somebody had written "context: text". */
+/** The text after its context, as in "context: text". */
 function withContext(text: string, context: string): View {
   if (context === "") return identity(text);
   const label = labelOf(context);
@@ -72,13 +72,13 @@ function inOriginal(hits: readonly Hit[], view: View, named: View): Hit[] {
   for (const hit of hits) {
     const start = Math.max(0, named.start(view.start(hit.start)));
     const end = named.end(view.end(hit.end));
-    // What is found in the context alone is found where the context itself is screened.
+    // A finding in the context alone is dropped, since the context is screened as well.
     if (end > 0) moved.push({ ...hit, start, end });
   }
   return moved;
 }
 
-/** What encoded runs say; a finding in one is the whole run. */
+/** Screens the texts of encoded runs. A finding in one covers the whole run. */
 function readEncoded(view: View, longTokens: readonly number[], dictionary: Dictionary, named: View): Hit[] {
   const hits: Hit[] = [];
   let readTo = 0;

@@ -158,7 +158,7 @@ function militaryAddress(text: string, start: number, end: number): Hit | null {
   return match ? hitOf("postal_address", start, end + match[0].length) : null;
 }
 
-/** The value begins within so many characters, with a number or a name. */
+/** A value begins within this many characters, with a number or a name. */
 const VALUE_NEAR = 20;
 const LABEL_GLUE =
   /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;

@@ -1,4 +1,4 @@
-/** Dates of birth: a date behind a word for birth. */
+/** Dates of birth: a date after a word for birth. */
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";
@@ -24,7 +24,7 @@ const DATE = new RegExp(
 const PLACE =
   /(?:[^\S\n]?(?:in|at|near|à|a|en)\s\p{Lu}[\p{L}-]{1,24}(?:\s\p{Lu}[\p{L}-]{1,24}){0,2},?\s(?:on|le|el|am|il)\s)/uy;
 
-/** The date behind the birth word that ends at `end`. */
+/** Finds the date after the birth word that ends at `end`. */
 export function dateOfBirth(text: string, _start: number, end: number): Hit | null {
   if (!hasDigit(text, end, end + 60)) return null;
   spend(CHECK_UNITS);

@@ -16,12 +16,12 @@ const NOT_A_DOMAIN =
 const EXAMPLE_DOMAIN =
   /(?:^|\.)(?:example\.(?:com|net|org|edu)|domain\.(?:com|tld)|yourdomain\.com|yourcompany\.com|company\.com|email\.com|test\.com|acme\.com|foo\.com|bar\.com)$/i;
 /**
- * What stands for a name that the reader is to put in. Whoever writes `user@` or `admin@` with an example
- * domain may be trying a policy out, and expects it to hold.
+ * Placeholders for a name. `user@` and `admin@` with an example domain are none: people use them to try a policy,
+ * and expect it to block.
  */
 const PLACEHOLDER =
   /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
-/** Function mailboxes belong to nobody wherever they are. */
+/** Function mailboxes belong to no person in any domain. */
 const FUNCTION =
   /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$/i;
 const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
@@ -33,7 +33,7 @@ export function email(text: string, at: number): Hit | null {
   while (start > 0 && at - start < LONGEST_LOCAL && LOCAL.test(characterBefore(text, start))) {
     start -= characterBefore(text, start).length;
   }
-  // Signs may stand in a local part, but hardly at its beginning.
+  // A local part may contain signs, but hardly ever begins with one.
   while (start < at && /[.!#$%&'*+/=?^`{|}~-]/.test(text[start] as string)) start++;
   const cut = text.slice(start, at).search(/[=/?&'|{}]+(?=[^=/?&'|{}]*$)/);
   if (cut >= 0) start += cut + 1;

@@ -37,7 +37,7 @@ export interface LoneForm {
 
 /** A form of digits in groups: how it begins. */
 export interface SeparatedForm extends LoneForm {
-  /** Length of the first run of digits and the separator behind it, or the length of a run that stands alone. */
+  /** The length of the first run of digits with the separator after it, or the length of a run without one. */
   leads: readonly string[];
 }
 

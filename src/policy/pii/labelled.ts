@@ -53,13 +53,13 @@ export function labelledForms(): readonly LabelledForm[] {
   return forms;
 }
 
-/** How far behind the label a value with words between is looked for. */
+/** The longest distance between a label and a value with words between them. */
 const REACH = 56;
-/** Between label and value such words say that the value is something else. */
+/** Such words between label and value mean that the value is something else. */
 const OTHER_NUMBER =
   /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 
-/** The check for one label: looks behind it for a value of the label's form. */
+/** Returns the check for one label: it searches after it, then before it, for a value of the label's form. */
 export function labelledValue(form: LabelledForm): Check {
   return (text, start, end) => {
     const behind = hasDigit(text, end, end + REACH);
@@ -79,7 +79,7 @@ export function labelledValue(form: LabelledForm): Check {
   };
 }
 
-/** What looking behind a label costs, and what looking in front of it costs. */
+/** The cost of searching after a label, and before it. */
 const LABEL_UNITS = 120;
 const FRONT_UNITS = 120;
 const IN_FRONT =
@@ -155,7 +155,7 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   const written = readNumber(text, at);
   if (!written || (form.detector === "vehicle_id" && hasLongWord(text, written))) return null;
   if (fits(form, written)) return written;
-  // "4111111111111111 12/27": the groups behind belong to something else.
+  // "4111111111111111 12/27": the later groups belong to something else.
   for (let cut = lastSeparator(text, at, written.end); cut > at; cut = lastSeparator(text, at, cut)) {
     const shorter = readNumber(text.slice(at, cut), 0);
     if (!shorter) return null;

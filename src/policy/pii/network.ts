@@ -9,7 +9,7 @@ const ADDRESS_BEFORE =
   /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
 /** How the object identifiers of certificates and directories begin (X.660). */
 const OBJECT_IDENTIFIER = /^(?:2\.5|1\.[23]|2\.16|2\.23)\./;
-/** Resolvers that everybody may name. */
+/** Public resolvers and common examples. */
 const WELL_KNOWN: ReadonlySet<string> = new Set(
   "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 208.67.222.222 208.67.220.220 4.4.4.4 4.2.2.2 1.2.3.4 5.6.7.8".split(
     " ",

@@ -1,22 +1,22 @@
-/** Reads what stands behind a label: the signs and small words that mean nothing, then a number or document code. */
+/** Reads the text after a label: signs and small words without meaning, then a number or document code. */
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
 import glueWords from "../words/glue.txt" with { type: "text" };
 import { listsOf } from "../words/lists.ts";
 
 const SIGNS = new Uint8Array(128);
 for (const sign of " \t\n\r\"'`\\()[]{}<>*_#.:=|,;?!-") SIGNS[sign.charCodeAt(0)] = 1;
-/** Signs outside ASCII that stand before numbers. */
+/** Signs outside ASCII that precede numbers. */
 const OTHER_SIGNS = /[\u00a0№°º：＝「」『』“”‘’«»→—–]/;
 const LETTER = /[\p{L}\p{M}\p{N}]/u;
 const LONGEST_WORD = 12;
-/** More signs or words than this are no connection any more. */
+/** More signs or words than this do not connect a label with a value. */
 const MOST_STEPS = 32;
 const { particles: PARTICLES, ...words } = listsOf(glueWords, ["particles", "words", "birth", "phone"]);
 const WORDS: ReadonlySet<string> = new Set(words.words);
 export const BIRTH_GLUE: ReadonlySet<string> = new Set(words.birth);
 export const PHONE_GLUE: ReadonlySet<string> = new Set(words.phone);
 
-/** The position behind signs and small words, `at` itself when there are none. `extra` adds words. */
+/** Returns the position after signs and small words, `at` itself when there are none. `extra` adds words. */
 export function skipGlue(text: string, at: number, extra?: ReadonlySet<string>): number {
   let position = at;
   for (let step = 0; step < MOST_STEPS && position < text.length; step++) {
@@ -70,7 +70,7 @@ const SEPARATOR = /[ .\-/()·]/;
 /** A group of letters alone belongs to the number only when it is this short and in capitals. */
 const LONGEST_LETTER_GROUP = 4;
 
-/** The number that begins at `at`, or null when what stands there has no digit. */
+/** Reads the number that begins at `at`. Returns null when it has no digit. */
 export function readNumber(text: string, at: number): Written | null {
   const limit = Math.min(text.length, at + LONGEST_WRITTEN);
   let end = at;

@@ -16,7 +16,7 @@ const MOST_DIGITS = 17;
 const DATE_OR_TIME =
   /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)|^\d{1,2}:\d{2}/;
 
-/** The number behind a word for telephone that ends at `end`. With the word, a possible number is enough. */
+/** Finds the number after a word for telephone that ends at `end`. With the word, a possible number is enough. */
 export function labelledPhone(text: string, _start: number, end: number): Hit | null {
   if (!hasDigit(text, end, end + 40)) return null;
   spend(CHECK_UNITS);

@@ -17,7 +17,7 @@ export function ethereumAddress(text: string, at: number): Hit | null {
   if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
   const end = matchEnd(ETHEREUM, text, at);
   if (end < 0) return null;
-  // The null address and its like are constants, unless somebody calls one a wallet.
+  // The null address and similar ones are constants, unless the text calls them a wallet.
   const constant = /^0x0{20,}|^0x([0-9a-f])\1{39}$/i.test(text.slice(at, end));
   if (constant && !WALLET_WORD.test(text.slice(Math.max(0, at - 40), at))) return null;
   return hitOf("crypto_wallet", at, end);

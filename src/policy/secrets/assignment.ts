@@ -28,14 +28,14 @@ const BESIDE = /[ \t]{1,24}/y;
 /** Words between the name and its operator: "the password for the staging box is". */
 const FILLER =
   /(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?:[:=]|[ \t](?:is|was|ist|es|est)\b))/uy;
-/** What may stand before the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
+/** Text that may precede the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
 const OPEN =
   /(?:[A-Za-z_.]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;
 const QUOTE = /\\{0,4}["'`]{1,3}/y;
 const LIST_OPEN = /[[({<]\s{0,2}/y;
 const BARE_END = /[\s"'`,;<>(){}[\]|]/;
 
-/** The value that the name ending at `at` announces, or null. */
+/** Returns the value that the name ending at `at` announces, or null. */
 export function valueAfter(text: string, at: number): Assigned | null {
   let position = skip(CLOSE, text, at);
   position = skip(TYPE, text, position);
@@ -62,7 +62,7 @@ export function valueAfter(text: string, at: number): Assigned | null {
   return valueAt(text, next, link);
 }
 
-/** The value that begins at `at`: what the quotes hold, or the run up to a separator. */
+/** Returns the value that begins at `at`: the quoted text, or the run up to a separator. */
 export function valueAt(text: string, at: number, link: Link): Assigned | null {
   const opened = skip(OPEN, text, at);
   const inside = skip(QUOTE, text, opened);

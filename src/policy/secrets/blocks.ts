@@ -66,7 +66,7 @@ export function telegramToken(text: string, at: number): Hit | null {
   return last < 0 ? null : hitOf("provider_token", start, last);
 }
 
-/** A format that is known by something in its middle or at its end. */
+/** A format that is recognized by something in its middle or at its end. */
 interface Infix {
   anchor: string;
   /** Matched against the text before the anchor. */

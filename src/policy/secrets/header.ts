@@ -43,7 +43,7 @@ function isCredential(value: string): boolean {
   return isBasic(value) || (value.length >= 10 && looksRandom(value));
 }
 
-/** Base64 of `user:password` (RFC 7617), or what is clearly meant as such. */
+/** Base64 of `user:password` (RFC 7617), or a value that is clearly meant as such. */
 function isBasic(value: string): boolean {
   if (value.length < 8 || !BASE64.test(value) || isPlaceholder(value)) return false;
   const decoded = Buffer.from(value, "base64").toString("latin1");

@@ -67,7 +67,7 @@ const SERVER_NAME =
   /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 
-/** A password of any kind that stands with its server and its user: the settings of a connection. */
+/** Whether a password of any kind is near its server and its user: the settings of a connection. */
 function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
   if (
     link !== "assigned" ||
@@ -83,7 +83,7 @@ function isLogin(text: string, start: number, value: string, { link, quoted }: A
 function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
   if (tie.link === "assigned" && isMangled(value)) return true;
   const plausible = word === "password" ? isPassword(value, tie) : isKey(value, tie);
-  // The dearest question last.
+  // The most expensive check comes last.
   return plausible && !isPlaceholder(value) && !PASSWORD_HASH.test(value);
 }
 
@@ -112,7 +112,7 @@ function isKey(value: string, { link, quoted }: Assigned): boolean {
   return looksRandom(value) && !isCode(value, quoted);
 }
 
-/** A stored hash is what is left when the password is not: bcrypt, crypt, argon2. */
+/** A stored hash is not the password: bcrypt, crypt, argon2. */
 const PASSWORD_HASH = /^\$(?:2[abxy]|[156]|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$/;
 
 /** In a sentence a password must show a digit or a sign, or be no word at all. */

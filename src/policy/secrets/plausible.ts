@@ -6,7 +6,7 @@ const PLACEHOLDER_WORD =
 const REFERENCE =
   /^(?:\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…/i;
 const REPEATED = /(.)\1{5,}/;
-/** Fewer different characters than this in a long body is somebody's filler. */
+/** A long body with fewer different characters than this is filler. */
 const FEWEST_DISTINCT = 6;
 /** Placeholders that count upwards are short; longer ones with a run in them occur in real keys. */
 const LONGEST_COUNTED_PLACEHOLDER = 16;
@@ -16,7 +16,7 @@ const LONGEST_JUDGED = 128;
 /** A token of letters alone is at least this long. */
 const SHORTEST_LETTERS_ONLY = 16;
 
-/** A body after a known prefix that nobody was ever issued: filler, or words. */
+/** Whether the body after a known prefix was never issued: it is filler, or words. */
 export function looksInvented(token: string): boolean {
   const body = token.slice(0, LONGEST_JUDGED);
   if (REPEATED.test(body) || /example|xxxx|\.\.\.|your[-_]|redacted|placeholder/i.test(body)) return true;
@@ -25,12 +25,12 @@ export function looksInvented(token: string): boolean {
   return body.length < SHORTEST_LETTERS_ONLY || !isGibberish(body) || wordShare(body) > 0.5;
 }
 
-/** Letters to be written over; in a long value three of them in a row may be chance. */
+/** Letters that mark a placeholder; in a long value three of them in a row may be chance. */
 const FILLER = /x{3}|X{3}/;
 const LONG_FILLER = /x{6}|X{6}/;
 const LONG_VALUE = 40;
 
-/** Whether `value` stands for a secret that is elsewhere, or for none. */
+/** Whether `value` refers to a secret elsewhere, or is a placeholder. */
 export function isPlaceholder(value: string): boolean {
   if (PLACEHOLDER_WORD.test(value) || REFERENCE.test(value)) return true;
   if ((value.length < LONG_VALUE ? FILLER : LONG_FILLER).test(value)) return true;
@@ -75,14 +75,14 @@ export function isUuid(value: string): boolean {
   return UUID.test(value);
 }
 
-/** Digits and letters mixed, or letters that make no word: what a generator makes. */
+/** Whether a generator may have made the value: digits and letters mixed, or letters that form no word. */
 export function looksRandom(value: string): boolean {
   if (value.length < 8 || distinct(value) < Math.min(8, value.length / 2)) return false;
   const digits = count(value, /[0-9]/g);
   const upper = count(value, /[A-Z]/g);
   const lower = count(value, /[a-z]/g);
   if (digits > 0 && upper + lower > 0) {
-    // A name with a number behind it is no key: words, then digits.
+    // A name followed by a number is no key: words, then digits.
     return wordShare(value) <= 0.55 && (wordShare(value) <= 0.3 || !/^[A-Za-z]+[-_.]?\d{1,4}$/.test(value));
   }
   if (digits > 0) return false;

@@ -1,15 +1,15 @@
-/** Keys of services whose form tells nothing: a random string beside the service's name. */
+/** Keys of services without a telling form: a random string after the service's name. */
 import { spend } from "../effort.ts";
 import { type Hit, hitOf } from "../hit.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
 import { isInIdentifier } from "../text/identifier.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
-/** How far behind the name its key is looked for. */
+/** The longest distance between a name and its key. */
 const REACH = 72;
 const LONGEST_KEY = 1200;
 const SHORTEST_RUN = 6;
-/** What looking behind a name costs, and what judging a run costs. */
+/** The cost of searching after a name, and of judging a run. */
 const REACH_UNITS = 20;
 const KEY_UNITS = 60;
 const KEY_WORD =
@@ -31,7 +31,7 @@ const KEY_CHARACTER = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_+/.~:*%=-]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
 
-/** The key of the service whose name spans `[start, end)`, if there is one right behind it. */
+/** Finds the key of the service whose name spans `[start, end)` shortly after it. */
 export function serviceKey(text: string, start: number, end: number): Hit | null {
   if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(text.charCodeAt(start - 1))) return null;
   const reach = Math.min(text.length, end + REACH);
@@ -89,7 +89,7 @@ function isMixed(text: string, start: number, end: number): boolean {
 }
 
 function keyIn(run: string, gap: string): { offset: number; length: number } | null {
-  // `name:value` and `name=value` come as one run, and so does `KEY-value`.
+  // `name:value`, `name=value` and `KEY-value` are each one run.
   const cut = NAME_PART.exec(run)?.[0].length ?? 0;
   const value = run.slice(cut).replace(/[.:!]+$/, "");
   const said = gap + run.slice(0, cut);

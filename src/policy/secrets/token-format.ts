@@ -77,7 +77,7 @@ function escapeLiteral(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
 }
 
-/** Where the token whose prefix is `text[start, bodyStart)` ends, or -1 when it is none. */
+/** Returns the end of the token whose prefix is `text[start, bodyStart)`, or -1 when there is none. */
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
   if (start > 0 && isAlphanumeric(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;

@@ -12,14 +12,14 @@ export function isAlphanumeric(code: number): boolean {
   return isDigit(code) || isLetter(code);
 }
 
-/** Whether a digit stands in `text[from, to)`; the bounds may lie outside the text. */
+/** Whether `text[from, to)` has a digit; the bounds may lie outside the text. */
 export function hasDigit(text: string, from: number, to: number): boolean {
   const end = Math.min(text.length, to);
   for (let i = Math.max(0, from); i < end; i++) if (isDigit(text.charCodeAt(i))) return true;
   return false;
 }
 
-/** Where the match of a sticky pattern that begins at `at` ends; -1 when there is none. */
+/** Returns where the match of a sticky pattern at `at` ends; -1 when there is none. */
 export function matchEnd(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : -1;

@@ -5,14 +5,14 @@ import { isAlphanumeric } from "./ascii.ts";
 export const SHORTEST_ENCODED = 16;
 const SHORTEST_DECODED = 8;
 
-/** A run and what it says. */
+/** An encoded run and its text. */
 export interface Decoded {
   start: number;
   end: number;
   text: string;
 }
 
-/** The encoded run around the token that begins at `at`, and what it says; null when that is no text. */
+/** Decodes the run around the token at `at`. `decoded` is null when the run does not encode text. */
 export function decodeRun(text: string, at: number): { end: number; decoded: Decoded | null } {
   let start = at;
   while (start > 0 && isEncodedUnit(text.charCodeAt(start - 1))) start--;
@@ -50,7 +50,7 @@ function isHex(text: string): boolean {
 }
 
 function base64Text(run: string): string | null {
-  // What is no text shows it within a few bytes nearly always.
+  // Data that is not text nearly always shows it within a few bytes.
   for (let at = 0; at + 4 <= run.length; at += 4) {
     const second = sextet(run, at + 1);
     const third = sextet(run, at + 2);

@@ -7,7 +7,7 @@ import { readings } from "../words/lists.ts";
 /** Letters of other scripts that are drawn like a Latin one. */
 const LOOK_ALIKE = readings("look-alikes");
 
-/** Code units below this are folded by table; the rest (Han, Hangul, surrogates) stand for themselves. */
+/** Blocks whose code units fold to others; the rest (Han, Hangul, surrogates) fold to themselves. */
 const FOLDED_BLOCKS: readonly [number, number][] = [
   [0x00, 0x24ff],
   [0x3000, 0x30ff],

@@ -13,7 +13,7 @@ const DIGIT = /\p{Nd}/u;
 /** Signs that stand for a plain one and that NFKC leaves alone. */
 const PLAIN = readings("signs");
 
-/** What is known of each code unit of the basic plane. */
+/** What is known about each code unit of the basic plane. */
 const UNKNOWN = 0;
 const STAYS = 1;
 const known = new Uint8Array(0x10000);
@@ -82,11 +82,11 @@ function compute(code: number, char: string): string {
   if (mapped !== undefined) return mapped;
   if (DIGIT.test(char)) return String(decimalValue(code));
   const compatible = char.normalize("NFKC");
-  // Only into ASCII: accented and other letters stay what they are.
+  // Only ASCII results count: accented and other letters do not change.
   return NOT_ASCII.test(compatible) ? char : compatible;
 }
 
-/** Decimal digits of every script come in runs of ten (Unicode core specification, 4.6). */
+/** The decimal digits of every script are runs of ten (Unicode core specification, 4.6). */
 function decimalValue(code: number): number {
   let zero = code;
   while (code - zero < 9 && DIGIT.test(String.fromCodePoint(zero - 1))) zero--;

@@ -12,7 +12,7 @@ export interface View {
   end(at: number): number;
 }
 
-/** The view of a text that is read as it stands. */
+/** The view of an unchanged text. */
 export function identity(text: string): View {
   return { text, start: (at) => at, end: (at) => at };
 }
@@ -20,13 +20,13 @@ export function identity(text: string): View {
 /** Numbers of one segment in `ViewBuilder`: where in the view, start and end in the original, whether copied. */
 const SEGMENT = 4;
 
-/** Builds a view from segments: stretches copied unit by unit, and pieces that stand for something else. */
+/** Builds a view from segments: ranges copied unit by unit, and pieces that replace a range. */
 export class ViewBuilder {
   private text = "";
   private readonly segments: number[] = [];
   private length = 0;
 
-  /** Adds `piece`, which stands for the original `[start, end)`. */
+  /** Adds `piece` in place of the original `[start, end)`. */
   add(piece: string, start: number, end: number): void {
     if (piece !== "") this.push(piece, start, end, 0);
   }
