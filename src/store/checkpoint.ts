@@ -18,8 +18,12 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
+import { sqliteCode } from "./damage.ts";
 import type { Row } from "./transaction.ts";
-import { UnreadableLog, WriteAheadLog } from "./wal.ts";
+import { framesInLog, UnreadableLog, WriteAheadLog } from "./wal.ts";
+
+/** How long a checkpoint waits for another process that writes. */
+const PATIENCE_MS = 100;
 
 /** A connection that runs a checkpoint. It has no transaction open. */
 export interface Checkpointer {
@@ -53,7 +57,7 @@ const unproved = new Map<string, CopyProof>();
 export function checkpoint(connection: Checkpointer, path: string, openGuard: () => LogGuard): Checkpointed {
   const guard = openGuard();
   try {
-    guard.exec("BEGIN IMMEDIATE");
+    if (!tryToBegin(guard)) return { frames: framesInLog(path, 0), copied: 0 };
     const pages = readLog(path);
     const row = connection.get<[busy: number, frames: number, copied: number]>(
       "PRAGMA wal_checkpoint(PASSIVE)",
@@ -65,6 +69,18 @@ export function checkpoint(connection: Checkpointer, path: string, openGuard: ()
     if (!unproved.has(path)) guard.close();
   }
   return proveCopies(path) ?? { frames: 0, copied: 0 };
+}
+
+/** Begins the transaction that guards the log. Returns false while another process writes: the log can wait. */
+function tryToBegin(guard: LogGuard): boolean {
+  guard.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
+  try {
+    guard.exec("BEGIN IMMEDIATE");
+    return true;
+  } catch (error) {
+    if (sqliteCode(error).startsWith("SQLITE_BUSY")) return false;
+    throw error;
+  }
 }
 
 /**

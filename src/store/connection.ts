@@ -28,8 +28,6 @@ const MOST_BETWEEN_LOOKS = 512;
 
 /** The name of a database without a file. */
 const IN_MEMORY = ":memory:";
-/** How long closing a file waits for readers to empty its log, ms. The log may also stay. */
-const CLOSE_PATIENCE_MS = 100;
 
 const NO_PARAMETERS: readonly SqlValue[] = [];
 
@@ -181,9 +179,23 @@ export class Connection implements Transaction, Disposable {
     }
   }
 
-  /** Copies the write-ahead log back while it is still small, for a disk where space is scarce. */
-  keepLogShort(): void {
-    this.#maxLogFrames = SHORT_LOG_FRAMES;
+  /**
+   * Sets whether the write-ahead log is copied back while it is still small, for a disk where space is scarce, and
+   * gives its space back then.
+   */
+  keepLogShort(short: boolean): void {
+    this.#maxLogFrames = short ? SHORT_LOG_FRAMES : LOG_FRAMES;
+    if (short) this.#tryToTruncateLog();
+  }
+
+  /** What cannot be copied back now stays in the log, which is read when the file is next opened. */
+  #tryToTruncateLog(): void {
+    if (this.#writes === 0 || this.inTransaction) return;
+    try {
+      this.truncateLog();
+    } catch (error) {
+      if (!isDriverError(error)) throw error;
+    }
   }
 
   /** Runs statements without parameters and without a result: schema changes, transaction control. */
@@ -201,13 +213,7 @@ export class Connection implements Transaction, Disposable {
    */
   close(): void {
     try {
-      if (this.#writes > 0 && !this.inTransaction) {
-        this.exec(`PRAGMA busy_timeout = ${CLOSE_PATIENCE_MS}`);
-        this.truncateLog();
-      }
-    } catch (error) {
-      // What cannot be written back now stays in the log, which is read when the file is next opened.
-      if (!isDriverError(error)) throw error;
+      this.#tryToTruncateLog();
     } finally {
       this.#statements.clear();
       this.#driver.close();

@@ -90,7 +90,7 @@ export class WorkspaceThread {
   readonly #embedding: EmbeddingUpkeep | null;
   readonly #endUpkeep: () => void;
   readonly #endProbing: () => void;
-  /** While the disk is full, write-ahead logs are kept short: closing brings them back into their files. */
+  /** While the disk is full, write-ahead logs are kept short. */
   #sparing = false;
 
   constructor(options: ThreadOptions, around: Surroundings) {
@@ -162,7 +162,7 @@ export class WorkspaceThread {
   #openWorkspace(workspaceId: string): Open {
     const { clock, random, openFile } = this.#around;
     const connection = openFile(this.#workspaces.path(workspaceId), this.#encryptionKey);
-    if (this.#sparing) connection.keepLogShort();
+    if (this.#sparing) connection.keepLogShort(true);
     const onFailure = (operation: string, error: unknown) => {
       if (operation === "commit") this.#gauges.increment("failedGroups");
       this.#breaker.fail(workspaceId, `${operation} in ${workspaceId}`, error);
@@ -188,7 +188,7 @@ export class WorkspaceThread {
 
   #spare(wanted: boolean): void {
     this.#sparing = wanted;
-    this.#workspaces.closeAll();
+    for (const { connection } of this.#workspaces.resources()) connection.keepLogShort(wanted);
   }
 
   /** Updates the gauges of what is not sealed yet. */

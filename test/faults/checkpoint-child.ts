@@ -29,7 +29,7 @@ function reopen() {
 
 let connection = reopen();
 connection.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX by_text ON t (text)");
-connection.keepLogShort();
+connection.keepLogShort(true);
 let acknowledged = 0;
 let errors = 0;
 for (let round = 0; round < Number(rounds); round++) {
@@ -54,7 +54,7 @@ for (let round = 0; round < Number(rounds); round++) {
     }
     connection.close();
     connection = reopen();
-    connection.keepLogShort();
+    connection.keepLogShort(true);
   }
 }
 failReads(0);
