@@ -73,6 +73,8 @@ const TRAIL_READ = {
   grows: "nothing",
   effect: "none",
   erasedBy: [],
+  ocsf: "api.read",
+  group: "watching",
 } as const;
 
 /** Reads that concern only the workspace's seals, and are not recorded. */
@@ -281,8 +283,6 @@ export const OPERATIONS = {
       window: TimeWindow;
       page: Page;
     }>(),
-    ocsf: "api.read",
-    group: "watching",
     did: "looked at the audit log",
     tried: "look at the audit log",
   },
@@ -290,8 +290,6 @@ export const OPERATIONS = {
     ...TRAIL_READ,
     kind: "plain",
     input: takes<{ eventId: string; proof: boolean }>(),
-    ocsf: "api.read",
-    group: "watching",
     did: "looked at an event",
     tried: "look at an event",
   },
@@ -299,8 +297,6 @@ export const OPERATIONS = {
     ...TRAIL_READ,
     kind: "plain",
     input: takes<{ eventId: string }>(),
-    ocsf: "api.read",
-    group: "watching",
     did: "took a receipt",
     tried: "take a receipt",
   },
@@ -308,7 +304,6 @@ export const OPERATIONS = {
     ...TRAIL_READ,
     kind: "inquiry",
     input: takes<{ scope: AuditScope }>(),
-    ocsf: "api.read",
     group: "proofs",
     did: "verified the log",
     tried: "verify the log",
@@ -322,7 +317,6 @@ export const OPERATIONS = {
       window: TimeWindow;
       resume?: ExportResumption;
     }>(),
-    ocsf: "api.read",
     group: "proofs",
     did: "exported the log",
     tried: "export the log",
@@ -331,8 +325,6 @@ export const OPERATIONS = {
     ...TRAIL_READ,
     kind: "stream",
     input: takes<{ scope: AuditScope; after?: string }>(),
-    ocsf: "api.read",
-    group: "watching",
     did: "watched the log",
     tried: "watch the log",
   },
@@ -340,8 +332,6 @@ export const OPERATIONS = {
     ...TRAIL_READ,
     kind: "inquiry",
     input: takes<{ scope: AuditScope; window: TimeWindow; interval: "minute" | "hour" | "day" }>(),
-    ocsf: "api.read",
-    group: "watching",
     did: "looked at the activity",
     tried: "look at the activity",
   },
@@ -360,8 +350,6 @@ export const OPERATIONS = {
     ...TRAIL_READ,
     kind: "inquiry",
     input: takes<{ prefix: string; page: Page }>(),
-    ocsf: "api.read",
-    group: "watching",
     did: "listed the agents",
     tried: "list the agents",
   },
@@ -370,7 +358,6 @@ export const OPERATIONS = {
     kind: "inquiry",
     input: takes<{ agentId: string }>(),
     ocsf: "entity.read",
-    group: "watching",
     did: "looked at the agent",
     tried: "look at the agent",
   },

@@ -38,18 +38,19 @@ function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]
   return { version, config, createdAt, createdBy, rolledBackFrom };
 }
 
-/** One version of an agent's configuration. */
-export async function findConfig(
+/** Returns a version of an agent's configuration, which must exist. */
+export async function readConfigVersion(
   reader: Reader,
   agent: number,
   version: number,
-): Promise<ConfigVersion | undefined> {
+): Promise<ConfigVersion> {
   const row = await reader.get<ConfigRow>(
     `SELECT ${CONFIG_COLUMNS} FROM configs c JOIN events e ON e.seq = c.created_seq
      WHERE c.agent = ? AND c.version = ?`,
     [agent, version],
   );
-  return row === undefined ? undefined : toConfigVersion(row);
+  if (row === undefined) throw new Error("a configuration version is not stored");
+  return toConfigVersion(row);
 }
 
 /** Versions newest first, those before `before` (0 for all), skipping `offset`, at most `limit`. */

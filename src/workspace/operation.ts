@@ -163,6 +163,15 @@ export function notFound(
   return refused(agent, "not_found", named, { code, detail });
 }
 
+/** A finished operation without an effect, whose answer is a stream or a text. */
+export function finished<A extends Answer>(
+  agent: AgentState | null,
+  details: JsonObject,
+  answer: A,
+): Outcome<A> {
+  return { agent, result: "ok", details, effect: NO_EFFECT, answer };
+}
+
 /** A finished operation with a JSON body. */
 export function answered(
   agent: AgentState | null,

@@ -8,14 +8,13 @@ import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/expor
 import { eventHash } from "../../log/hash.ts";
 import { presentEvent } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import { type EventRange, positionOf, resolveRange, scanEvents } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import { sealingKey, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-import { notFound, type Operation } from "../../workspace/operation.ts";
+import { finished, notFound, type Operation } from "../../workspace/operation.ts";
 import { agentIdOf, NO_AGENT, showTime, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
@@ -51,18 +50,16 @@ export const exportAudit: Operation<"audit.export"> = async (reader, context, in
     received: resume?.received ?? 0,
   };
   const { beforeSeq, exportedAt, received } = plan;
-  return {
+  return finished(
     agent,
-    result: "ok",
-    details: { ...asked, ...windowDetails(window), format, ...(received > 0 ? { received } : {}) },
-    effect: NO_EFFECT,
-    answer: {
+    { ...asked, ...windowDetails(window), format, ...(received > 0 ? { received } : {}) },
+    {
       kind: "stream",
       ...headersOf(plan, context.workspaceId),
       cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
       body: plan,
     },
-  };
+  );
 };
 
 function headersOf(plan: ExportPlan, workspaceId: string): { contentType: string; filename: string } {

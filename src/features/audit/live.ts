@@ -1,11 +1,10 @@
 /** Live streams of the trail: the operation that starts one, and its messages on a reader thread. */
 import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-import { notFound, type Operation, requireAgentAllowed } from "../../workspace/operation.ts";
+import { finished, notFound, type Operation, requireAgentAllowed } from "../../workspace/operation.ts";
 import { agentIdOf, subjectOf } from "./scope.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
@@ -36,18 +35,12 @@ export const streamAudit: Operation<"audit.stream"> = async (reader, context, { 
     requireAgentAllowed(context.principal, found.agentId);
     position = agentId === null ? found.seq : found.agentSeq;
   }
-  return {
-    agent,
-    result: "ok",
-    details,
-    effect: NO_EFFECT,
-    answer: {
-      kind: "stream",
-      contentType: "text/event-stream",
-      live: true,
-      body: { kind: "tail", agentId, after: position },
-    },
-  };
+  return finished(agent, details, {
+    kind: "stream",
+    contentType: "text/event-stream",
+    live: true,
+    body: { kind: "tail", agentId, after: position },
+  });
 };
 
 /** Returns the messages of a live stream. Each piece is sent immediately. The stream never ends by itself. */

@@ -13,7 +13,6 @@ import { makeReceipt } from "../../log/receipt.ts";
 import { hexOf } from "../../log/rows.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { publicKeyPem } from "../../seals/keyring.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import { readEvent } from "../../state/events.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
 import { treeReader, treeRoot } from "../../state/tree.ts";
@@ -22,6 +21,7 @@ import type { Answer } from "../../workspace/contract.ts";
 import {
   answered,
   type Context,
+  finished,
   knownAgent,
   notFound,
   type Operation,
@@ -68,22 +68,16 @@ export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, {
   const details = { event_id: eventId };
   const seal = await sealOver(reader, context, event.seq);
   if (seal === null) return notFound(agent, null, "seal_not_found", NOT_SEALED, details);
-  return {
-    agent,
-    result: "ok",
-    details,
-    effect: NO_EFFECT,
-    answer: {
-      kind: "text",
-      contentType: PLAIN_TEXT,
-      filename: `receipt-${eventId}.txt`,
-      body: makeReceipt(
-        event.stored,
-        await inclusionProof(event.seq, seal.size, treeReader(reader)),
-        seal.note,
-      ),
-    },
-  };
+  return finished(agent, details, {
+    kind: "text",
+    contentType: PLAIN_TEXT,
+    filename: `receipt-${eventId}.txt`,
+    body: makeReceipt(
+      event.stored,
+      await inclusionProof(event.seq, seal.size, treeReader(reader)),
+      seal.note,
+    ),
+  });
 };
 
 /** Returns a seal that covers an event: the newest one, or one that is made now. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/checkpoints.ts";
-import { findConfig, showVersion } from "../../state/configs.ts";
+import { readConfigVersion, showVersion } from "../../state/configs.ts";
 import { countExpired, type EntryRow } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
@@ -108,8 +108,7 @@ async function stillThere(reader: Reader, id: string): Promise<Checkpoint> {
 
 async function showConfig(reader: Reader, checkpoint: Checkpoint): Promise<string> {
   if (checkpoint.configVersion === null) return "null";
-  const config = await findConfig(reader, checkpoint.agent, checkpoint.configVersion);
-  if (config === undefined) throw new Error("a configuration version is not stored");
+  const config = await readConfigVersion(reader, checkpoint.agent, checkpoint.configVersion);
   const about: JsonObject = { created_at: config.createdAt, created_by: config.createdBy };
   return `{"version":"${showVersion(config.version)}","config":${config.config},${JSON.stringify(about).slice(1)}`;
 }

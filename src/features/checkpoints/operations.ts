@@ -3,10 +3,10 @@ import { listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import { AgentDirectory } from "../../state/agents.ts";
-import { NO_EFFECT } from "../../state/apply.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
 import {
   answered,
+  finished,
   knownAgent,
   naming,
   type Operation,
@@ -55,12 +55,10 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(checkpointId);
   const { checkpoint, agent, agentId } = found;
-  return {
+  return finished(
     agent,
-    result: "ok",
-    details: { checkpoint_id: checkpoint.id },
-    effect: NO_EFFECT,
-    answer: {
+    { checkpoint_id: checkpoint.id },
+    {
       kind: "stream",
       contentType: "application/json",
       body: {
@@ -70,7 +68,7 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
         cutoffMs: retentionCutoff(agent.policies, context.nowMs),
       },
     },
-  };
+  );
 };
 
 export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {

@@ -8,7 +8,7 @@ import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } fro
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import type { Checkpoint } from "../../state/checkpoints.ts";
-import { configFacts, findConfig, type NewConfig, showVersion } from "../../state/configs.ts";
+import { configFacts, type NewConfig, readConfigVersion, showVersion } from "../../state/configs.ts";
 import { planRestore, type RestorePlan, readVersion } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, type Context, type Operation, type Outcome, refused } from "../../workspace/operation.ts";
@@ -40,9 +40,8 @@ async function configToRestore(
 ): Promise<NewConfig | null> {
   const from = checkpoint.configVersion;
   if (from === null || agent.configVersion === null) return null;
-  const wanted = await findConfig(reader, agent.firstSeq, from);
-  const current = await findConfig(reader, agent.firstSeq, agent.configVersion);
-  if (wanted === undefined || current === undefined) throw new Error("a configuration version is not stored");
+  const wanted = await readConfigVersion(reader, agent.firstSeq, from);
+  const current = await readConfigVersion(reader, agent.firstSeq, agent.configVersion);
   if (wanted.config === current.config) return null;
   return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
 }

@@ -7,9 +7,9 @@ import { AgentDirectory, type AgentState } from "../../state/agents.ts";
 import {
   type ConfigVersion,
   configFacts,
-  findConfig,
   listConfigs,
   parseVersion,
+  readConfigVersion,
   showVersion,
 } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -48,14 +48,9 @@ const readConfig: Operation<"config.read"> = async (reader, context, { agentId }
   return answerVersion(reader, agent, agentId, version);
 };
 
-const readConfigVersion: Operation<"config.read_version"> = async (reader, context, input) => {
-  const agent = await knownAgent(reader, context, input.agentId);
-  const version = parseVersion(input.version);
-  const missing = missingVersion(agent, version);
-  if (missing !== null || agent === null || version === null) {
-    return notFound(agent, input.agentId, missing ?? "version_not_found", NO_VERSION, askedVersion(version));
-  }
-  return answerVersion(reader, agent, input.agentId, version);
+const readVersion: Operation<"config.read_version"> = async (reader, context, { agentId, version }) => {
+  const found = await findVersion(reader, context, agentId, version);
+  return "answer" in found ? found : answerVersion(reader, found.agent, agentId, found.version);
 };
 
 async function answerVersion(
@@ -64,23 +59,29 @@ async function answerVersion(
   agentId: string,
   version: number,
 ): Promise<Outcome> {
-  const config = await findConfig(reader, agent.firstSeq, version);
-  if (config === undefined) throw new Error("a configuration version in force is not stored");
+  const config = await readConfigVersion(reader, agent.firstSeq, version);
   return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
 }
 
-/** Returns the problem with a requested version; null when the version exists. Versions have no gaps. */
-function missingVersion(
-  agent: AgentState | null,
-  version: number | null,
-): "config_not_found" | "version_not_found" | null {
-  if (agent === null || agent.configVersion === null) return "config_not_found";
-  return version === null || version > agent.configVersion ? "version_not_found" : null;
+/** Returns the number and the agent of a requested version, or the outcome when it does not exist. */
+async function findVersion(
+  reader: Reader,
+  context: Context,
+  agentId: string,
+  text: string,
+): Promise<{ agent: AgentState; version: number } | Outcome> {
+  const agent = await knownAgent(reader, context, agentId);
+  const newest = agent?.configVersion ?? null;
+  const version = parseVersion(text);
+  // What is not a version could be arbitrary text. The details leave it out.
+  const details: JsonObject = version === null ? {} : { version: `v${version}` };
+  if (agent === null || newest === null) {
+    return notFound(agent, agentId, "config_not_found", NO_CONFIG, details);
+  }
+  // Versions have no gaps.
+  if (version !== null && version <= newest) return { agent, version };
+  return notFound(agent, agentId, "version_not_found", NO_VERSION, details);
 }
-
-/** Returns a version as details state it. Anything that is not a version could be arbitrary text and is left out. */
-const askedVersion = (version: number | null): JsonObject =>
-  version === null ? {} : { version: `v${version}` };
 
 const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
   const agent = await knownAgent(reader, context, input.agentId);
@@ -116,16 +117,11 @@ export const updateConfig: Operation<"config.update"> = async (reader, context, 
 };
 
 export const rollbackConfig: Operation<"config.rollback"> = async (reader, context, input) => {
-  const agent = await knownAgent(reader, context, input.agentId);
-  const version = parseVersion(input.version);
-  const missing = missingVersion(agent, version);
-  if (missing !== null || agent === null || version === null) {
-    const detail = missing === "config_not_found" ? NO_CONFIG : NO_VERSION;
-    return notFound(agent, input.agentId, missing ?? "version_not_found", detail, askedVersion(version));
-  }
+  const found = await findVersion(reader, context, input.agentId, input.version);
+  if ("answer" in found) return found;
+  const { agent, version } = found;
   if (!matches(input.ifMatch, agent)) return conflict(agent, input.agentId);
-  const old = await findConfig(reader, agent.firstSeq, version);
-  if (old === undefined) throw new Error("a configuration version is not stored");
+  const old = await readConfigVersion(reader, agent.firstSeq, version);
   return addVersion(context, agent, old.config, version);
 };
 
@@ -161,6 +157,6 @@ export const configOperations: OperationsOf<"config"> = {
   "config.read": readConfig,
   "config.update": updateConfig,
   "config.list_versions": listConfigVersions,
-  "config.read_version": readConfigVersion,
+  "config.read_version": readVersion,
   "config.rollback": rollbackConfig,
 };
