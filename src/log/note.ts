@@ -19,7 +19,7 @@ const MAX_NOTE_CHARS = 256 * 1024;
 const KEY_ID_BYTES = 4;
 const PUBLIC_KEY_BYTES = 32;
 
-/** A text that is no signed note, or a key that is none. */
+/** A text is not a signed note, or a key is not a verifier key. */
 export class NoteError extends Error {
   override readonly name = "NoteError";
 }

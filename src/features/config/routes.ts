@@ -40,8 +40,8 @@ const VERSION_EXAMPLE = {
 };
 
 /**
- * The problem with `policies`, when it is an object with one: a member that is no policy (400
- * `unknown_policy`, or a typing error would switch enforcement off in silence), or a wrong value.
+ * Returns the problem with `policies`; null when it is no object or its members are right. An unknown member is 400
+ * `unknown_policy`, since a typing error would otherwise silently switch enforcement off.
  */
 function explainConfig(config: JsonObject): Problem | null {
   const { policies } = config;
