@@ -23,7 +23,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 );
 
-/** The rooms by path below src, the longest first. `*` stands for one folder. */
+/** The rooms by path below src, the longest first. `*` matches one folder. */
 const ROOMS = [...MAY_IMPORT.keys()].sort((a, b) => b.length - a.length);
 
 /** Of a feature, what faces HTTP is one room and what runs on the workspace's thread another. */
@@ -72,7 +72,7 @@ test("every folder has its row in ARCHITECTURE.md, and every row its folder", ()
   expect(ROOMS.filter((room) => !SOURCES.some((source) => source.room === room))).toEqual([]);
 });
 
-test("nobody imports what it may not know", () => {
+test("rooms import only what the table allows", () => {
   const forbidden = SOURCES.flatMap(({ path, room, imports }) => {
     const allowed = new Set([room, "*.ts", ...(MAY_IMPORT.get(room ?? "") ?? [])]);
     return imports
@@ -159,7 +159,7 @@ test("the environment is read only by the settings", () => {
   expect(paths(saying(/\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/))).toEqual(["settings/load.ts"]);
 });
 
-test("the clock is read in one place, and handed on", () => {
+test("the clock is read in one place and injected", () => {
   // The browser has its own.
   const inDaemon = paths(saying(/\bDate\.now\(|\bnew Date\(\s*\)/)).filter(
     (path) => !path.startsWith("web/"),
@@ -179,7 +179,7 @@ const OWN_RANDOMNESS = [
   "tls/issue.ts",
 ];
 
-test("randomness is drawn in one place, and handed on", () => {
+test("randomness is drawn in one place and injected", () => {
   const drawing = saying(/\bMath\.random\(|\bgetRandomValues\(|\brandomUUID\(|\brandomBytes\(\d/);
   expect(paths(drawing).filter((path) => !OWN_RANDOMNESS.includes(path))).toEqual(["ids.ts"]);
 });

@@ -1,4 +1,4 @@
-/** A process to its end: what it said, and how it ended. */
+/** Waits for a process to end. Returns its output and its exit code. */
 
 export interface Ended {
   code: number;

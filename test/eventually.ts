@@ -1,4 +1,4 @@
-/** Waiting for what is to become true: a condition, not a time, so that a slow machine is only slower. */
+/** Waits for a condition instead of a time, so that tests also pass on a slow machine. */
 
 /** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
 const PATIENCE_MS = 40_000;
@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 10;
 
 /**
  * Resolves when the condition holds.
- * @throws {Error} naming `what` when it does not come to that
+ * @throws {Error} naming `what` when the condition stays false
  */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;

@@ -59,5 +59,5 @@ export class Seeded {
   }
 }
 
-/** A seed that nobody chose, for runs on demand. */
+/** A random seed, for runs on demand. */
 export const anySeed = (): number => crypto.getRandomValues(new Uint32Array(1))[0] as number;

@@ -16,7 +16,7 @@ test("one piece after another, in the order in which they were asked for", async
   expect(seen).toEqual(["a begins", "a ends", "b begins", "b ends"]);
 });
 
-test("a failure is told to who asked, and what follows is done all the same", async () => {
+test("a failure rejects its own promise, and later tasks still run", async () => {
   const queue = new SerialQueue();
   const failed = queue.run(() => Promise.reject(new TypeError("no")));
   const thrown = queue.run(() => {

@@ -24,7 +24,7 @@ function tries(
   return taken;
 }
 
-test("an account that is guessed at from everywhere stays open to everybody's first try", () => {
+test("an account under a distributed attack still accepts each address's first attempt", () => {
   let now = 0;
   const attempts = new Attempts(() => now);
   const email = "ada@example.com";

@@ -114,7 +114,7 @@ export async function signUp(daemon: TestDaemon, token: string, rest: object = {
   };
 }
 
-/** Invites somebody to a person's workspace, and has them sign up. */
+/** Invites a new person to a workspace, who then signs up. */
 export async function invited(owner: Person, role: string): Promise<Person> {
   const path = `/account/workspaces/${owner.workspaceId}/invitations`;
   const { json } = await owner.browser.post(path, { role });

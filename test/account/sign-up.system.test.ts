@@ -80,7 +80,7 @@ test("the link makes the first account, once, with a workspace and a key that wo
   expect(await daemon.log()).not.toContain(first);
 });
 
-test("of many at once with one link one succeeds, and nothing is left of the others", async () => {
+test("of many concurrent sign-ups with one link one succeeds, and the others leave nothing", async () => {
   await using own = await TestDaemon.start();
   const token = tokenOf(own.signUpUrl);
   const answers = await Promise.all(
@@ -98,7 +98,7 @@ test("afterwards no start prints a link", async () => {
   expect(daemon.signUpUrl).toBeNull();
 });
 
-test("without a link nobody signs up, and what is malformed is named", async () => {
+test("a sign-up needs a link, and malformed members are named", async () => {
   const browser = new Browser(daemon);
   const closed = await browser.post("/account/sign-up", { email: freshEmail(), password: PASSWORD });
   expect([closed.status, closed.json.code]).toEqual([403, "sign_up_closed"]);

@@ -22,12 +22,12 @@ import { sealedWorkspace, writeSome } from "../seals/support.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { TestWitness } from "./witness.ts";
 
-/** For a delivery that ends by itself. */
+/** For a delivery that ends without an abort. */
 const unhurried = () => AbortSignal.timeout(60_000);
 
 const seal = (size: number, workspaceId = "ws_a"): AnchoredSeal => ({ workspaceId, size, note: `${size}` });
 
-/** A sink that fails as long as it is told to. */
+/** A sink that fails on demand. */
 class Flaky implements AnchorSink {
   readonly kind = "command";
   readonly place = null;
@@ -84,7 +84,7 @@ describe("the queue", () => {
     };
     const { queue } = queueOf(hanging);
     queue.offer(seal(1));
-    // This delivery would never end by itself.
+    // This delivery ends only when it is aborted.
     await queue[Symbol.asyncDispose]();
     expect(queue.lag).toMatchObject({ waiting: 1, failed: 1, delivered: 0 });
   });

@@ -18,7 +18,7 @@ setDefaultTimeout(PROCESS_TEST_MS);
 const backup = (from: FilledDirectory, keep: number | null = null, destination = from.destination) =>
   makeBackup({ source: from.data, destination, keep, clock: systemClock });
 
-/** A while later, when nobody doubts that files with their old times are the old ones. */
+/** A later time, at which unchanged file times prove unchanged files. */
 const later = (from: FilledDirectory) =>
   makeBackup({
     source: from.data,
@@ -73,7 +73,7 @@ describe("a backup", () => {
     }
   });
 
-  test("is evidence by itself: `governd verify` takes it like a data directory", async () => {
+  test("is evidence: `governd verify` reads it like a data directory", async () => {
     using from = await FilledDirectory.make();
     const { path } = await backup(from);
     const verified = await governd(["verify", path, "--json"]);

@@ -168,7 +168,7 @@ describe("a restore", () => {
 });
 
 describe("what an auditor sees who kept seals", () => {
-  test("one from before the backup anchors; one over what is gone is `rolled_back`", async () => {
+  test("a seal from before the backup anchors; one over lost events is `rolled_back`", async () => {
     using from = await FilledDirectory.make(1);
     const [id] = from.ids as [string];
     await from.write(id);
@@ -346,7 +346,7 @@ describe("nothing is restored", () => {
   });
 });
 
-test("what a restore that was cut off leaves behind is used by nobody", async () => {
+test("no command uses the files of an interrupted restore", async () => {
   using from = await FilledDirectory.make(1);
   writeFileSync(from.data.unfinished, "");
   for (const words of [

@@ -1,4 +1,4 @@
-/** Backups by the clock: when, what is known of them, and the real one as a process of its own. */
+/** Scheduled backups: their times, their status, and a real one in a child process. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ describe("a schedule", () => {
     expect(late.status.nextMs).toBe(NOW + 60_000);
   });
 
-  test("tries again soon after a failure, and says what it was", async () => {
+  test("retries soon after a failure, and reports it", async () => {
     using directory = temporaryDirectory();
     const { made, done } = schedule(directory.path, [{ kind: "failed", reason: "no room" }]);
     await using _made = made;
@@ -111,7 +111,7 @@ describe("a backup as a process", () => {
     });
   });
 
-  test("is what the daemon does by itself, at once when it starts late", async () => {
+  test("the daemon runs a due backup when it starts", async () => {
     using from = await FilledDirectory.make(1);
     const settings = ["--backup-dir", from.destination, "--backup-every", "1m", "--backup-keep", "3"];
     await using daemon = await startGovernd(from.data.root, settings);

@@ -38,7 +38,7 @@ async function check(root: string, ...words: string[]): Promise<Checked> {
   return { code, ...json<Omit<Checked, "code">>() };
 }
 
-/** What is not in order, in short. */
+/** The failed checks, in short. */
 const found = ({ findings }: Checked) =>
   findings
     .filter(({ severity }) => severity !== "ok")
@@ -57,7 +57,7 @@ function snapshot(root: string): string[] {
   });
 }
 
-test("a directory that is in order", async () => {
+test("a directory without problems", async () => {
   using from = await FilledDirectory.make(2);
   const { root } = from.data;
   const before = snapshot(root);
@@ -95,7 +95,7 @@ test("beside a running daemon, and what one that was killed left behind, to the 
 });
 
 describe("finds", () => {
-  test("a damaged workspace, one that is gone, and one that nobody names", async () => {
+  test("a damaged workspace, a missing one, and one that the control database does not name", async () => {
     using from = await FilledDirectory.make(3);
     const [damaged, gone, there] = from.ids as [string, string, string];
     const bytes = readFileSync(workspaceFile(from.data, damaged));

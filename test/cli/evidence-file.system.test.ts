@@ -173,7 +173,7 @@ describe("a database as evidence", () => {
     }
   });
 
-  test("the private copy is gone afterwards", async () => {
+  test("the private copy is removed afterwards", async () => {
     const connection = makeDatabase();
     let copy: string;
     {

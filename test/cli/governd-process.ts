@@ -1,4 +1,4 @@
-/** Runs governd as a person does: as a process of its own, with an environment of its own. */
+/** Runs governd in a child process with its own environment. */
 import { join } from "node:path";
 import { ended } from "../ended.ts";
 import type { Outcome } from "./governd.ts";
@@ -16,7 +16,7 @@ export interface RunOptions {
   env?: Record<string, string>;
 }
 
-/** Runs a command to its end as a process of its own. */
+/** Runs a command to its end in a child process. */
 export async function governdProcess(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { program = FROM_SOURCE, cwd, env = {} } = options;
   const child = Bun.spawn([...program, ...words], {

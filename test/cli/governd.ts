@@ -11,7 +11,7 @@ export interface Outcome {
 }
 
 /**
- * Runs a command to its end in this process, which takes a fraction of the time of a process of its own.
+ * Runs a command to its end in this process, which takes a fraction of the time of a child process.
  * Returns after it has released its files, as the end of a process would.
  *
  * A command that must be alone with its files needs governd-process.ts, because POSIX locks are a process's: one

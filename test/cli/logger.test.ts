@@ -3,7 +3,7 @@ import { Logger, type LogSink, resolveFormat } from "../../src/daemon/logger.ts"
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
-/** Keeps what is written; takes no more until it is released, when it is told to be slow. */
+/** Keeps what is written. A slow one accepts no more until it is released. */
 class Kept implements LogSink {
   text = "";
   release: (() => void) | null = null;
@@ -95,14 +95,14 @@ describe("the log", () => {
     expect(sink.text.length).toBeLessThan(5 * 1024 * 1024);
   });
 
-  test("does not hold up the end when nobody reads", async () => {
+  test("does not delay the end when nobody reads", async () => {
     const log = logger(new Kept(true));
     log.info("unread");
-    // The sink never takes it, so this would never end by itself.
+    // The sink never accepts it, so this would never end.
     await log[Symbol.asyncDispose]();
   });
 
-  test("is text on a terminal, unless told otherwise", () => {
+  test("is text on a terminal by default", () => {
     expect(resolveFormat("auto", true)).toBe("text");
     expect(resolveFormat("auto", false)).toBe("json");
     expect(resolveFormat("json", true)).toBe("json");

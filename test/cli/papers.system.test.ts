@@ -74,7 +74,7 @@ describe("completion in bash", () => {
     expect(bashOffers("key", "create", "--scope", "a")).toEqual(["agent", "auditor"]);
   });
 
-  test("offers files where a file belongs, and nothing where nobody can know", () => {
+  test("offers files where a file belongs, and nothing for free text", () => {
     expect(bashOffers("verify", "two")).toEqual(["two words.db"]);
     expect(bashOffers("serve", "--data-dir", "t")).toEqual(["two words.db"]);
     expect(bashOffers("serve", "--listen", "")).toEqual([]);

@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../temporary.ts";
 
 const ROUNDS = 50;
 
-test("who asks again while the disk is still being tried is not told that it failed", async () => {
+test("a request during a running check of the disk does not report a failure", async () => {
   using directory = temporaryDirectory();
   let nowMs = 0;
   const probe = new ReadinessProbe({

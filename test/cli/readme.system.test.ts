@@ -7,7 +7,7 @@ import { FROM_SOURCE, startGovernd } from "./governd-process.ts";
 setDefaultTimeout(PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
-/** What the README says to run, in its own words; the package script stands for the source. */
+/** Runs the commands of the README as it prints them; the package script runs the source. */
 const SCRIPT = "npm run --silent governd --";
 const EXAMPLE = /^```sh example\n([\s\S]*?)^```$/gm;
 

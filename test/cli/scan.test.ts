@@ -54,7 +54,7 @@ test("a key gives its words to the values, and a whole file is one value", async
   });
 });
 
-test("a file that cannot be read and a policy that is none exit with 2", async () => {
+test("an unreadable file and an unknown policy exit with 2", async () => {
   expect((await governd(["scan", temporary.join("none.txt")])).code).toBe(2);
   const { code, err } = await governd(["scan", file, "--policy", "everything"]);
   expect(code).toBe(2);

@@ -81,7 +81,7 @@ const head = (start: string, ...lines: string[]) =>
     "\r\n",
   );
 
-/** Resolves when the daemon has seen what was sent to it before this: it looks at its connections in turn. */
+/** Resolves when the daemon has read what was sent before this: it serves its connections in turn. */
 const hasSeen = (daemon: RunningDaemon) => daemon.ask("/healthz");
 
 /** Resolves when it takes no connection any more. */

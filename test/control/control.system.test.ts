@@ -88,7 +88,7 @@ describe("authentication", () => {
     expect(authenticator.authenticate(limited.apiKey)).toMatchObject({ scope: "agent", agents: ["a", "b"] });
   });
 
-  test("a well-formed key that is unknown, and a malformed one, are nobody's", async () => {
+  test("an unknown key and a malformed one are refused", async () => {
     const { apiKey } = await administration().createWorkspace("One");
     const other = await administration().createWorkspace("Other");
     expect(authenticator.authenticate(`${apiKey}x`)).toBeNull();
@@ -134,7 +134,7 @@ describe("authentication", () => {
     expect(authenticator.authenticate(apiKey)).toBeNull();
   });
 
-  test("a revocation whose signal was lost is seen by the look at the database", async () => {
+  test("a revocation whose signal was lost is found by polling the database", async () => {
     using beside = ControlDatabase.open(directory);
     const { apiKey, record } = await administration().createWorkspace("One");
     expect(authenticator.authenticate(apiKey)).not.toBeNull();

@@ -65,7 +65,7 @@ describe("the data directory", () => {
     expect(modeOf(root)).toBe(0o700);
   });
 
-  test("is not made of somebody's home", () => {
+  test("is not made in a directory with other files", () => {
     mkdirSync(root, { recursive: true });
     writeFileSync(join(root, "thesis.tex"), "");
     chmodSync(root, 0o755);
@@ -78,7 +78,7 @@ describe("the data directory", () => {
     expect(() => ensureDataDirectory(root)).toThrow("not a directory");
   });
 
-  test("never gets another key in the place of a lost one, until somebody says so", () => {
+  test("gets a new key in place of a lost one only on request", () => {
     const directory = ensureDataDirectory(root);
     const lost = readSealKey(sealKeySource(directory, null)).publicBytes;
     rmSync(directory.sealKey);
@@ -125,7 +125,7 @@ describe("the lock", () => {
     lockDataDirectory(directory)[Symbol.dispose]();
   });
 
-  test("is not refused because somebody looks whether it is held", async () => {
+  test("is not refused while another process tests it", async () => {
     const directory = ensureDataDirectory(root);
     lockDataDirectory(directory)[Symbol.dispose]();
     const looking = Bun.spawn(

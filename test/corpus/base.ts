@@ -149,13 +149,13 @@ function closeLife({ connection, writer }: Life): void {
   writer.close();
 }
 
-/** A directory of its own for one corruption. */
+/** A separate directory for one corruption. */
 export function copyBase(base: Places, root: string): Places {
   cpSync(base.root, root, { recursive: true });
   return placesIn(root);
 }
 
-/** Changes a database as somebody with a SQL tool would. */
+/** Changes a database as with a SQL tool. */
 export function tamper(database: string, change: (connection: Connection) => void): void {
   const connection = openConnection(database);
   change(connection);

@@ -1,4 +1,4 @@
-/** Every corruption of the corpus is found, and what was not touched is said to hold. */
+/** Every corruption of the corpus is found, and untouched parts are reported as valid. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";

@@ -361,7 +361,7 @@ const FILES: Corruption[] = [
   },
 ];
 
-/** What holds must be said to hold, or the corpus proves nothing. */
+/** Untouched evidence must be reported as valid, or the corpus proves nothing. */
 const UNTOUCHED: Corruption[] = (
   [
     ["database", (places) => [...database(places), "--seal", places.earlySeal]],

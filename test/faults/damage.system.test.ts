@@ -1,4 +1,4 @@
-/** Damaged, lost and exchanged files: each is its own workspace's trouble, and is said. */
+/** Damaged, lost and exchanged files: each affects only its own workspace, and is reported. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,10 +34,10 @@ const write = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = 
 const read = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "k") =>
   daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey });
 
-/** Seeds whose damage, in the order of rows, had a walk through them come back to where it had been. */
+/** Seeds whose damage to the order of rows made a walk return to an earlier row. */
 const CIRCLES = [200_225, 500_124];
 
-/** Damages and uses a workspace for each seed, in a process of its own. */
+/** Damages and uses a workspace for each seed, in a child process. */
 async function useDamaged(seeds: readonly number[]) {
   const child = Bun.spawn([process.execPath, CHILD, directory.path, ...seeds.map(String)], {
     stdout: "pipe",
@@ -58,7 +58,7 @@ test("whatever bytes are changed, the process and the other workspaces keep work
   expect(totals.tampered).toBeGreaterThan(SEEDS / 3);
 });
 
-test("damage that leads in a circle is told as damage", async () => {
+test("damage that makes a walk circular is reported as damage", async () => {
   const all = CIRCLES.length;
   expect(await useDamaged(CIRCLES)).toEqual({ seeds: all, failing: all, tampered: all });
 });
@@ -104,7 +104,7 @@ describe.each([
 
     rmSync(fileOf(one), { force: true });
     for (const suffix of ["-wal", "-shm"]) rmSync(`${fileOf(one)}${suffix}`, { force: true });
-    // Whole at once: the daemon looks at it every second.
+    // Renamed into place: the daemon reads it every second.
     copyFileSync(saved, `${saved}.copy`);
     renameSync(`${saved}.copy`, fileOf(one));
     expect(await (await read(daemon, one)).json()).toMatchObject({ value: "v" });
@@ -130,7 +130,7 @@ test("a file that is taken away under the running daemon is not written any more
   expect((await read(daemon, one)).status).toBe(200);
 });
 
-test("files that were exchanged are shown to nobody", async () => {
+test("exchanged files are served to no one", async () => {
   const [one, two] = [await made("one"), await made("two")];
   {
     await using daemon = await startGovernd(data);

@@ -258,7 +258,7 @@ test.skipIf(!CAN_MOUNT)(
   },
 );
 
-test.skipIf(!CAN_FAIL)("the control database cannot be written: people are told to come back", async () => {
+test.skipIf(!CAN_FAIL)("the control database cannot be written: people are asked to retry", async () => {
   using place = new Place();
   const { disk } = place;
   await using daemon = await place.start();

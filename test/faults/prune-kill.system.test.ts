@@ -20,7 +20,7 @@ interface Plan {
   pruned: boolean;
 }
 
-/** Writes until it is told to stop; what was acknowledged is counted. */
+/** Writes until stopped, and counts acknowledged writes. */
 class Load {
   acknowledged = 0;
   #stopped = false;

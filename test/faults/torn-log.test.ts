@@ -31,7 +31,7 @@ async function unfinished(): Promise<string> {
   return copy;
 }
 
-/** Opens what is left, and answers how many events there are. */
+/** Opens the remaining file, and returns its number of events. */
 async function check(source: string, log: Uint8Array, name: string): Promise<number> {
   const path = join(directory.path, `${name}.db`);
   copyFileSync(source, path);

@@ -17,7 +17,7 @@ export const TARGETS: ReadonlyMap<string, Target> = new Map(
 const MAX_ROUND_MS = 5_000;
 
 /**
- * Each round has a seed of its own, so that it can be repeated alone.
+ * Each round has its own seed, so that it can be repeated alone.
  * @throws an error that names the seed of the round and the command that repeats it
  */
 export async function fuzz(name: string, seed: number, rounds: number): Promise<void> {

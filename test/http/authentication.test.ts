@@ -67,7 +67,7 @@ describe("without a valid key everything under /v1 is 401", () => {
   }
 });
 
-test("a key in the query string or in another header is none", async () => {
+test("a key in the query string or in another header is ignored", async () => {
   const attempts = [
     { path: "/v1/config/a?api_key=full-key" },
     { path: "/v1/config/a", headers: { authorization: "Bearer full-key" } },

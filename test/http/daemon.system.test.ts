@@ -185,7 +185,7 @@ test("a restore that a policy refuses is 409 and changes nothing", async () => {
   await operation({ path: `/v1/data/read?agent_id=${agent}&key=card` }, 404);
 });
 
-test("a value with every kind of character comes back as it was", async () => {
+test("a value with every kind of character is returned unchanged", async () => {
   const key = '\u{1f600}"\\/%_*é\u2028';
   const value = `\u0000\u0001\n"\\${key}\uffff\u{10ffff}`;
   const metadata = JSON.parse(

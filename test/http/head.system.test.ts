@@ -42,7 +42,7 @@ interface Head {
   headers: Map<string, string>;
 }
 
-/** Sends a request on a connection of its own, and returns its head once that is there. */
+/** Sends a request on a new connection, and returns the head of its response. */
 function headOf(method: string, path: string, headers: Record<string, string>): Promise<Head> {
   const { hostname, port, host } = new URL(daemon.url);
   return new Promise((resolve, reject) => {

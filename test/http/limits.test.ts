@@ -43,7 +43,7 @@ describe("every answer says where its key stands", () => {
 });
 
 describe("keys that are not valid", () => {
-  test("are limited for their address, and hold up nobody who has one", async () => {
+  test("are limited by address, and do not delay valid keys", async () => {
     let nowMs = 0;
     await using server = await serveTls({ wrongKeysPerMinute: 5, monotonicMs: () => nowMs });
     const wrong = async (key: string | null) => await server.send({ path, key });

@@ -53,7 +53,7 @@ test("who waits for what comes next may wait", async () => {
   await reader.cancel();
 });
 
-test("who is not allowed any more is told so by the end", async () => {
+test("a stream ends when its client loses the permission", async () => {
   let allowed = true;
   const { state, stream } = source();
   const reader = watched(stream, { isAllowed: () => allowed, monotonicMs: () => 0 }).getReader();

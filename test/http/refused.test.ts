@@ -466,7 +466,7 @@ describe("what is refused", () => {
     });
   }
 
-  test("nothing that was sent comes back but names", async () => {
+  test("a response repeats nothing but names", async () => {
     const secret = "s3cr3t-v4lu3";
     const attempts: Sent[] = [
       write({ agent_id: `${secret}!` }),

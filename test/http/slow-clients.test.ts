@@ -63,7 +63,7 @@ describe.concurrent("slow clients are cut", () => {
     expect(await client.closed(PATIENCE_MS)).toBeNumber();
   });
 
-  test("one whose large body drips is told", async () => {
+  test("one with a slowly dripping large body gets a problem", async () => {
     using client = await slowClient(port(), { begin: post("Content-Length: 1000000") });
     client.drip("x", 100);
     expect(await client.closed(PATIENCE_MS)).toBeNumber();
@@ -71,14 +71,14 @@ describe.concurrent("slow clients are cut", () => {
     expect(client.received).toContain('"code":"request_timeout"');
   });
 
-  test("one whose large body comes steadily, but too slowly, is told", async () => {
+  test("one whose large body arrives steadily, but too slowly, gets a problem", async () => {
     using client = await slowClient(port(), { begin: post("Content-Length: 2000000") });
     client.drip("x".repeat(20_000), 100);
     expect(await client.closed(PATIENCE_MS)).toBeNumber();
     expect(client.received).toStartWith("HTTP/1.1 408");
   });
 
-  test("one whose body has no length is told", async () => {
+  test("one whose body has no length gets a problem", async () => {
     using client = await slowClient(port(), { begin: post("Transfer-Encoding: chunked") });
     client.drip("1\r\nx\r\n", 100);
     expect(await client.closed(PATIENCE_MS)).toBeNumber();
@@ -116,7 +116,7 @@ describe.concurrent("slow clients are cut", () => {
 });
 
 describe.concurrent("a client that waits for the daemon is not disconnected", () => {
-  test("while it looks for something", async () => {
+  test("while it searches", async () => {
     const slow = await serveTls({}, { idleTimeoutMs: IDLE_MS });
     await using _ = slow;
     const perform = slow.workspace.perform.bind(slow.workspace);

@@ -94,7 +94,7 @@ function isExact(value: unknown): boolean {
   return Object.values(value).every(isExact);
 }
 
-test("every JSON object comes back as it was", () => {
+test("every JSON object is parsed unchanged", () => {
   fc.assert(
     fc.property(json, (value) =>
       expect(JSON.stringify(parse(JSON.stringify(value)))).toBe(JSON.stringify(value)),

@@ -239,7 +239,7 @@ describe("HEAD and OPTIONS", () => {
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "OPTIONS, POST"]);
   });
 
-  test("OPTIONS tells the methods of a path", async () => {
+  test("OPTIONS returns the methods of a path", async () => {
     const expected: Record<string, string> = {
       "/v1/config/a": "GET, HEAD, OPTIONS, PUT",
       "/v1/checkpoints": "GET, HEAD, OPTIONS, POST",
@@ -322,7 +322,7 @@ test("every request is logged with what is known of it, and no more", async () =
   expect(JSON.stringify(server.logged)).not.toContain("dden");
 });
 
-test("a key that sends too fast is told when to come again; others are not held up", async () => {
+test("a key over its rate gets a time to retry; others are not delayed", async () => {
   let nowMs = 1_000_000;
   await using limited = await serveTls({ requestsPerSecond: 10, monotonicMs: () => nowMs });
   const send = async (key: string) => (await limited.send({ path: "/v1/config/a", key })).status;

@@ -44,7 +44,7 @@ describe("the Dockerfile", () => {
     expect(bun?.rest).toBe(`BUN_IMAGE=oven/bun:${manifest.engines.bun}`);
   });
 
-  test("runs as nobody special, on a volume, with a health check and an end by SIGTERM", () => {
+  test("runs as an unprivileged user, on a volume, with a health check and an end by SIGTERM", () => {
     expect(the("USER")).toBe("65532:65532");
     expect(the("VOLUME")).toBe(environment().GOVERND_DATA_DIR as string);
     expect(the("STOPSIGNAL")).toBe("SIGTERM");

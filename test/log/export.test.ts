@@ -135,7 +135,7 @@ describe.each(forms)("%s exports", (form) => {
     }
   });
 
-  test("with an event bad and the end missing, tampering is what is said", () => {
+  test("with a bad event and a missing end, the verdict is tampered", () => {
     const text = write(form, log.events.toSpliced(5, 1));
     expect(verdict(verify(text.slice(0, -40)))).toBe("tampered");
   });

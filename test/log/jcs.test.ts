@@ -4,7 +4,7 @@ import type { JsonValue } from "../../src/json.ts";
 import { isPlainlyCanonicalObject } from "../../src/log/canonical-scan.ts";
 import { CanonicalJsonError, canonicalJson, MAX_JSON_DEPTH, parseCanonicalJson } from "../../src/log/jcs.ts";
 
-/** RFC 8785 said another way: bytes from a table of escapes, order by comparing code units one by one. */
+/** RFC 8785, implemented differently: bytes from a table of escapes, order by comparing code units one by one. */
 function independent(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(independent).join(",")}]`;
   if (value === null || typeof value === "boolean") return `${value}`;

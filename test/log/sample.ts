@@ -82,7 +82,7 @@ export class SampleLog {
   }
 }
 
-/** A log with `count` events of a few agents, of all the kinds that the verifier looks at. */
+/** A log with `count` events of a few agents, of all kinds that the verifier checks. */
 export function sampleLog(count = 24, agents = ["alpha", "beta", "gamma"]): SampleLog {
   const log = new SampleLog();
   for (const agent of agents) log.configure(agent, "v1", { policies: { block_pii: true }, model: "m" });

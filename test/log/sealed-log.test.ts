@@ -73,7 +73,7 @@ describe("a sealed log", () => {
       expect(verify({ events }).valid).toBe(true);
       expect(codes(verify({ events, seals, trusted: log.key }))).toContain("root_mismatch");
     }
-    // What no seal covers yet can be rewritten, and is said not to be sealed.
+    // Events that no seal covers yet can be rewritten, and are reported as unsealed.
     expect(verify({ events: rewritten(log, 33), seals, trusted: log.key })).toMatchObject({
       valid: true,
       seals: { sealedThrough: 32 },
@@ -143,7 +143,7 @@ describe("a sealed log", () => {
 });
 
 describe("seals that the auditor kept", () => {
-  test("anchor the log, whatever became of its own", () => {
+  test("anchor the log, whatever happened to its own seals", () => {
     const report = verify({ events: log.events, anchors: [log.seal(12)] });
     expect(report).toMatchObject({ valid: true, seals: { anchoredThrough: 11, sealedThrough: null } });
   });

@@ -42,7 +42,7 @@ test("a damaged workspace is named to the operator, counted in the metrics, and 
   expect(down.value(`governd_workspace_down{workspace_id="${damaged.id}"}`)).toBe(1);
   expect(await daemon.log()).toContain("a workspace is down");
 
-  // Whole at once: the daemon looks at it every second.
+  // Renamed into place: the daemon reads it every second.
   writeFileSync(`${file}.good`, before);
   renameSync(`${file}.good`, file);
   expect((await broken.write("a", "k", "v")).status).toBe(200);

@@ -88,7 +88,7 @@ describe("what is counted", () => {
     expect(await denied()).toEqual({ suspension: 2, quota: 3 });
   });
 
-  test("refused credentials, and paths that nobody serves, under no name of the client's", async () => {
+  test("refused credentials and unknown paths, without names from the client", async () => {
     const { client } = workspace;
     const before = await scrape();
     await client.send({ path: "/v1/config/private-name", key: null });

@@ -25,7 +25,7 @@ export class Scrape {
     return new Scrape(await response.text());
   }
 
-  /** A number by its name and labels as they are written; 0 when it is not there. */
+  /** Returns a number by its name and labels as written; 0 when it is missing. */
   value(name: string): number {
     return this.#values.get(name) ?? 0;
   }

@@ -1,4 +1,4 @@
-/** Makes tokens for the formats of the table, so that no real-looking token stands in this repository. */
+/** Makes tokens for the formats of the table, so that this repository contains no real-looking token. */
 import { numbers } from "./random.ts";
 
 const ALPHABETS: Readonly<Record<string, string>> = {

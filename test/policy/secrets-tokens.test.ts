@@ -14,13 +14,13 @@ for (const [index, [provider, prefix, body]] of tokenRows().entries()) {
     expect(blocked(prefix + sample)).toBe(true);
     expect(blocked(`deploy: use ${prefix}${sample} for now`)).toBe(true);
     expect(blocked(`x="${prefix}${sample}"`)).toBe(true);
-    // Filled in by hand, or cut off: nobody's key.
+    // Filled in by hand, or truncated: no key.
     expect(blocked(`see ${prefix}${"x".repeat(sample.length)}`)).toBe(false);
     expect(blocked(`see ${prefix}`)).toBe(false);
   });
 }
 
-test("prefixes are told from words that contain them", () => {
+test("prefixes are distinguished from words that contain them", () => {
   expect(blocked("the task-force-of-the-year and risk-averse-investors-unite-again")).toBe(false);
   expect(blocked("chf_transfer_of_all_the_funds_to_zurich")).toBe(false);
 });

@@ -60,7 +60,7 @@ test("labels are of known detectors, and their lengths can be", () => {
   expect(forms.filter(({ ambiguous, form }) => ambiguous && form === undefined)).toEqual([]);
 });
 
-test("every table's rows have the columns of their section, and none is there twice", () => {
+test("every table's rows have the columns of their section, without duplicates", () => {
   const columns = { separated: 5, tokens: 4, infixes: 5, webhooks: 2 };
   const sections = ["forms.txt", "patterns.txt"].flatMap((name) => sectionsOf(read(name)));
   expect(sections.map(({ heading }) => heading)).toEqual(Object.keys(columns));
@@ -70,7 +70,7 @@ test("every table's rows have the columns of their section, and none is there tw
   }
 });
 
-test("forms are of known detectors, and what a separated form begins with can be looked up", () => {
+test("forms are of known detectors, and the leads of separated forms are well formed", () => {
   const forms = [...SEPARATED_FORMS, ...TOKEN_FORMS];
   expect(forms.filter(({ detector }) => !(detector in DETECTORS))).toEqual([]);
   expect(SEPARATED_FORMS.flatMap(({ leads }) => leads).filter((lead) => !/^\d+[-+ ./]?$/.test(lead))).toEqual(
@@ -100,7 +100,7 @@ test("characters are read as plain ones, by their codes where they cannot be see
   }
 });
 
-test("token formats have three columns, a prefix that tells something, and no row twice", () => {
+test("token formats have three columns, a telling prefix, and no duplicates", () => {
   const rows = linesOf(read("tokens.txt"));
   expect(rows.filter((row) => row.trimEnd().split(/ {2,}/).length !== 3)).toEqual([]);
   expect(tokenRows().filter(([, prefix]) => prefix.length < 2)).toEqual([]);

@@ -329,7 +329,7 @@ describe("exporting", () => {
     ],
   );
 
-  test("every window of time verifies by itself, in both formats", async () => {
+  test("every time window verifies alone, in both formats", async () => {
     const agent = freshAgent();
     for (let i = 0; i < 12; i++) await client.write(agent, `k${i}`, "v");
     const { json } = await client.get("/v1/audit", { agent_id: agent });

@@ -505,7 +505,7 @@ describe("restoring", () => {
     expect(await valuesOf(client, scene.agent)).toEqual(THEN);
   });
 
-  test("makes what comes back searchable, and what goes not", async () => {
+  test("makes restored entries searchable, and removed ones not", async () => {
     const { client } = workspace;
     const agent = freshAgent();
     await client.write(agent, "a", "crimson lighthouse");

@@ -29,7 +29,7 @@ async function expectSoundTrail(): Promise<void> {
   expect((await view.verify()).problems).toEqual([]);
 }
 
-/** One client after another request of its own; answers what was acknowledged. */
+/** One client that sends one request after another. Returns the acknowledged ones. */
 async function keepWriting(
   agentOf: (i: number) => string,
   name: number,

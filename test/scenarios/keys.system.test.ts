@@ -35,7 +35,7 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 const requestTo = (route: Parameters<typeof requestOf>[0], agent: string) =>
   requestOf(route, { agent, ...(made[agent] as { checkpoint: string; event: string }) });
 
-/** Sends, and answers the code of the problem, or the status; tells whether the trail grew. */
+/** Sends a request. Returns the problem's code or the status, and whether the trail grew. */
 async function outcome(client: Client, sent: Parameters<Client["send"]>[0]) {
   const before = workspace.view.head;
   const response = await client.open(sent);
@@ -139,7 +139,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
   });
 });
 
-test("a key limited to agents cannot look at the workspace itself", async () => {
+test("a key limited to agents cannot read the workspace's own data", async () => {
   const event = workspace.view.eventsAfter(-1)[0]?.id;
   for (const sent of [
     { path: "/v1/audit", query: { scope: "workspace" } },

@@ -20,7 +20,7 @@ interface Running {
   kill(): Promise<void>;
 }
 
-/** Starts the daemon as a process of its own; resolves when it says that it is ready. */
+/** Starts the daemon in a child process. Resolves when it is ready. */
 async function serve(dataDir: string): Promise<Running> {
   const words = [
     "serve",
@@ -48,7 +48,7 @@ async function serve(dataDir: string): Promise<Running> {
   };
 }
 
-/** Overwrites its own keys until the daemon is gone; remembers the last value acknowledged of each. */
+/** Overwrites its own keys until the daemon is killed. Remembers the last acknowledged value of each. */
 async function load(client: Client, name: number, acknowledged: Map<string, string>, onWrite: () => void) {
   for (let i = 0; ; i++) {
     const key = `${name}/${i % 10}`;

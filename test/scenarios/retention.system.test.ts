@@ -1,4 +1,4 @@
-/** Retention: what is past it is gone at once, for everything; a sweep removes it with one event. */
+/** Retention: expired entries disappear from every operation at once; a sweep removes them with one event. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";

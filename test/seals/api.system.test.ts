@@ -63,7 +63,7 @@ describe("seals", () => {
     expect(filed().at(-1)?.note).toBe(seal.text);
   });
 
-  test("a stop seals what is left", async () => {
+  test("a stop seals the remaining events", async () => {
     await workspace.client.write("sealed", "k", "last");
     await daemon.restart();
     // Before anything is asked: questions are events, too, and sealed in their turn.

@@ -1,4 +1,4 @@
-/** Erasure: nothing of it is left in any file, and everything still verifies. */
+/** Erasure leaves no copy in any file, and everything still verifies. */
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
@@ -114,7 +114,7 @@ describe("erasing", () => {
     made.writer.close();
   });
 
-  test("its event says how much is gone and does not name the key", async () => {
+  test("its event states how much was erased and does not name the key", async () => {
     using directory = temporaryDirectory();
     const made = await sealedWorkspace(directory);
     await perform(made, "data.write", write(KEY, VALUE));

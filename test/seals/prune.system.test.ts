@@ -133,7 +133,7 @@ describe("pruning", () => {
     expect(trail.json.data[0].details).toMatchObject({ before_seq: 512, export_digest: json.export_digest });
   });
 
-  test.skipIf(PYTHON === null)("the second implementation knows what is left, too", async () => {
+  test.skipIf(PYTHON === null)("the second implementation verifies the rest, too", async () => {
     const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
     const { exit, out } = second(database);
     expect([exit, out]).toEqual([0, expect.stringContaining("with bodies from seq 512 on")]);
@@ -164,7 +164,7 @@ describe("pruning", () => {
     },
   );
 
-  test("what is left of the pruned part is still checked", async () => {
+  test("the remains of the pruned part are still checked", async () => {
     const { view } = workspace;
     const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
     await daemon.restart();

@@ -28,7 +28,7 @@ async function fresh(directory: TemporaryDirectory) {
   return made;
 }
 
-/** In the form of a seal; nobody signed it. */
+/** Has the form of a seal, without a valid signature. */
 const note = (size: number) =>
   `test.example/ws\n${size}\n${Buffer.alloc(32, size).toString("base64")}\n\n— test.example/ws ${Buffer.alloc(68).toString("base64")}\n`;
 
@@ -169,7 +169,7 @@ describe("sealing is refused", () => {
     back.writer.close();
   });
 
-  test("when a foreign file stands where the seals are to be", async () => {
+  test("when a foreign file is in the place of the seals", async () => {
     using directory = temporaryDirectory();
     const made = await fresh(directory);
     made.writer.close();

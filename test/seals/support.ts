@@ -33,7 +33,7 @@ export interface SealedWorkspace {
   sealed: StoredSeal[];
 }
 
-/** Makes the workspace of a directory, with a key of its own. */
+/** Creates the workspace of a directory, with its own key. */
 export async function sealedWorkspace(directory: TemporaryDirectory): Promise<SealedWorkspace> {
   const keyFile = directory.join("seal.key");
   if (!existsSync(keyFile)) writeFileSync(keyFile, newSealKey());

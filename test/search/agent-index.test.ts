@@ -112,7 +112,7 @@ describe("options", () => {
     expect(ids(indexOf(entries), "apple", { prefix: "notes/" })).toEqual([0, 1]);
     expect(ids(indexOf(entries), "apple", { prefix: "%" })).toEqual([]);
   });
-  test("equals come by ascending id", () =>
+  test("entries with equal scores are ordered by id", () =>
     expect(ids(indexOf(["same", "same", "same"]), "same")).toEqual([0, 1, 2]));
   test("minSimilarity cuts the tail and keeps the order", () => {
     const index = indexOf(["red apple", "green pear", "the stock market fell"]);

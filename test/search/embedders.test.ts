@@ -75,7 +75,7 @@ describe("an OpenAI-compatible server", () => {
     return new OpenAiEmbedder({ url, model: "concepts", sleep, ...(apiKey === undefined ? {} : { apiKey }) });
   }
 
-  test("texts go out in batches and come back in order", async () => {
+  test("texts are sent in batches, and vectors are returned in order", async () => {
     const texts = Array.from({ length: 150 }, (_, i) => (i % 2 === 0 ? "lift" : "wages"));
     const vectors = await embedder().embed(texts);
     expect(requests.map(({ body }) => body.input.length)).toEqual([64, 64, 22]);
@@ -141,7 +141,7 @@ describe("an OpenAI-compatible server", () => {
     });
   }
 
-  test("an address that is none is refused at once", () => {
+  test("a malformed address is refused at once", () => {
     for (const url of ["localhost", "ftp://a/b", ""]) expect(() => embedder(url)).toThrow(EmbeddingError);
   });
 

@@ -22,7 +22,7 @@ test("the first failure is news, and one for another reason", () => {
   expect(news).toEqual([true, false, true, false, true]);
 });
 
-test("a model that is away for long is asked ever more seldom, and told of twice", async () => {
+test("a long outage is retried ever more seldom, and logged twice", async () => {
   let now = 0;
   let asked = 0;
   let away = true;

@@ -5,7 +5,7 @@ import { appendForms } from "../../src/search/words/text-forms.ts";
 import { tokenize } from "../../src/search/words/tokenize.ts";
 import { NONE, Vocabulary } from "../../src/search/words/vocabulary.ts";
 
-/** The tokens that `appendForms` finds, as they are spelt in the vocabulary. */
+/** The tokens that `appendForms` finds, as spelt in the vocabulary. */
 function spellings(text: string, vocabulary: Vocabulary): string[] {
   const forms = new FormList();
   appendForms(text, vocabulary, forms);

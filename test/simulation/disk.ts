@@ -43,7 +43,7 @@ const CODES = [
 ] as const;
 const LASTING = ["SQLITE_IOERR_WRITE", "SQLITE_FULL", "SQLITE_READONLY"] as const;
 
-/** What is to happen when as many statements, or commits, have passed. */
+/** What happens after this many statements or commits. */
 interface Plan {
   what: "stop" | "fail";
   /** Counts every statement, or commits alone. */

@@ -48,7 +48,7 @@ export class ModelWorkspace {
     return [...this.agents.values()].flatMap(({ checkpoints }) => [...checkpoints.keys()]);
   }
 
-  /** Takes the sweep of an agent that an event tells of. */
+  /** Applies the sweep of an agent that an event records. */
   expire(agentId: string, nowMs: number): void {
     this.#known(agentId).data.sweep(nowMs);
   }
@@ -256,7 +256,7 @@ function blockedByPolicy(policies: Policies, value: string): string | null {
   return policies.block_pii === true && isPii(value) ? "policy:block_pii" : null;
 }
 
-/** Before another configuration comes into force, what is past its retention is gone. */
+/** Before another configuration takes effect, expired entries are removed. */
 function requireSwept({ data }: Agent, nowMs: number): void {
   if (data.hasExpired(nowMs))
     throw new Error("expired entries were not removed before the configuration changed");

@@ -16,7 +16,7 @@ const AGENTS = ["a", "b", "agent-3"];
 const KEYS = ["k", "k/1", "k/2", "m", "\u{10FFFF}", "ключ"];
 const PREFIXES = ["k", "k/", "m", "z"];
 const PII = "write to jane.doe@gmail.com";
-/** Put together here, so that no key stands in this repository. */
+/** Assembled here, so that this repository contains no key. */
 const SECRET = `-----BEGIN ${"PRIVATE KEY"}-----\n${"MIIEvQIBADANBgkq".repeat(4)}\n-----END ${"PRIVATE KEY"}-----`;
 const VALUES = ["x", "y", "", "zweite Notiz: äöü \u0000 🙂", "long ".repeat(600), PII, SECRET];
 

@@ -33,7 +33,7 @@ import { SimulatedTime } from "./time.ts";
 const HOUR_MS = 3_600_000;
 const MAX_TRACE = Number(process.env.TRACE ?? 60);
 
-/** What a client was told, by the actor of its operation. */
+/** The client's responses, by the actor of its operation. */
 type Told = Reply | Rejection;
 
 class SimulatedWorkspace {
@@ -419,7 +419,7 @@ class Simulation {
     }
   }
 
-  /** The clock is set back while a workspace is left alone and another waits to be sealed. */
+  /** The clock is set back while one workspace is avoided after a failure and another waits for a seal. */
   async #failAndSetBack(): Promise<void> {
     this.#ask(4);
     await this.#settle();
@@ -466,11 +466,11 @@ const describe = (asked: Asked): string =>
 const isExpected = ({ name }: FailureReport): boolean =>
   /^(SqliteError|CannotOpen|WorkspacePaused|Stopped|died)/.test(name);
 
-/** Whether a client was told that nothing happened. */
+/** Whether a response states that nothing happened. */
 const isCertain = (told: Told): boolean =>
   typeof told === "string" ? told !== "crashed" : !JSON.stringify(told.answer).includes("may still appear");
 
-/** An operation is in the log: its client was told so, or was told nothing for certain. */
+/** An operation in the log: its client got a success or an uncertain response. */
 function requireRecorded(told: Told | undefined, auditId: string, result: string): void {
   if (told === undefined) return;
   if (typeof told === "object" && told.auditId !== null) {
@@ -480,7 +480,7 @@ function requireRecorded(told: Told | undefined, auditId: string, result: string
     throw new Error(`an operation is in the log, and its client was told ${JSON.stringify(told)}`);
 }
 
-/** Every expected member is what it is expected to be. */
+/** Every expected member has its expected value. */
 function requireSame(where: string, expected: object, found: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const [wanted, got] = [JSON.stringify(value), JSON.stringify((found as Record<string, unknown>)[name])];

@@ -84,7 +84,7 @@ export class SimulatedThreads implements Spawning {
     };
   };
 
-  /** The thread is gone, and what was on its way. */
+  /** The thread crashed and lost its running operations. */
   end(error: unknown): void {
     if (this.#thread === null) return;
     this.#thread = null;

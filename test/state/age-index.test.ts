@@ -98,7 +98,7 @@ describe("is made with the configuration that has a retention", () => {
     expect(await verdict()).toBe("verified");
   });
 
-  test("in the same transaction: with one that fails it is gone", async () => {
+  test("in the same transaction: a failed one rolls it back", async () => {
     const { connection } = workspace;
     connection.exec("BEGIN IMMEDIATE");
     const config = { version: 1, config: JSON.stringify(RETENTION), rolledBackFrom: null };
@@ -228,7 +228,7 @@ describe("a file of schema version", () => {
     expect(migrated(isThere)).toBe(true);
   });
 
-  test("2 whose index somebody took away is brought up to date, too", async () => {
+  test("2 without its index is migrated, too", async () => {
     await configure("b", RETENTION);
     setBack(2);
     lose();

@@ -80,7 +80,7 @@ async function take(
   if (kind === "search") await expectFound(workspace, indexes, agentId, word);
 }
 
-/** Whoever holds the word is found, whatever the full text has or lacks just then, and nobody else. */
+/** Exactly the entries with the word are found, whatever the full text has or lacks at that time. */
 async function expectFound(workspace: OpenWorkspace, indexes: SearchIndexes, agentId: string, word: string) {
   const found = await search(workspace, indexes, agentId, word);
   if (found === null) return;

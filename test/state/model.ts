@@ -138,7 +138,7 @@ export class ModelAgent {
     return this.#states.some((entries) => entries.keys().some(wanted));
   }
 
-  /** The value under a key; undefined when there is none or it is past its retention. */
+  /** Returns the value of a key; undefined when there is none or it is expired. */
   read(key: string, nowMs: number): string | undefined {
     const entry = this.#live.get(key);
     return entry !== undefined && this.#isFresh(entry, nowMs) ? entry.value : undefined;

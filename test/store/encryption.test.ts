@@ -169,7 +169,7 @@ describe("another key", () => {
     expect(texts(KEY)).toBe(300);
   });
 
-  test("not while somebody has it open, nor without the key that it has", () => {
+  test("not while another process has it open, nor without its key", () => {
     make(null);
     const other = openConnection(path);
     other.exec("BEGIN");

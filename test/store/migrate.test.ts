@@ -1,4 +1,4 @@
-/** Migrations: all or nothing, behind a copy; a newer database is left as it is, to the byte. */
+/** Migrations are atomic and follow a copy; a newer database is not changed by a byte. */
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -193,7 +193,7 @@ describe("a database of a newer program", () => {
   });
 });
 
-test("a command that meets a workspace of a newer program says so, and changes nothing", async () => {
+test("a command refuses a workspace of a newer program, and changes nothing", async () => {
   using from = await FilledDirectory.make(1);
   const [id] = from.ids as [string];
   const path = workspaceFile(from.data, id);

@@ -69,7 +69,7 @@ test("what a refusal says does not hold the value", () => {
   }
 });
 
-test("any other string, number and bytes come back as they were", () => {
+test("any other string, number and bytes are read back unchanged", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       if (!text.includes("\u0000")) expect(back(text)).toBe(text);

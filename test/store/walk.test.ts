@@ -1,4 +1,4 @@
-/** Walks through rows come to an end, whatever the rows say. */
+/** Walks through rows end, whatever the rows contain. */
 import { expect, test } from "bun:test";
 import { isDamage } from "../../src/store/damage.ts";
 import { goOn, OutOfOrder } from "../../src/store/walk.ts";

@@ -8,7 +8,7 @@ export interface Sent {
   method?: string;
   path: string;
   query?: Record<string, string | number | boolean>;
-  /** Sent as JSON; a string or bytes go as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   /** Another key than the client's; null sends none. */

@@ -13,7 +13,7 @@ const MOST_CHARACTERS = 64;
 const MOST_TEXTS = 1_000;
 /** Members of a body that are a value, and of which the audit trail holds a digest at most. */
 const VALUES = new Set(["value", "query", "config", "instructions", "model"]);
-/** Members that say what a request is about: they stand in the log. */
+/** Members that name the subject of a request: the log contains them. */
 const PUBLIC = new Set(["agent_id", "scope", "format", "version", "start_time", "end_time", "cursor"]);
 
 export class Confidences {
@@ -23,7 +23,7 @@ export class Confidences {
   readonly #values = new Set<string>();
   /** Never in the log or the metrics: the details of events name them. */
   readonly #names = new Set<string>();
-  /** What may be said, and may look like one of those. */
+  /** Texts that may be repeated, and may look like one of those. */
   readonly #said = new Set<string>();
 
   note({ path, query = {}, body, headers = {} }: Sent, apiKey: string | null): void {
@@ -66,7 +66,7 @@ export class Confidences {
     expect({ what, found }).toEqual({ what, found: [] });
   }
 
-  /** How much there is to look for. */
+  /** The number of texts to search for. */
   get size(): number {
     return this.#keys.size + this.#values.size + this.#names.size;
   }
@@ -81,7 +81,7 @@ function some(texts: ReadonlySet<string>): string[] {
   return all.length <= MOST_TEXTS ? all : [...all.slice(0, MOST_TEXTS / 2), ...all.slice(-MOST_TEXTS / 2)];
 }
 
-/** As it would stand in JSON. */
+/** The text as in JSON. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function decodeURIComponentOr(text: string): string {

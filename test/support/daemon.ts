@@ -24,7 +24,7 @@ export interface TestDaemonOptions {
   flags?: Partial<Record<SettingName, string>>;
   /** Added to the system's clock, ms. */
   clockOffsetMs?: number;
-  /** At its end, everything that it said is searched for what its clients told it in confidence. */
+  /** At its end, all its output is searched for its clients' confidential texts. */
   confided?: true;
 }
 

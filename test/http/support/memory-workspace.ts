@@ -1,4 +1,4 @@
-/** A workspace in memory: answers every operation in the form of the API, and keeps what it was asked. */
+/** A workspace in memory: returns a valid response to every operation, and records the requests. */
 import type {
   Answer,
   Bytes,
@@ -11,7 +11,7 @@ import type {
 /** Stands where an audit id is wanted. */
 export const AUDIT_ID = "aud_01h455vb4pex5vsknk084sn02q";
 
-/** Records requests and answers each as told, or with a small body. */
+/** Records requests and returns the given response to each, or a small body. */
 export class MemoryWorkspace implements WorkspaceClient {
   readonly asked: OperationRequest[] = [];
   /** What the next operation answers; afterwards the usual again. */

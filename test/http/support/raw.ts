@@ -4,12 +4,12 @@ import { connect as connectTls } from "node:tls";
 
 /** What comes this soon after the last answer that was expected is seen, too. */
 const QUIET_MS = 150;
-/** Whoever has not answered by then answers never. */
+/** The longest wait for an answer. */
 const PATIENCE_MS = 40_000;
 
 export interface RawExchange {
   tls: boolean;
-  /** How many answers to wait for, unless the peer closes: 1 unless told. */
+  /** How many answers to wait for, unless the peer closes: 1 by default. */
   answers?: number;
 }
 
@@ -52,7 +52,7 @@ export function exchangeRaw(
   });
 }
 
-/** How many answers are there from the first byte to the last. None of them is to a HEAD. */
+/** Counts the complete answers. None of them may be to a HEAD request. */
 function wholeAnswers(received: string): number {
   let count = 0;
   for (let at = 0; ; count++) {

@@ -11,7 +11,7 @@ export interface Sent {
   path: string;
   key?: string | null;
   headers?: Record<string, string>;
-  /** Sent as JSON; a string or bytes as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown;
 }
 
