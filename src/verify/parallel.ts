@@ -15,7 +15,7 @@ import { goOn } from "../store/walk.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { type FileRange, linesOf, nextLine } from "./events/lines.ts";
 import type { LogPart, LogRange } from "./log-part.ts";
-import type { Prepared, WorkspaceVerificationOptions } from "./preparation.ts";
+import type { WorkspaceCheck, WorkspaceVerificationOptions } from "./preparation.ts";
 import { ALL_ENTRIES, type EntryRange } from "./rows/entry-part.ts";
 import { followWrites } from "./rows/expected/writes.ts";
 import type { EntryChunks } from "./rows/present-entries.ts";
@@ -117,7 +117,7 @@ const PARTS_OF_THREAD = 8;
 const WRITES_AT_ONCE = 2_048;
 
 /** What the parts are put together in. */
-export interface LogWhole extends Prepared {
+export interface LogWhole extends WorkspaceCheck {
   seals: SealFeed;
   /** Sizes of seals that were kept elsewhere. */
   anchored: readonly number[];

@@ -1,4 +1,4 @@
-/** What a verification of a workspace needs before the events are read, and what follows from each event. */
+/** The state of a verification: what is read before the events, and what each event adds. */
 import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
@@ -36,8 +36,8 @@ export interface WorkspaceVerificationOptions {
   division?: { from: number; events: number };
 }
 
-/** What a verification works with. */
-export interface Prepared extends StoredCheck {
+/** The state of a verification of a workspace, or of one agent's chain. */
+export interface WorkspaceCheck extends StoredCheck {
   keys: KeyCheck;
   tiles: TileCheck;
   /** The position from which the log has all its events. */
@@ -52,12 +52,12 @@ export interface Prepared extends StoredCheck {
 export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
   namesSealKey(operation) || effectKind(operation, result) !== "none";
 
-/** Reads what must be known before the events are. */
-export async function prepare(
+/** Reads the keys and histories that the events are checked against. */
+export async function beginCheck(
   reader: Reader,
   scope: VerificationScope,
   { maxKeys, publicKeys = [] }: WorkspaceVerificationOptions,
-): Promise<Prepared> {
+): Promise<WorkspaceCheck> {
   await keepPageMemory(reader);
   const before = await prunedBefore(reader);
   const histories = await loadHistories(reader, scope, before);

@@ -20,9 +20,9 @@ import type { LogVerifier } from "./events/log-verifier.ts";
 import { takePruned } from "./events/pruned.ts";
 import { chunksAhead, eventsOfPart, feedInParts, withThreads } from "./parallel.ts";
 import {
-  type Prepared,
-  prepare,
+  beginCheck,
   type VerificationScope,
+  type WorkspaceCheck,
   type WorkspaceVerificationOptions,
 } from "./preparation.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
@@ -73,7 +73,7 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
 }
 
 /** Feeds the events to the verifier; false when threads gave up, so that there is no report. */
-type Feed = (check: Prepared & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
+type Feed = (check: WorkspaceCheck & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
 
 /** How events and present entries are read. */
 interface Way {
@@ -87,7 +87,7 @@ async function verifyEverything(
   { feedEvents, present }: Way,
 ): Promise<WorkspaceReport | null> {
   const head = await readHead(reader);
-  const check = await prepare(reader, { scope: "workspace" }, options);
+  const check = await beginCheck(reader, { scope: "workspace" }, options);
   const { verifier, before, tiles } = check;
   const seals = sealsOf(reader, verifier, head, options);
   await seals.upTo(0);
@@ -171,7 +171,7 @@ async function verifyAgent(
   agentId: string,
   options: WorkspaceVerificationOptions,
 ): Promise<WorkspaceReport> {
-  const check = await prepare(reader, { agentId }, options);
+  const check = await beginCheck(reader, { agentId }, options);
   const { verifier, before } = check;
   const total = await reader.get<[number | null]>(
     `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
