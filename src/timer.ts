@@ -20,3 +20,14 @@ export function repeat(timer: Timer, ms: number, work: () => void): () => void {
   arm();
   return () => cancel();
 }
+
+/** Over TLS it takes the runtime up to three turns of the event loop to tell that it closed a connection. */
+const CLOSING_TURNS = 3;
+
+/**
+ * Calls back when a request is known to be abandoned, if the runtime closed its connection in this turn of the event
+ * loop: it does so when the next request on the connection has arrived already.
+ */
+export function onceClosingIsKnown(callback: () => void, turns = CLOSING_TURNS): void {
+  setImmediate(turns > 1 ? () => onceClosingIsKnown(callback, turns - 1) : callback);
+}

@@ -68,7 +68,7 @@ export interface RunningServer extends AsyncDisposable {
  * @throws the runtime's errors, such as `EADDRINUSE` or a certificate that cannot be read
  */
 export function startServer(
-  deps: Omit<AppDeps, "peerOf" | "setPatience">,
+  deps: Omit<AppDeps, "peerOf" | "setPatience" | "isAbandoned">,
   options: ListenOptions,
 ): RunningServer {
   if (options.tls === null && deps.trustedProxies === undefined) {
@@ -81,6 +81,7 @@ export function startServer(
   const app = createApp({
     ...deps,
     peerOf: (request) => server.requestIP(originalOf(request))?.address ?? null,
+    isAbandoned: (request) => originalOf(request).signal.aborted,
     setPatience: (request, patient) => server.timeout(originalOf(request), patient ? NEVER : idleTimeout),
   });
   const fetch = (request: Request) => {

@@ -46,6 +46,10 @@ const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
     "unavailable",
     "The disk is full; nothing was written. What is stored can be read and deleted meanwhile.",
   ],
+  abandoned: [
+    "invalid_request",
+    "The connection was closed before the operation began; nothing was done. Wait for each response before you send the next request on the connection.",
+  ],
   crashed: [
     "internal",
     "An unexpected failure while the operation was under way; read before you repeat it.",

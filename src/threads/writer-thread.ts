@@ -4,6 +4,7 @@
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
+import { onceClosingIsKnown } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 import type { FailureReport, FromWriter, RecoveryReport, ThreadOptions, ToWriter } from "./messages.ts";
@@ -17,7 +18,7 @@ const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 const MAX_HANDED_OVER = 1_024;
 
 /** Why an operation was not taken or not finished. */
-export type Rejection = "overloaded" | "stopped" | "crashed";
+export type Rejection = "overloaded" | "stopped" | "crashed" | "abandoned";
 
 type Complete = (reply: Reply | Rejection) => void;
 
@@ -25,6 +26,7 @@ interface Waiting {
   id: number;
   text: string;
   complete: Complete;
+  isAbandoned: (() => boolean) | undefined;
 }
 
 export interface ThreadEvents {
@@ -104,7 +106,7 @@ export class WriterThread {
     const { name, input, principal } = request;
     const rest = found === undefined ? "" : `,"found":${JSON.stringify(found)}`;
     const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
-    return this.#take(text, complete);
+    return this.#take(text, complete, request.isAbandoned);
   }
 
   /** Hands over an event of a workspace itself, in the way of {@link submit}. */
@@ -113,13 +115,13 @@ export class WriterThread {
   }
 
   /** `members`: those of an operation or an event (messages.ts) as JSON, without the id. */
-  #take(members: string, complete: Complete): Rejection | null {
+  #take(members: string, complete: Complete, isAbandoned?: () => boolean): Rejection | null {
     if (this.#state !== "running") return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
     const text = `{"id":${id},${members}}`;
     this.#waitingCharacters += text.length;
-    this.#waiting.push({ id, text, complete });
+    this.#waiting.push({ id, text, complete, isAbandoned });
     this.#scheduleFlush();
     return null;
   }
@@ -163,7 +165,7 @@ export class WriterThread {
   #scheduleFlush(): void {
     if (this.#flushScheduled || this.#sent.size >= MAX_HANDED_OVER) return;
     this.#flushScheduled = true;
-    setImmediate(() => {
+    onceClosingIsKnown(() => {
       this.#flushScheduled = false;
       this.#flush(MAX_HANDED_OVER - this.#sent.size);
     });
@@ -172,11 +174,14 @@ export class WriterThread {
   #flush(most: number): void {
     if (!this.#worker.alive || this.#waiting.length === 0 || most <= 0) return;
     const { depth } = this;
-    const handed = this.#waiting.splice(0, most);
-    for (const one of handed) {
+    const handed = this.#waiting.splice(0, most).filter((one) => {
       this.#waitingCharacters -= one.text.length;
-      this.#sent.set(one.id, one.complete);
-    }
+      const isWanted = one.isAbandoned?.() !== true;
+      if (isWanted) this.#sent.set(one.id, one.complete);
+      else one.complete("abandoned");
+      return isWanted;
+    });
+    if (handed.length === 0) return;
     const operations = handed.map((one) => one.text).join(",");
     this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
   }

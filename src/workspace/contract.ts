@@ -34,6 +34,8 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   name: N;
   input: OperationInputs[N];
   principal: Principal;
+  /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
+  isAbandoned?: () => boolean;
 }
 
 /** Error codes that an operation itself can answer with; `http` turns them into problem documents. */

@@ -3,6 +3,7 @@
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { Refused } from "../../control/refused.ts";
 import { Failure } from "../../failure.ts";
+import { onceClosingIsKnown } from "../../timer.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
@@ -32,6 +33,7 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   const params = checkParams(action, routed.params);
   const body = action.body === null ? {} : await takeBody(action, request, deps);
   readQuery(action, routed.queryText);
+  await requireConnection(request, deps);
   const origin = {
     address: clientAddress(deps.trustedProxies, deps.peerOf?.(request) ?? null, headers),
     userAgent: headers.get("user-agent") ?? "",
@@ -43,6 +45,13 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   } catch (error) {
     throw problemOf(error);
   }
+}
+
+/** @throws {Problem} when the client has closed the connection, which is known a few turns of the event loop later */
+async function requireConnection(request: Request, deps: AppDeps): Promise<void> {
+  await new Promise<void>((known) => onceClosingIsKnown(known));
+  if (deps.isAbandoned?.(request) !== true) return;
+  throw invalid("The connection was closed before the request was carried out; nothing was done.");
 }
 
 function requireSession(headers: Headers, { sessions }: AccountDeps): SignedIn {

@@ -24,6 +24,7 @@ const EMPTY: JsonObject = {};
 export interface HandleDeps extends BodyLimits {
   workspaces: WorkspaceClient;
   setPatience?(request: Request, patient: boolean): void;
+  isAbandoned?(request: Request): boolean;
   monotonicMs(): number;
 }
 
@@ -64,9 +65,11 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const input = other ?? route.input(asked);
   exchange.agentId ??= agentOf(input);
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
+  const isAbandoned = () => deps.isAbandoned?.(request) === true;
+  const operation = { name, input, principal, isAbandoned };
   const reply = isInquiry(name)
-    ? await inquire(deps, request, { name, input, principal })
-    : await deps.workspaces.perform({ name, input, principal });
+    ? await inquire(deps, request, operation)
+    : await deps.workspaces.perform(operation);
   const { answer } = reply;
   if (answer.kind !== "stream") return respond(reply, request, exchange);
   if (request.method === "HEAD") {

@@ -48,6 +48,11 @@ export interface AppDeps {
   peerOf?(request: Request): string | null;
   /** Turns the idle timeout of a connection off, or on again, for a slow response. */
   setPatience?(request: Request, patient: boolean): void;
+  /**
+   * Reports whether the connection of a request is closed. The runtime closes a connection when a request arrives
+   * before the response to the one before, and tells it a few turns of the event loop later.
+   */
+  isAbandoned?(request: Request): boolean;
 }
 
 /** A routed request. */
@@ -91,6 +96,7 @@ export class Pipeline {
   admit(exchange: Exchange, request: Request, path: string): Response | undefined {
     const { headers } = request;
     try {
+      requireOneHost(headers);
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
         const { authenticate, accounts } = this.#deps;
@@ -227,6 +233,15 @@ export class Pipeline {
     if (logs === undefined || logs(status)) log(exchange.logEntry(status, monotonicMs()));
     return response;
   }
+}
+
+/** Refuses a request with more than one `Host` (RFC 9112 section 3.2). The runtime joins them with a comma. @throws {Problem} */
+function requireOneHost(headers: Headers): void {
+  if (headers.get("host")?.includes(",") !== true) return;
+  throw new Problem("invalid_request", "Send one Host header, with one host.", {
+    param: "Host",
+    headers: { connection: "close" },
+  });
 }
 
 /** Finds sessions without extending them: checking a session must not keep it alive. */

@@ -77,6 +77,11 @@ function escapeLiteral(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
 }
 
+/** What stands before a random identifier of a named kind: `call_`, `thread_`. A secret is named key or token. */
+const NAMED_IDENTIFIER =
+  /(?:^|[^A-Za-z0-9_-])(?!\w*(?:key|token|secret|access|api|pass|auth|pat_|sk_|pk_))[a-z]{2,10}_$/;
+const LONGEST_NAME = 16;
+
 /** Returns the end of the token whose prefix is `text[start, bodyStart)`, or -1 when there is none. */
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
   if (start > 0 && isAlphanumeric(text.charCodeAt(start - 1))) return -1;
@@ -84,7 +89,7 @@ function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: n
   format.body.lastIndex = bodyStart;
   const fits = format.body.test(text);
   spend(FORMAT_UNITS + (fits ? 300 + format.body.lastIndex - bodyStart : 0));
-  if (!fits) return -1;
+  if (!fits || NAMED_IDENTIFIER.test(text.slice(Math.max(0, start - LONGEST_NAME), start))) return -1;
   const end = format.body.lastIndex;
   return looksInvented(text.slice(bodyStart, end)) || isInPaddedBase64(text, start, end) ? -1 : end;
 }

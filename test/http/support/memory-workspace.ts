@@ -19,7 +19,7 @@ export class MemoryWorkspace implements WorkspaceClient {
   /** The audit id of the replies. */
   auditId: string | null = AUDIT_ID;
 
-  async perform(request: OperationRequest): Promise<Reply<Bytes>> {
+  async perform({ isAbandoned: _, ...request }: OperationRequest): Promise<Reply<Bytes>> {
     this.asked.push(structuredClone(request));
     const { next } = this;
     this.next = null;
