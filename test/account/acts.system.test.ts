@@ -250,8 +250,11 @@ function openInvitations(workspaceId: string): string[] {
 
 const SOURCE = join(import.meta.dir, "../../src");
 
-/** A process that does one act and kills itself before or after the recording of its event. */
-const killed = (moment: "before" | "after", what: string) =>
+/**
+ * A process that does one act and kills itself before or after the recording of its event, or halfway through creating a
+ * workspace: its log has no event but the first.
+ */
+const killed = (moment: "before" | "halfway" | "after", what: string) =>
   Bun.spawn([
     process.execPath,
     "-e",
@@ -267,7 +270,8 @@ const killed = (moment: "before" | "after", what: string) =>
     const die = () => process.kill(process.pid, "SIGKILL");
     const dying = (work) => async (...words) => {
       if (${moment === "before"}) die();
-      await work(...words);
+      if (${moment === "halfway"}) words[1] = null;
+      await work(...words).catch(die);
       die();
     };
     const journal = { ...files, create: dying(files.create), record: dying(files.record) };
@@ -276,6 +280,15 @@ const killed = (moment: "before" | "after", what: string) =>
     const administration = new Administration({ ...parts, actor: "cli", permit: () => {} });
     await ${what};`,
   ]).exited;
+
+test("a workspace whose creation is killed halfway leaves nothing", async () => {
+  const directory = dataDirectory(daemon.dataDir);
+  const before = presentWorkspaces(directory).sort();
+  await killed("halfway", 'administration.createWorkspace("cut off")');
+  expect(presentWorkspaces(directory)).toHaveLength(before.length + 1);
+  await daemon.restart();
+  expect(presentWorkspaces(directory).sort()).toEqual(before);
+});
 
 describe.each(["before", "after"] as const)("killed %s its event is recorded", (moment) => {
   test("an act on a key is settled when the daemon starts", async () => {
