@@ -525,6 +525,11 @@ StateDirectoryMode=0700
 UMask=0077
 # Every open workspace and every connection is a few files.
 LimitNOFILE=524288
+# A core dump would hold keys and values.
+LimitCORE=0
+# Change both with \`systemctl edit governd\`.
+MemoryMax=75%
+TasksMax=512
 
 NoNewPrivileges=yes
 CapabilityBoundingSet=

@@ -15,6 +15,7 @@ type FailureCode =
   | "not_found"
   | "busy"
   | "evidence_unreadable"
+  | "path_unusable"
   | "environment";
 
 /** The exit codes of every command: done, the answer is no, usage or environment. */
@@ -65,6 +66,10 @@ export function systemReason(error: unknown): string {
       return "a part of the path is not a directory";
     case "EISDIR":
       return "it is a directory";
+    case "ELOOP":
+      return "too many symbolic links";
+    case "ENAMETOOLONG":
+      return "the name is too long";
     case "EROFS":
       return "the file system is read-only";
     case "ENOSPC":

@@ -1,5 +1,5 @@
 /** The output of a command: results go to standard output, everything else to standard error. */
-import { EXIT, Failure } from "../failure.ts";
+import { EXIT, Failure, systemCode, systemReason } from "../failure.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 
 /** The two streams of a process. A write resolves when the bytes are handed over, so none is lost at exit. */
@@ -27,9 +27,25 @@ export function processTerminal(): Terminal {
   };
 }
 
+/** What the system says of a path that is of the wrong kind, missing, or not allowed. */
+const PATH_CODES: ReadonlySet<string> = new Set(
+  "ENOENT ENOTDIR EISDIR EACCES EPERM ELOOP ENAMETOOLONG EROFS ENXIO".split(" "),
+);
+
+/** Returns the failure for a path that cannot be used, and null for any other error. */
+function pathFailure(error: unknown): Failure | null {
+  const code = systemCode(error);
+  const path = error instanceof Error && "path" in error ? error.path : undefined;
+  if (code === null || code === undefined || !PATH_CODES.has(code) || typeof path !== "string") return null;
+  return new Failure("path_unusable", `Cannot use ${path}: ${systemReason(error)}.`, { cause: error });
+}
+
 /** Prints why a command failed and returns its exit code. */
 export async function printFailure(terminal: Terminal, json: boolean, thrown: unknown): Promise<number> {
-  const error = thrown instanceof EncryptionMismatch ? new Failure("encryption_key", thrown.message) : thrown;
+  const error =
+    thrown instanceof EncryptionMismatch
+      ? new Failure("encryption_key", thrown.message)
+      : (pathFailure(thrown) ?? thrown);
   const known = error instanceof Failure;
   // Any other error is a defect of the program: a bug report needs its stack trace.
   if (!known)

@@ -16,6 +16,20 @@ const STOP_WITHIN_MS = 9_500;
 /** Signals closer together than this count as one: the terminal signals a wrapper, which signals this process again. */
 const SAME_SIGNAL_MS = 300;
 
+/**
+ * Signals that end a process which does not handle them, and that mean nothing to a daemon. With SIGXFSZ ignored, a
+ * write beyond a limit on file sizes fails with an error, like one to a full disk.
+ */
+export const IGNORED_SIGNALS = [
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGPIPE",
+  "SIGALRM",
+  "SIGVTALRM",
+  "SIGIO",
+  "SIGXFSZ",
+] as const satisfies readonly NodeJS.Signals[];
+
 /** How a person runs this program: the binary, or the package script when it runs from source. */
 const PROGRAM = import.meta.path.endsWith(".ts") ? "npm run --silent governd --" : "governd";
 
@@ -31,7 +45,7 @@ export function addServe(program: Command, session: Session): void {
     "\nEvery setting can also be set in the environment (GOVERND_DATA_DIR for --data-dir) or in the settings file" +
       '\n(data_dir = "…"). A flag outranks the environment, and the environment outranks the file.' +
       "\nSIGTERM and SIGINT stop the daemon within ten seconds, and a second one stops it at once. SIGHUP makes it reload" +
-      "\nthe certificate.",
+      "\nthe certificate. SIGUSR1 and SIGUSR2 do nothing.",
   );
 }
 
@@ -83,6 +97,7 @@ class Signals {
       });
     }
     process.on("SIGHUP", () => this.#reload());
+    for (const signal of IGNORED_SIGNALS) process.on(signal, () => {});
   }
 
   #reload = (): void => {};
@@ -97,6 +112,8 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
   if (format === "json") {
     const { url, authorityFile, dataDir, empty, signUpUrl, metricsUrl } = daemon;
     const line = {
+      level: "info",
+      time: new Date(systemClock()).toISOString(),
       message: "ready",
       version: VERSION,
       address: url,
