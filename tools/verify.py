@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks governd's audit log without governd: format governd.audit/1, Python's standard library only.
 
-    python3 verify.py [--public-key KEY]... [--seal FILE] FILE...
+    python3 verify.py [--public-key KEY]... [--seal FILE] [--complete] FILE...
 
 FILE   an export (json or ndjson), a receipt, or a workspace file (ws_....db)
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
+--complete: it is not enough that what is here holds; a seal must prove that no event is missing
 
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
@@ -306,8 +307,13 @@ def read_seals(text):
 class Trust:
     """The auditor's input: keys, and seals kept elsewhere."""
 
-    def __init__(self, keys=(), anchors=()):
-        self.keys, self.anchors = keys, anchors
+    def __init__(self, keys=(), anchors=(), complete=False):
+        self.keys, self.anchors, self.complete = keys, anchors, complete
+
+    def unknown(self, why):
+        """Says that events may be missing; with --complete that is why nothing is established."""
+        require(not self.complete, f"completeness cannot be established: {why}", Undetermined)
+        return f"Completeness cannot be established: {why}"
 
     def anchor(self, log):
         """Every kept seal must be the beginning of a whole log."""
@@ -388,66 +394,216 @@ class Log:
         return f"{self.workspace}: {len(self.hashes)} events{bodies}, {len(self.heads)} chains{epochs}"
 
 
-def check_export(text, trust):
+WHITE = " \t\r\n"
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z"
+HEADER = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "starts_after",
+          "proof", "seal", "public_key"}
+
+
+def is_count(value):
+    return type(value) is int and 0 <= value < 2**53
+
+
+def is_hash(value):
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def check_header(header):
+    """The members of a header and their types."""
+    require(isinstance(header, dict) and header.get("format") == "governd.audit-export/1", "not an export", Undetermined)
+    require(set(header) | {"proof"} == HEADER, "the header has not the members of a header")
+    texts = [header["workspace_id"], header["exported_at"]]
+    texts += [header[name] for name in ("agent_id", "start_time", "end_time", "seal", "public_key") if header[name] is not None]
+    after, proof = header["starts_after"], header.get("proof")
+    good = all(isinstance(text, str) for text in texts) and is_count(header["event_count"])
+    good &= after is None or (
+        isinstance(after, dict) and set(after) == {"agent_seq", "hash"} and is_count(after["agent_seq"]) and is_hash(after["hash"])
+    )
+    good &= proof is None or (
+        isinstance(proof, dict)
+        and set(proof) in ({"path"}, {"before", "after"})
+        and all(isinstance(hashes, list) and len(hashes) <= 128 and all(map(is_hash, hashes)) for hashes in proof.values())
+    )
+    require(good, "a member of the header has the wrong type")
+
+
+def read_ndjson(lines):
+    """The header, the events, and the trailer or why there is none."""
     try:
-        lines = [load_json(line) for line in text.splitlines() if line.strip()]
-        ndjson = isinstance(lines[0], dict) and "type" in lines[0]
-    except (ValueError, IndexError):
-        ndjson = False
-    if ndjson:
-        require(lines[0].pop("type") == "header", "no header", Undetermined)
-        header, events = lines[0], lines[1:-1]
-        require(lines[-1].get("type") == "trailer", "the export is incomplete", Undetermined)
-        require(lines[-1]["event_count"] == len(events), "the number of events is wrong")
-        for event in events:
-            require(event.pop("type", None) == "event", "a line is no event")
-    else:
+        header = load_json(lines[0])
+        require(header.pop("type") == "header", "no header", Undetermined)
+    except (Tampered, ValueError):
+        raise Undetermined("not an export: its first line cannot be read") from None
+    check_header(header)
+    events = []
+    for number, line in enumerate(lines[1:], 2):
         try:
-            header = load_json(text)
-            events = header.pop("events")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise Undetermined("not an export, or not all of it") from None
-    require(header.get("format") == "governd.audit-export/1", "not an export", Undetermined)
-    require(header["event_count"] == len(events), "the number of events is wrong")
+            value = load_json(line)
+        except ValueError:
+            return header, events, "the export is incomplete, or a line cannot be read"
+        if not isinstance(value, dict):
+            return header, events, "a line of the export is no object"
+        kind = value.get("type")
+        require(kind in ("event", "trailer"), "a line is neither an event nor the trailer")
+        if kind == "trailer":
+            good = set(value) == {"type", "event_count", "head"} and is_count(value["event_count"])
+            require(good and (value["head"] is None or is_hash(value["head"])), "the trailer is not in order")
+            require(not "".join(lines[number:]).strip(WHITE), "something follows the trailer")
+            return header, events, value
+        del value["type"]
+        events.append(value)
+    return header, events, "the export is incomplete: its trailer is missing"
+
+
+def read_document(text):
+    decoder = json.JSONDecoder(object_pairs_hook=no_duplicates)
+    text = text.lstrip(WHITE)
+    try:
+        header, end = decoder.raw_decode(text)
+        events = header.pop("events")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Undetermined("not an export, or not all of it") from None
+    check_header(header)
+    require(isinstance(events, list), "the export's events are not a list", Undetermined)
+    require(not text[end:].strip(WHITE), "something follows the end of the export")
+    return header, events, None
+
+
+def check_export(text, trust):
+    lines = text.split("\n")
+    try:
+        ndjson = "type" in json.loads(lines[0]).keys()
+    except (ValueError, AttributeError):
+        ndjson = False
+    header, events, trailer = read_ndjson(lines) if ndjson else read_document(text)
     whole, after = header["agent_id"] is None, header["starts_after"]
     if not whole:
         after = (after["agent_seq"], after["hash"]) if after else (0, ZEROS)
     log = Log(whole, header["agent_id"], None if whole else after)
     if whole and header["start_time"] is None:
         log.next_seq = 0
+    times, genesis = [], events[0].get("details") if events and isinstance(events[0], dict) else None
     for event in events:
         require(isinstance(event, dict) and {"details", "details_salt", "hash"} <= set(event), "not an event")
         details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
         log.add(check_event(event), None if details is None else jcs(details), salt, value)
+        times.append(event["timestamp"])
     require(not events or log.workspace == header["workspace_id"], "another workspace than stated")
+    require(not isinstance(trailer, str), trailer, Undetermined)
+    require(header["event_count"] == len(events), "the number of events is wrong")
     if ndjson:
-        require(lines[-1]["head"] == (log.hashes[-1] if log.hashes else None), "another end than stated")
-    if whole and events and log.first_seq == 0:
-        trust.anchor(log)
-    else:
-        require(not trust.anchors, "kept seals are compared with whole logs only", Undetermined)
-    return f"{log.summary()}, {check_export_seal(header, log, trust)}"
+        require(trailer["event_count"] == len(events), "the number of events is wrong")
+        require(trailer["head"] == (log.hashes[-1] if log.hashes else None), "another end than stated")
+    check_window(header, times)
+    return f"{log.summary()}, {check_export_seal(header, log, trust, genesis, events and events[-1]['agent_seq'])}"
 
 
-def check_export_seal(header, log, trust):
+def check_window(header, times):
+    """The edges of an export. The order of events is the log's: the clock may step back between them."""
+    start, end = header["start_time"], header["end_time"]
+    first_is_named = header["starts_after"] is not None
+    window_of_agent = start is not None and header["agent_id"] is not None and times
+    require(not first_is_named or window_of_agent, "an event before the first one is named, which only a window of an agent has")
+    good = all(time is None or re.fullmatch(TIME, time, re.ASCII) for time in (start, end))
+    require(good, "the start or end time is not a time")
+
+    def comparable(time):
+        seconds, _, decimals = time[:-1].partition(".")
+        return f"{seconds}.{decimals:0<3}Z"
+
+    start, end = "" if start is None else comparable(start), "~" if end is None else comparable(end)
+    if times:
+        first, last = times[0], times[-1]
+        require(start <= first < end, "the first event is outside the header's times")
+        require(last < end and (start <= last or first == start), "the last event is outside the header's times")
+
+
+def check_export_seal(header, log, trust, genesis, last_agent_seq):
+    """The export's own seal, the kept ones, and what they say about events that are not here."""
+    whole = header["start_time"] is None and header["end_time"] is None
+    is_log, open_questions = whole and header["agent_id"] is None, []
+    count = len(log.hashes)
     if header["seal"] is None:
-        require(not trust.keys, "the export has no seal for the given key", Undetermined)
-        return "unsealed: its holder could have made all of it"
-    seal, proof = Seal(header["seal"]), header.get("proof") or {}
-    if header.get("public_key") is not None:
-        require(seal.signed_by(read_key(header["public_key"])), "the key that came with the seal did not sign it")
-    leaves = [bytes.fromhex(value) for value in log.hashes]
-    parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
-    if leaves and header["agent_id"] is None:
+        require(header.get("proof") is None and header["public_key"] is None, "there is a proof or a key, and no seal")
+        seal, said, proved = None, "unsealed: its holder could have made all of it", None
+        if trust.keys:
+            open_questions.append("the export has no seal for the given key")
+    else:
         try:
-            root = range_root(log.first_seq, leaves, seal.size, parts.get("before", []), parts.get("after", []))
-        except ValueError:
+            seal, key = Seal(header["seal"]), header["public_key"] and read_key(header["public_key"])
+        except (ValueError, Undetermined):
+            raise Tampered("the seal or its key is not in order") from None
+        require(not key or seal.signed_by(key), "the key that came with the seal did not sign it")
+        require(not is_log or seal.size <= count, f"the export ends before event {seal.size - 1}, the last one under its seal")
+        check_connection(header, log, seal)
+        try:
+            said = seal.check(header["workspace_id"], trust)
+        except Undetermined as question:
+            said = open_questions.append(str(question))
+        named = genesis.get("signing_key") if isinstance(genesis, dict) and log.first_seq == 0 else None
+        by_own = not trust.keys and key and named == sha256(key)
+        proved = log.next_seq - 1 if count and (by_own or (trust.keys and not open_questions)) else None
+    for anchor in trust.anchors:
+        through = compare_anchor(anchor, header, log, seal, trust, open_questions)
+        proved = through if proved is None else max(proved, through or 0)
+    if not count and not (is_log and seal and seal.size == 0):
+        open_questions.append("the export holds no events, and nothing proves that there were none")
+    require(not open_questions, "; ".join(open_questions), Undetermined)
+    if proved is None:
+        return f"{said}. {trust.unknown('no seal that could be checked says where the log ends')}"
+    size = f" of {seal.size}" if seal else ""
+    if header["agent_id"] is None and not whole:
+        return f"{said}. Partial: events {log.first_seq} to {log.next_seq - 1}{size}"
+    if not whole:
+        return f"{said}. Partial: events {last_agent_seq - count + 1} to {last_agent_seq} of the agent"
+    if is_log or (seal and seal.size == log.next_seq):
+        return f"{said}. Complete through event {proved}, sealed"
+    return f"{said}. {trust.unknown(f'nothing proves that the agent has no events after event {log.next_seq - 1}')}"
+
+
+def check_connection(header, log, seal):
+    """The proof leads from the events to the seal."""
+    leaves, proof = [bytes.fromhex(value) for value in log.hashes], header.get("proof") or {}
+    parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
+    if not leaves:
+        require(seal.size > 0 or seal.root == fold([]), "the seal is not one of a log without events")
+    elif header["agent_id"] is None:
+        try:
+            root = range_root(log.first_seq, leaves, seal.size, parts["before"], parts["after"])
+        except (ValueError, KeyError):
             root = None
         require(root == seal.root, "the events are not the ones that were sealed")
-    elif leaves:
-        root = path_root(leaves[-1], log.next_seq - 1, seal.size, parts.get("path", []))
+    else:
+        last = log.next_seq - 1
+        root = path_root(leaves[-1], last, seal.size, parts.get("path", [])) if last < seal.size else None
         require(root == seal.root, "the last event is not in the sealed log")
-    return seal.check(header["workspace_id"], trust)
+
+
+def compare_anchor(anchor, header, log, seal, trust, open_questions):
+    """Compares a kept seal with an export; returns the last event here that it covers."""
+    try:
+        damaged = anchor.signed_by_any(trust.keys) and False
+    except Tampered:
+        damaged = True
+    count = len(log.hashes)
+    if not anchor.origin.endswith("/" + header["workspace_id"]):
+        open_questions.append("the kept seal is of another workspace")
+    elif damaged:
+        open_questions.append("the kept seal is damaged: its signature is wrong")
+    elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
+        root = tree_root(map(bytes.fromhex, log.hashes[: anchor.size]))
+        require(root == anchor.root, "the log is not the one of the kept seal")
+        return anchor.size - 1 if anchor.size else None
+    elif header["agent_id"] is None and header["start_time"] is None and header["end_time"] is None:
+        over = [seq for seq in log.restores if seq < anchor.size]
+        why = f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
+        raise Tampered("the export ends before the kept seal does" + why)
+    elif seal is None or seal.size != anchor.size:
+        open_questions.append("the kept seal is another one than the export was made under")
+    else:
+        require(seal.root == anchor.root, "the export's seal is not the kept one of the same size")
+        return log.next_seq - 1 if count else None
+    return None
 
 
 def check_receipt(text, trust):
@@ -461,7 +617,9 @@ def check_receipt(text, trust):
     path = [unbase64(line, 32) for line in lines[3:]]
     root = path_root(bytes.fromhex(value), index, seal.size, path)
     require(index == event["seq"] and root == seal.root, "the proof does not lead from the event to the seal")
-    return f"{log.workspace}: event {index}, {seal.check(log.workspace, trust)}"
+    said = seal.check(log.workspace, trust)
+    known = f"Partial: event {index} of {seal.size}" if trust.keys else trust.unknown("no --public-key")
+    return f"{log.workspace}: event {index}, {said}. {known}"
 
 
 def check_workspace(path, trust):
@@ -558,7 +716,13 @@ def check_database(db, trust):
         require(configs.pop(seq, None) == (agents.get(agent), f"v{version}", digest), f"config of seq {seq}")
     require(not configs, f"config versions are missing, of seq {sorted(configs)[:5]}")
     trust.anchor(log)
-    return f"{log.summary()}, {check_stored_seals(db, log, trust)}"
+    said, by_key = check_stored_seals(db, log, trust)
+    covered = [seal.size - 1 for seal in trust.anchors if seal.size] + ([] if by_key is None else [by_key])
+    if not covered:
+        return f"{log.summary()}, {said}. {trust.unknown('no seal that could be checked says where the log ends')}"
+    if log.pruned:
+        return f"{log.summary()}, {said}. Partial: events {log.pruned} to {max(covered)}; those before were pruned"
+    return f"{log.summary()}, {said}. Complete through event {max(covered)}, sealed"
 
 
 def pruned_before(db):
@@ -591,11 +755,11 @@ def check_stored_seals(db, log, trust):
         if seal.signed_by_any(trust.keys):
             by_key = through
     if through is None:
-        return "unsealed: its holder could have made all of it"
+        return "unsealed: its holder could have made all of it", None
     if not trust.keys:
-        return f"sealed through seq {through} (by whom is not checked: no --public-key)"
+        return f"sealed through seq {through} (by whom is not checked: no --public-key)", None
     require(by_key is not None, NOT_THEIR_KEY, Undetermined)
-    return f"sealed with the given key through seq {by_key}"
+    return f"sealed with the given key through seq {by_key}", by_key
 
 
 def check(path, trust):
@@ -606,7 +770,7 @@ def check(path, trust):
     if data.startswith(b"SQLite format 3\0"):
         return check_workspace(path, trust)
     try:
-        text = data.decode()
+        text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
         return check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
     except UnicodeDecodeError:
         raise Undetermined("neither a workspace file nor an export") from None
@@ -616,11 +780,12 @@ def main():
     options = argparse.ArgumentParser(description="Checks governd's audit log.")
     options.add_argument("--public-key", metavar="KEY", action="append", default=[])
     options.add_argument("--seal", metavar="FILE", action="append", default=[])
+    options.add_argument("--complete", action="store_true", help="require proof that no event is missing")
     options.add_argument("files", metavar="FILE", nargs="+", type=Path)
     given, worst = options.parse_args(), 0
     try:
         keys = [read_key(Path(key).read_text() if Path(key).is_file() else key) for key in given.public_key]
-        trust = Trust(keys, [seal for name in given.seal for seal in read_seals(Path(name).read_text())])
+        trust = Trust(keys, [seal for name in given.seal for seal in read_seals(Path(name).read_text())], given.complete)
     except (Tampered, Undetermined, OSError, ValueError) as problem:
         print(f"the key or a seal cannot be read: {problem}")
         return 2

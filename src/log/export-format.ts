@@ -24,9 +24,11 @@
  * whose links reach all events before it.
  *
  * An export without its end (the trailer, or the closing brace) is incomplete and proves nothing about what is missing.
+ * Members beyond these, and anything but white space after the end, are tampering.
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
+import type { JsonObject } from "../json.ts";
 
 /** The format that every export names. */
 export const EXPORT_FORMAT = "governd.audit-export/1";
@@ -83,19 +85,30 @@ const trailer = Compile(TrailerSchema);
 
 /** The file is not an export of this format. The message is for the person who has the file. */
 export class ExportFormatError extends Error {
-  override readonly name = "ExportFormatError";
+  override readonly name: string = "ExportFormatError";
 }
 
-/** Checks the members of a header. @throws ExportFormatError naming the first member that is wrong. */
-export function asHeader(value: unknown): ExportHeader {
+/** An export of this format with something in it that the format does not allow: it was changed. */
+export class ExportMalformed extends ExportFormatError {
+  override readonly name = "ExportMalformed";
+}
+
+/**
+ * Checks the members of a header.
+ *
+ * @throws ExportMalformed naming the first member that is wrong
+ * @throws ExportFormatError when it does not name this format
+ */
+export function asHeader(value: JsonObject): ExportHeader {
   if (header.Check(value)) return value;
-  throw new ExportFormatError(`the export's header is not in order (${wrongMember(header.Errors(value))})`);
+  const message = `the export's header is not in order (${wrongMember(header.Errors(value))})`;
+  throw value.format === EXPORT_FORMAT ? new ExportMalformed(message) : new ExportFormatError(message);
 }
 
-/** Checks a trailer. @throws ExportFormatError naming the first member that is wrong. */
+/** Checks a trailer. @throws ExportMalformed naming the first member that is wrong */
 export function asTrailer(value: unknown): ExportTrailer {
   if (trailer.Check(value)) return value;
-  throw new ExportFormatError(`the export's trailer is not in order (${wrongMember(trailer.Errors(value))})`);
+  throw new ExportMalformed(`the export's trailer is not in order (${wrongMember(trailer.Errors(value))})`);
 }
 
 function wrongMember(errors: readonly { instancePath: string; message: string }[]): string {

@@ -5,7 +5,25 @@ import type { JsonValue } from "../json.ts";
 
 /** The text is not the expected JSON. The message never repeats the text. */
 export class JsonTextError extends Error {
-  override readonly name = "JsonTextError";
+  override readonly name: string = "JsonTextError";
+}
+
+/** A member name that stands twice in one object. */
+export class RepeatedMember extends JsonTextError {
+  override readonly name = "RepeatedMember";
+
+  constructor() {
+    super("a member is there twice");
+  }
+}
+
+/** Something other than white space after the end of the object. */
+export class TrailingText extends JsonTextError {
+  override readonly name = "TrailingText";
+
+  constructor() {
+    super("something follows its end");
+  }
 }
 
 /** Returns the position after the closing quote of the string that begins at `start`; -1 when there is none. */
@@ -47,7 +65,7 @@ export function parseJson(text: string): JsonValue {
  */
 export function parseStrictJson(text: string): JsonValue {
   const value = parseJson(text);
-  if (hasRepeatedMember(text, value)) throw new JsonTextError("a member is there twice");
+  if (hasRepeatedMember(text, value)) throw new RepeatedMember();
   return value;
 }
 
@@ -184,7 +202,7 @@ export class JsonScanner {
       case "after-value":
         return next === "}" ? this.#expect(next, "}", "end") : this.#expect(next, ",", "name");
       case "end":
-        throw new JsonTextError("something follows its end");
+        throw new TrailingText();
     }
   }
 
@@ -207,7 +225,7 @@ export class JsonScanner {
     } catch {
       throw new JsonTextError("a member's name is not a JSON string");
     }
-    if (this.#names.has(this.#name)) throw new JsonTextError("a member is there twice");
+    if (this.#names.has(this.#name)) throw new RepeatedMember();
     this.#names.add(this.#name);
     this.#state = "colon";
   }

@@ -4,7 +4,8 @@
  * Stable problem codes. Beside each one what it means for an auditor.
  */
 export const PROBLEM_MEANINGS = {
-  event_malformed: "the stored bytes are not an event in canonical form: they were changed or damaged",
+  event_malformed:
+    "the bytes are not what the format allows in this place (an event in canonical form): they were changed or damaged",
   seq_gap: "events are missing: the workspace's numbers have a gap",
   seq_repeated: "an event is out of order or there twice: the workspace's numbers go back",
   agent_seq_gap: "events of this agent are missing, repeated or out of order",

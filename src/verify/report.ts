@@ -1,6 +1,7 @@
 /** What `governd verify` reports of each piece of evidence, and the verdict over all of them. */
 
 import type { DeclaredRestore } from "../log/restores.ts";
+import type { Completeness } from "./completeness.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
 import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
@@ -18,6 +19,7 @@ export const OBSTACLE_MEANINGS = {
   agent_unknown: "the agent that was asked for is not in this evidence",
   seal_missing: "there is no seal that could be checked",
   key_missing: "without the public key nothing can be established",
+  completeness_unknown: "events may be missing that nothing here mentions",
 } as const;
 
 export type ObstacleCode = keyof typeof OBSTACLE_MEANINGS;
@@ -57,6 +59,10 @@ export interface SourceReport {
   sealed_through: number | null;
   /** Position of the last event under a seal that was kept elsewhere and given. */
   anchored_through: number | null;
+  /** Whether all events of its scope are here. Of a part, the text report names which. */
+  completeness: Completeness["is"];
+  /** Position through which it is complete; null unless it is. */
+  complete_through: number | null;
   /** From where the events are there, when what is before was pruned. */
   pruned_before?: number;
   /** Where the log was put back from a backup, as it says itself. */
@@ -73,6 +79,7 @@ export interface SourceResult {
   /** Positions of the first and the last event; null when there are none. */
   range: { first: number; last: number } | null;
   erasedDetails: number;
+  completeness: Completeness;
 }
 
 /** Returns the result for evidence that could not be read. */
@@ -87,6 +94,8 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
         agents: [],
         sealed_through: null,
         anchored_through: null,
+        completeness: "unknown",
+        complete_through: null,
       },
       problems: [{ code, seq: null, id: null, message }],
     },
@@ -94,6 +103,7 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
     problemCount: 1,
     range: null,
     erasedDetails: 0,
+    completeness: { is: "unknown", why: message },
   };
 }
 
@@ -102,12 +112,16 @@ export function resultOf(
   source: { path: string; kind: SourceKind },
   found: VerificationReport & { prunedBefore?: number },
   obstacles: readonly { code: ObstacleCode; message: string }[],
+  proved: Completeness,
 ): SourceResult {
   const open = (found.seals?.undetermined ?? []).map((message) => ({
     code: "seal_missing" as const,
     message,
   }));
   const inTheWay = [...obstacles, ...open];
+  const [obstruction] = inTheWay;
+  const completeness: Completeness =
+    obstruction === undefined ? proved : { is: "unknown", why: obstruction.message };
   const reported: ReportedProblem[] = [
     ...inTheWay.map(({ code, message }) => ({ code, seq: null, id: null, message })),
     ...found.problems,
@@ -125,12 +139,15 @@ export function resultOf(
       ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
       ...(found.restores.length > 0 ? { restores: found.restores.map(reportedRestore) } : {}),
       anchored_through: found.seals?.anchoredThrough ?? null,
+      completeness: completeness.is,
+      complete_through: completeness.is === "complete" ? completeness.through : null,
       problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
     },
-    verdict: verdictOf({ problemCount: found.problemCount, undetermined: inTheWay[0]?.message ?? null }),
+    verdict: verdictOf({ problemCount: found.problemCount, undetermined: obstruction?.message ?? null }),
     problemCount: found.problemCount + inTheWay.length,
     range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails: found.erasedDetails,
+    completeness,
   };
 }
 

@@ -8,8 +8,10 @@ import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
+import { logCompleteness, TAMPERED } from "./completeness.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
+import { NO_EVENTS } from "./events/export-window.ts";
 import { linesOf } from "./events/lines.ts";
 import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
@@ -92,7 +94,8 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
     if (damage !== null)
       obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
-    return resultOf(source, withProblems(found, all), obstacles);
+    const report = withProblems(found, all);
+    return resultOf(source, report, obstacles, logCompleteness(report));
   });
 }
 
@@ -224,18 +227,17 @@ function trustOf({ trust }: ExportWish) {
 function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
   const obstacles: { code: ObstacleCode; message: string }[] = [];
   if (found.undetermined !== null) {
-    const code = found.header === null && found.eventsChecked === 0 ? "not_evidence" : "export_incomplete";
-    obstacles.push({ code, message: found.undetermined });
-  } else if (found.eventsChecked === 0 && (found.header?.seal ?? null) === null) {
-    obstacles.push({
-      code: "log_empty",
-      message: "the export holds no events, and no seal says that there were none",
-    });
+    obstacles.push({ code: obstacleOfExport(found), message: found.undetermined });
   } else if (wish.agentId !== undefined && !found.agents.some(({ agent_id }) => agent_id === wish.agentId)) {
     obstacles.push({ code: "agent_unknown", message: "this export has no events of that agent" });
   }
   const kind = found.header === null && found.eventsChecked === 0 ? "unknown" : "export";
-  return resultOf({ path: wish.path, kind }, found, obstacles);
+  return resultOf({ path: wish.path, kind }, found, obstacles, found.completeness);
+}
+
+function obstacleOfExport({ undetermined, header, eventsChecked }: ExportReport): ObstacleCode {
+  if (undetermined === NO_EVENTS) return "log_empty";
+  return header === null && eventsChecked === 0 ? "not_evidence" : "export_incomplete";
 }
 
 /** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
@@ -265,6 +267,9 @@ export function verifyReceipt(text: string, path: string, { publicKeys }: Trust)
   result.problemCount = result.report.problems.length;
   result.verdict = problem === null ? "verified" : "tampered";
   result.report.sealed_through = problem === null ? seq : null;
+  result.completeness =
+    problem === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
+  result.report.completeness = result.completeness.is;
   return result;
 }
 

@@ -66,13 +66,16 @@ describe.each(forms)("%s exports", (form) => {
     expect(verdict(verify(write(form, beta, agent)))).toBe("verified");
     const before = beta[3] as (typeof beta)[number];
     const starts_after = { agent_seq: 4, hash: before.hash };
-    expect(verdict(verify(write(form, beta.slice(4, 9), { ...agent, starts_after })))).toBe("verified");
+    const { timestamp } = parseEvent((beta[4] as (typeof beta)[number]).canonical);
+    const part = { ...agent, starts_after, start_time: timestamp };
+    expect(verdict(verify(write(form, beta.slice(4, 9), part)))).toBe("verified");
+    expect(verdict(verify(write(form, beta.slice(4, 9), { ...agent, starts_after })))).toBe("tampered");
     expect(verdict(verify(write(form, beta.slice(4, 9), agent)))).toBe("tampered");
-    expect(verdict(verify(write(form, beta.slice(5, 9), { ...agent, starts_after })))).toBe("tampered");
+    expect(verdict(verify(write(form, beta.slice(5, 9), part)))).toBe("tampered");
     const start_time = "2026-01-01T00:00:10Z";
     expect(verdict(verify(write(form, log.events.slice(10, 30), { start_time })))).toBe("verified");
     expect(verdict(verify(write(form, log.events.slice(10, 30))))).toBe("tampered");
-    expect(verdict(verify(write(form, [])))).toBe("verified");
+    expect(verdict(verify(write(form, [])))).toBe("undetermined");
   });
 
   test("any event dropped, swapped or repeated is found", () => {
@@ -159,12 +162,10 @@ describe("what is no export", () => {
     ["another object", "{}"],
     ["another line", '{"type":"event"}\n'],
     ["a name twice", '{"format":"x","format":"x"}'],
+    ["another object with something behind it", '{"format":"x"}{}'],
     ["another format", write("json", []).replace("governd.audit-export/1", "governd.audit-export/9")],
-    ["a further member", write("json", []).replace('"events"', '"more":1,"events"')],
     ["events that are no list", write("json", []).replace(/\[\s*\]/, "{}")],
     ["events first", '{"events":[{}],"agent_id":null}'],
-    ["something behind it", `${write("json", log.events)}x`],
-    ["a line behind it", `${write("ndjson", log.events)}{"type":"event"}\n`],
     ["nested deeper than calls can be", `{"format":${NESTED}}`],
     ["a line nested so", `{"type":"header","format":${NESTED}}\n`],
     ["no UTF-8", new Uint8Array([0x7b, 0xff, 0xfe])],
@@ -172,6 +173,15 @@ describe("what is no export", () => {
     const report = verify(input);
     expect(report.undetermined).toBeString();
     expect(report.valid).toBe(true);
+  });
+
+  test.each([
+    ["a further member", write("json", log.events).replace('"events"', '"more":1,"events"')],
+    ["a name twice", write("json", log.events).replace('"events"', '"format":"x","events"')],
+    ["something behind it", `${write("json", log.events)}x`],
+    ["a line behind it", `${write("ndjson", log.events)}{"type":"event"}\n`],
+  ])("%s is tampering, in chunks of any size", (_, text) => {
+    for (const size of [1, 17, 1 << 20]) expect(verdict(verify(text, size))).toBe("tampered");
   });
 
   test("an event whose details are nested deeper than calls can be is tampering", () => {

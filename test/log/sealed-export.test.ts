@@ -63,7 +63,7 @@ describe.each(["json", "ndjson"] as const)("sealed %s exports", (form) => {
   test("of the workspace, a window of it, an agent, a window of that: sealed to their last event", async () => {
     const cases: [Wanted, number][] = [
       [{ events: log.events }, 39],
-      [{ events: log.events.slice(0, 30) }, 29],
+      [{ events: log.events.slice(0, 30), by: log.seal(30) }, 29],
       [{ events: log.events.slice(7, 23) }, 22],
       [{ events: beta, agent: "beta" }, parseEvent(beta.at(-1)?.canonical as string).seq],
       [{ events: beta.slice(3, 8), agent: "beta" }, parseEvent(beta[7]?.canonical as string).seq],
@@ -107,7 +107,8 @@ describe.each(["json", "ndjson"] as const)("sealed %s exports", (form) => {
   });
 
   test("a key, a seal or a proof exchanged is found", async () => {
-    const text = await exported(form, { events: log.events.slice(0, 30) });
+    const header = { end_time: "2026-01-01T00:00:30.000Z" };
+    const text = await exported(form, { events: log.events.slice(0, 30), header });
     expect(verdict(text, newKey())).toBe("undetermined");
     expect(verdict(text.replace(/"proof":\{[^}]*\}/, '"proof":null'))).toBe("tampered");
     expect(verdict(text.replace(/("after":\[")./, "$1f"))).toBe("tampered");
@@ -131,10 +132,15 @@ describe.each(["json", "ndjson"] as const)("sealed %s exports", (form) => {
   });
 
   test("a kept seal anchors an export from the beginning, or one made under the same seal", async () => {
-    const whole = await exported(form, { events: log.events.slice(0, 30) });
+    const whole = await exported(form, { events: log.events.slice(0, 30), by: log.seal(30) });
     expect(verify(whole, null, [log.seal(20)]).seals?.anchoredThrough).toBe(19);
-    expect(verify(whole, null, [seal]).seals?.anchoredThrough).toBe(29);
-    expect(verdict(whole, null, [log.seal(35)])).toBe("undetermined");
+    expect(verify(whole, null, [log.seal(30)]).seals?.anchoredThrough).toBe(29);
+    // It claims to be whole, and the seal covers events that it does not hold.
+    expect(verdict(whole, null, [log.seal(35)])).toBe("tampered");
+    const window = { end_time: "2026-01-01T00:00:30.000Z" };
+    const part = await exported(form, { events: log.events.slice(0, 30), header: window });
+    expect(verify(part, null, [seal]).seals?.anchoredThrough).toBe(29);
+    expect(verdict(part, null, [log.seal(35)])).toBe("undetermined");
     const other = new SealedLog(newKey()).grow(40);
     expect(verdict(whole, null, [other.seal(20)])).toBe("tampered");
     expect(verdict(whole, null, [other.seal(40)])).toBe("tampered");

@@ -137,15 +137,17 @@ describe("exports", () => {
         { agent_id: agent, start_time: times[2] },
         { agent_id: agent, end_time: times[2] },
         { scope: "workspace", start_time: times[1], end_time: times[3] },
-        { agent_id: agent, start_time: "2000-01-01T00:00:00Z", end_time: "2000-01-02T00:00:00Z" },
       ];
-      for (const scope of scopes) {
+      const none = { agent_id: agent, start_time: "2000-01-01T00:00:00Z", end_time: "2000-01-02T00:00:00Z" };
+      for (const scope of [...scopes, none]) {
         const answer = await workspace.client.send({ path: "/v1/audit/export", body: { ...scope, format } });
         expect(answer.status).toBe(200);
         const verifier = new ExportVerifier({ publicKeys: [publicKey] });
         verifier.push(Buffer.from(answer.text));
         const { undetermined, problems, valid } = verifier.finish();
-        expect([undetermined, problems, valid]).toEqual([null, [], true]);
+        // Of an export without events nothing is established.
+        const open = scope === none ? expect.stringContaining("no events") : null;
+        expect([undetermined, problems, valid]).toEqual([open, [], true]);
       }
     });
   }

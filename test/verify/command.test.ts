@@ -123,6 +123,8 @@ describe("a genuine workspace", () => {
         ],
         sealed_through: null,
         anchored_through: null,
+        completeness: "unknown",
+        complete_through: null,
         problems: [],
       },
     ]);

@@ -15,6 +15,7 @@ interface VerifyOptions {
   encryptionKeyFile?: string;
   publicKey?: string[];
   seal?: string[];
+  complete?: boolean;
   agent?: string;
   quiet?: boolean;
   threads?: number;
@@ -27,7 +28,7 @@ written: the evidence stays the same, byte for byte.`;
 
 const EXIT_HELP = `
 Exit codes: 0 verified, 1 tampering was found, 2 it cannot be established (unreadable, not a log, empty, a requested
-seal is missing). 1 outranks 2.`;
+seal is missing, or events may be missing and --complete was given). 1 outranks 2.`;
 
 export function addVerify(program: Command, session: Session): void {
   const command = program
@@ -41,6 +42,7 @@ export function addVerify(program: Command, session: Session): void {
       collect,
     )
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
+    .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
     .option("--json", "print JSON")
@@ -81,6 +83,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   }, !options.quiet);
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
+  if (options.complete) askForCompleteness(results);
   const verdict = overallVerdict(results);
   session.exitCode = EXIT_CODES[verdict];
   await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
@@ -120,6 +123,18 @@ function askForSeals(results: SourceResult[], { seals }: Trust): void {
     result.report.problems.push(problem);
     result.problemCount += 1;
     if (result.verdict === "verified") result.verdict = "undetermined";
+  }
+}
+
+/** Reports evidence from which events may be missing. */
+function askForCompleteness(results: SourceResult[]): void {
+  for (const result of results) {
+    const { completeness, verdict } = result;
+    if (verdict !== "verified" || completeness.is !== "unknown") continue;
+    const message = `completeness cannot be established: ${completeness.why}`;
+    result.report.problems.push({ code: "completeness_unknown", seq: null, id: null, message });
+    result.problemCount += 1;
+    result.verdict = "undetermined";
   }
 }
 

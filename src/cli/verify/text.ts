@@ -36,7 +36,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     lines.push(`  pruned: ${text}`);
   }
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
-  if (range !== null) lines.push(...sealLines(report, range));
+  if (range !== null) lines.push(...sealLines(report, range), completenessLine(result));
   lines.push(...problemLines(result));
   return lines;
 }
@@ -61,6 +61,17 @@ function sealLines(
   const rest = from > range.last ? "none" : span(from, range.last);
   const line = `  sealed: ${through(sealed)}; unsealed: ${rest}; anchored: ${through(anchored)}`;
   return sealed === null ? [line, `  ${UNSEALED}`] : [line];
+}
+
+function completenessLine({ completeness }: SourceResult): string {
+  switch (completeness.is) {
+    case "complete":
+      return `  complete through event ${completeness.through}, sealed`;
+    case "partial":
+      return `  partial: ${completeness.part}`;
+    case "unknown":
+      return `  completeness cannot be established: ${completeness.why}`;
+  }
 }
 
 function span(first: number, last: number): string {

@@ -1,21 +1,31 @@
 /** The seal of an export: connecting it with the events, and with the seals that the auditor kept. */
 import type { ExportHeader } from "../../log/export-format.ts";
-import { sameHash } from "../../log/merkle.ts";
+import { CompactRange, sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { verifyInclusion, verifyRange } from "../../log/proof.ts";
 import { parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../problems.ts";
+import { isWhole } from "./export-window.ts";
 import type { LogVerifier } from "./log-verifier.ts";
+
+/** The root of the tree without leaves (RFC 6962, 2.1). */
+const EMPTY_ROOT = new CompactRange().root();
 
 /** Checks the seal that an export carries, and given ones against it, after all events were fed. */
 export function checkExportSeal(verifier: LogVerifier, header: ExportHeader): void {
   const seal = ownSeal(verifier, header);
   const last = verifier.last?.event.seq ?? null;
-  const sealed = seal !== null && connected(verifier, header, seal);
-  if (sealed) verifier.seals?.proved(seal, last);
+  const isLog = header.agent_id === null && isWhole(header);
+  // The end of a whole export was compared with its seal's size already.
+  const isCut = isLog && seal !== null && seal.size > (last === null ? 0 : last + 1);
+  const sealed = seal !== null && !isCut && connected(verifier, header, seal);
+  if (sealed || isCut) verifier.seals?.proved(seal, sealed ? last : null);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     if (sealedWorkspace(anchor) !== header.workspace_id) {
       verifier.seals?.cannotTell("the given seal is of another workspace");
+    } else if (isLog) {
+      // It covers more than the export holds. Where that is reported already, it is not reported twice.
+      if (!isCut) verifier.seals?.anchor(anchor);
     } else if (!sealed || anchor.size !== seal.size) {
       verifier.seals?.cannotTell("the given seal is another one than the export was made under");
     } else if (!sameHash(anchor.root, seal.root)) {
@@ -48,7 +58,8 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
 
 function connected(verifier: LogVerifier, header: ExportHeader, seal: Seal): boolean {
   const { last, tree } = verifier;
-  if (last === null) return true; // without events there is nothing to connect
+  // Without events there is nothing to connect.
+  if (last === null) return seal.size > 0 || sameHash(seal.root, EMPTY_ROOT);
   const proof = header.proof ?? null;
   let proved = false;
   if (proof !== null && header.agent_id === null && "before" in proof && tree !== null) {

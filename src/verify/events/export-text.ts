@@ -13,6 +13,11 @@ export function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
+/** Whether there is nothing but JSON's white space. */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === NEW_LINE || byte === 0x0d);
+}
+
 /** Joins two pieces. */
 export function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
   return a.length === 0 ? b : Buffer.concat([a, b]);

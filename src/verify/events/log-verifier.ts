@@ -67,6 +67,11 @@ export class LogVerifier {
     return this.#chains.all;
   }
 
+  /** The first event that was fed, and its hash. */
+  get first(): Readonly<ChainEnd> | null {
+    return this.#chains.first;
+  }
+
   /** The last event that was fed, and its hash. */
   get last(): Readonly<ChainEnd> | null {
     return this.#chains.last;
@@ -177,10 +182,7 @@ export class LogVerifier {
     };
   }
 
-  /**
-   * Adds a problem found in what is stored beside the log. It is attributed to the event `seq` of that agent, if there
-   * is one.
-   */
+  /** Adds a problem in what is stored beside the log, attributed to the event `seq` of that agent, if there is one. */
   report(code: ProblemCode, agentId: string | null, seq: number | null, message: string): void {
     this.#problems.add({ code, seq, id: null, message });
     if (seq !== null) this.#chains.blame(agentId, seq, null, message, false);

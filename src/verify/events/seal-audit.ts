@@ -31,6 +31,8 @@ export interface SealReport {
   undetermined: string[];
 }
 
+const DAMAGED = "the given seal is damaged: its signature is not right";
+
 /** Give it seals in order of size before the events that they cover, then {@link finish}. */
 export class SealAudit {
   readonly #options: SealAuditOptions;
@@ -152,7 +154,10 @@ export class SealAudit {
   /** Returns what the seals establish. Those that still wait cover more than the log holds. */
   finish(): SealReport {
     for (const seal of this.#own) this.#beyond(seal);
-    for (const seal of this.#anchors) if (!this.#rolledBack(seal)) this.#beyond(seal);
+    for (const seal of this.#anchors) {
+      if (this.#isDamaged(seal)) this.#undetermined.push(DAMAGED);
+      else if (!this.#rolledBack(seal)) this.#beyond(seal);
+    }
     if (this.#options.trusted.length > 0 && !this.#signed) this.#undetermined.push(this.#whyNoneSigned());
     return {
       sealedThrough: this.#sealedThrough,
@@ -219,11 +224,10 @@ export class SealAudit {
   }
 
   #compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string): void {
-    const { trusted } = this.#options;
     if (sealedWorkspace(seal) !== workspaceId) {
       this.#undetermined.push("the given seal is of another workspace");
-    } else if (trusted.some((key) => checkSeal(seal, key) === "bad")) {
-      this.#undetermined.push("the given seal is damaged: its signature is not right");
+    } else if (this.#isDamaged(seal)) {
+      this.#undetermined.push(DAMAGED);
     } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
       this.#problem(
         "anchor_mismatch",
@@ -233,6 +237,11 @@ export class SealAudit {
     } else if (sameHash(seal.root, root) && seal.size > 0) {
       this.anchored(seal.size - 1);
     }
+  }
+
+  /** Whether the signature of a seal that the auditor brought is wrong. */
+  #isDamaged(seal: Seal): boolean {
+    return this.#options.trusted.some((key) => checkSeal(seal, key) === "bad");
   }
 
   #beyond(seal: Seal): void {

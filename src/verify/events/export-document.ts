@@ -1,0 +1,147 @@
+/** Reads a json export for its verifier (export-read.ts). */
+import { isUtf8 } from "node:buffer";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { Bytes } from "../../log/bytes.ts";
+import {
+  asHeader,
+  EXPORT_FORMAT,
+  ExportFormatError,
+  type ExportHeader,
+  MAX_RECORD_CHARS,
+} from "../../log/export-format.ts";
+import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
+import { asObject, COMMA, isBlank, joined, NEW_LINE } from "./export-text.ts";
+import { ELEMENT_LEAD } from "./fast/shown-event.ts";
+
+/** The longest unfinished line that is kept to be tried as an event. */
+const MAX_LINE_KEPT = 1024 * 1024;
+const CLOSING_BRACE = 0x7d;
+
+/** Takes what a document holds. */
+export interface DocumentTarget {
+  header: ExportHeader | null;
+  /** What the events are; set before the first of them. */
+  scope: "workspace" | "agent";
+  /** Takes an event as text. */
+  event(text: string, value: JsonObject, line: boolean): void;
+  /** Takes an event on the fast path; false when it must come as text. */
+  eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean;
+  /** Learns that something follows the end of the export. */
+  trailing(): void;
+}
+
+/**
+ * json: one object; its `events` are taken one by one. This format's own writer begins a line with each, so whole
+ * lines are tried on the fast path; everything else goes through the scanner.
+ */
+export class DocumentReader {
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  #rest: Uint8Array = new Uint8Array();
+  #atLineStart = true;
+  readonly #scanner: JsonScanner;
+  readonly #members = new Map<string, JsonValue>();
+  #hasEvents = false;
+  /** Whether something other than white space follows the end. */
+  #hasTrailing = false;
+
+  constructor(private readonly target: DocumentTarget) {
+    const element = (text: string): void => this.#event(text);
+    const member = (name: string, text: string): void => this.#member(name, text);
+    this.#scanner = new JsonScanner({ element, member }, "events", MAX_RECORD_CHARS);
+  }
+
+  push(bytes: Uint8Array): void {
+    const text = new Bytes(joined(this.#rest, bytes));
+    const { u8 } = text;
+    this.#rest = new Uint8Array();
+    for (let at = 0; at < u8.length; ) {
+      const end = u8.indexOf(NEW_LINE, at);
+      const mayBeEvent = this.#atLineStart && this.#hasEvents && this.#scanner.atElement;
+      if (end < 0) {
+        this.#atLineStart = mayBeEvent && u8.length - at < MAX_LINE_KEPT;
+        if (this.#atLineStart) this.#rest = u8.slice(at);
+        else this.#scan(u8, at, u8.length);
+        return;
+      }
+      const more = u8[end - 1] === COMMA;
+      const quick = mayBeEvent && this.target.eventBytes(text, at, more ? end - 1 : end, ELEMENT_LEAD);
+      if (quick) this.#scanner.skipElement(more);
+      else this.#scan(u8, at, end + 1);
+      this.#atLineStart = true;
+      at = end + 1;
+    }
+  }
+
+  /** Whether what was read says that it is an export of this format. */
+  get namesFormat(): boolean {
+    return this.#members.get("format") === EXPORT_FORMAT;
+  }
+
+  /** Whether an event comes next. */
+  get atElement(): boolean {
+    return this.#hasEvents && this.#atLineStart && this.#rest.length === 0 && this.#scanner.atElement;
+  }
+
+  /** Replaces events that were read otherwise, each with the comma after it. */
+  skipPart(): void {
+    if (this.#hasEvents) this.#scanner.skipElement(true);
+  }
+
+  #scan(u8: Uint8Array, from: number, to: number): void {
+    if (isUtf8(u8.subarray(from, to))) {
+      this.#scanPiece(u8.subarray(from, to));
+      return;
+    }
+    // What follows the end need not be UTF-8. So that every division of the file is read alike, no piece goes beyond
+    // a closing brace.
+    for (let start = from; start < to; ) {
+      const brace = u8.indexOf(CLOSING_BRACE, start);
+      const end = brace < 0 || brace >= to ? to : brace + 1;
+      this.#scanPiece(u8.subarray(start, end));
+      start = end;
+    }
+  }
+
+  #scanPiece(bytes: Uint8Array): void {
+    if (this.#scanner.complete) {
+      this.#hasTrailing ||= !isBlank(bytes);
+      return;
+    }
+    try {
+      this.#scanner.push(this.#decoder.decode(bytes, { stream: true }));
+    } catch (error) {
+      if (!(error instanceof TrailingText)) throw error;
+      this.#hasTrailing = true;
+    }
+  }
+
+  end(): void {
+    this.#scan(this.#rest, 0, this.#rest.length);
+    this.#decoder.decode();
+    if (!this.#scanner.complete) {
+      throw new ExportFormatError("the export is incomplete: its end is missing. Export it again");
+    }
+    this.target.header = asHeader(Object.fromEntries(this.#members));
+    if (this.#hasTrailing) this.target.trailing();
+  }
+
+  #member(name: string, text: string): void {
+    if (name === "events") throw new ExportFormatError("the export's events are not a list");
+    this.#members.set(name, parseStrictJson(text));
+  }
+
+  #event(text: string): void {
+    if (!this.#hasEvents) this.#announce();
+    this.target.event(text, asObject(parseJson(text), "an event"), false);
+  }
+
+  /** Whether one agent or the whole workspace follows must be known before the first event. */
+  #announce(): void {
+    this.#hasEvents = true;
+    const agentId = this.#members.get("agent_id");
+    if (agentId === undefined) {
+      throw new ExportFormatError("the export's events stand before its agent_id");
+    }
+    this.target.scope = agentId === null ? "workspace" : "agent";
+  }
+}
