@@ -6,7 +6,7 @@
  */
 import { ZERO_HASH } from "../log/hash.ts";
 import { NO_POLICIES, type PolicySettings } from "../policy/policies.ts";
-import type { Reader, Transaction } from "../store/transaction.ts";
+import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
 import { loadConfigInForce } from "./configs.ts";
 import { findSuspension } from "./suspension.ts";
 
@@ -81,9 +81,12 @@ export class AgentDirectory {
   #liveEntries: number | null = null;
 
   /** The agent's state, or null when it never began. */
-  async find(reader: Reader, agentId: string | null): Promise<AgentState | null> {
-    const cached = this.#cache.get(agentId);
-    if (cached !== undefined) return cached;
+  find(reader: Reader, agentId: string | null): MaybePromise<AgentState | null> {
+    // Without a promise when it is cached: every operation asks.
+    return this.#cache.get(agentId) ?? this.#load(reader, agentId);
+  }
+
+  async #load(reader: Reader, agentId: string | null): Promise<AgentState | null> {
     const loaded = await loadAgent(reader, agentId);
     if (loaded !== null) this.#cache.set(agentId, loaded);
     return loaded;

@@ -9,7 +9,7 @@ import type { SqlValue } from "./values.ts";
 /** A row as a tuple; name its columns in the type argument of `get` and `all`. */
 export type Row = readonly unknown[];
 
-type MaybePromise<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 
 export interface Reader {
   /** Returns the first row, or undefined. */

@@ -14,7 +14,9 @@ const LINE_END = "\n";
 /** `ids`: those of the operations that the replies are to. */
 export function writeReplies(ids: readonly number[], replies: readonly Reply[]): string {
   let text = REPLIES;
-  for (const [i, reply] of replies.entries()) text += `${ids[i]}${TAB}${writeReply(reply)}${LINE_END}`;
+  for (let i = 0; i < replies.length; i++) {
+    text += `${ids[i]}${TAB}${writeReply(replies[i] as Reply)}${LINE_END}`;
+  }
   return text;
 }
 
@@ -40,22 +42,17 @@ function writeReply(reply: Reply): string {
 
 function readReply(text: string, at: number, end: number): Reply {
   if (text[at] === "{") return JSON.parse(text.slice(at, end)) as Reply;
-  let next = at;
-  const part = () => {
-    const from = next;
-    const to = text.indexOf(TAB, from);
-    next = to + 1;
-    return text.slice(from, to);
-  };
-  const auditId = part();
-  const result = part() as AuditResult;
-  const blockedBy = part();
-  const status = Number(part());
-  const etag = part();
-  const body = text.slice(next, end);
-  const answer: Reply["answer"] = { kind: "json", status, body };
-  if (etag !== "") answer.etag = etag;
-  const reply: Reply = { answer, auditId, result };
-  if (blockedBy !== "") reply.blockedBy = blockedBy;
+  // Part by part, without a closure or an array: every reply comes by here.
+  const afterAuditId = text.indexOf(TAB, at);
+  const afterResult = text.indexOf(TAB, afterAuditId + 1);
+  const afterBlockedBy = text.indexOf(TAB, afterResult + 1);
+  const afterStatus = text.indexOf(TAB, afterBlockedBy + 1);
+  const afterTag = text.indexOf(TAB, afterStatus + 1);
+  const status = Number(text.slice(afterBlockedBy + 1, afterStatus));
+  const answer: Reply["answer"] = { kind: "json", status, body: text.slice(afterTag + 1, end) };
+  if (afterTag > afterStatus + 1) answer.etag = text.slice(afterStatus + 1, afterTag);
+  const result = text.slice(afterAuditId + 1, afterResult) as AuditResult;
+  const reply: Reply = { answer, auditId: text.slice(at, afterAuditId), result };
+  if (afterBlockedBy > afterResult + 1) reply.blockedBy = text.slice(afterResult + 1, afterBlockedBy);
   return reply;
 }

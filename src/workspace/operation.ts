@@ -12,7 +12,7 @@ import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
-import type { Reader } from "../store/transaction.ts";
+import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Answer, OperationProblem, Principal } from "./contract.ts";
 
 /** The circumstances of one operation. */
@@ -125,7 +125,7 @@ export class Refusal extends Error {
 }
 
 /** The agent's state, for operations that never begin an agent. */
-export function knownAgent(tx: Reader, context: Context, agentId: string): Promise<AgentState | null> {
+export function knownAgent(tx: Reader, context: Context, agentId: string): MaybePromise<AgentState | null> {
   return context.agents.find(tx, agentId);
 }
 

@@ -292,7 +292,9 @@ export class WorkspaceWriter {
     this.#head = { seq: context.seq, hash: appended.hash };
     if (effect.kind === "erase" || effect.kind === "prune") this.#toScrub = true;
     const { answer, result, blockedBy } = outcome;
-    return { answer, auditId: context.auditId, result, ...(blockedBy === undefined ? {} : { blockedBy }) };
+    const reply: Reply = { answer, auditId: context.auditId, result };
+    if (blockedBy !== undefined) reply.blockedBy = blockedBy;
+    return reply;
   }
 
   async #ownChain(): Promise<AgentState> {

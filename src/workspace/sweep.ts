@@ -5,7 +5,7 @@ import { RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentState } from "../state/agents.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
 import { countExpiredVersions } from "../state/entries.ts";
-import type { Reader } from "../store/transaction.ts";
+import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Principal } from "./contract.ts";
 import { answered, type Context } from "./operation.ts";
 import type { Job, WorkspaceWriter } from "./perform.ts";
@@ -25,7 +25,7 @@ export async function agentsWithRetention(reader: Reader): Promise<string[]> {
   return rows.map(([agentId]) => agentId);
 }
 
-type FindAgent = (reader: Reader, context: Context) => Promise<AgentState | null>;
+type FindAgent = (reader: Reader, context: Context) => MaybePromise<AgentState | null>;
 
 /** Removes what is past one agent's retention, at most `limit` versions; records nothing if there is none. */
 function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
