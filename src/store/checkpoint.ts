@@ -59,6 +59,7 @@ export function checkpoint(connection: Checkpointer, path: string, openGuard: ()
   try {
     if (!tryToBegin(guard)) return { frames: framesInLog(path, 0), copied: 0 };
     const pages = readLog(path);
+    if (pages === null) return { frames: 0, copied: 0 };
     const row = connection.get<[busy: number, frames: number, copied: number]>(
       "PRAGMA wal_checkpoint(PASSIVE)",
     );
@@ -69,6 +70,12 @@ export function checkpoint(connection: Checkpointer, path: string, openGuard: ()
     if (!unproved.has(path)) guard.close();
   }
   return proveCopies(path) ?? { frames: 0, copied: 0 };
+}
+
+/** The device and number of the file at a path; null without one. */
+export function identityOf(path: string): string | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
 }
 
 /** Begins the transaction that guards the log. Returns false while another process writes: the log can wait. */
@@ -90,23 +97,28 @@ function tryToBegin(guard: LogGuard): boolean {
 export function proveCopies(path: string): Checkpointed | null {
   const proof = unproved.get(path);
   if (proof === undefined) return null;
-  const rewritten = proof.rewriteWrong();
+  // The file that was copied into is not at this path any more.
+  const isOther = identityOf(path) !== proof.identity;
+  const rewritten = isOther ? 0 : proof.rewriteWrong();
   unproved.delete(path);
   proof.guard.close();
+  if (isOther) return null;
   if (rewritten === 0) return proof.done;
   throw new UnreadableLog(
     `The disk failed while the write-ahead log was copied back. ${rewritten} pages were written again from the log; nothing was lost.`,
   );
 }
 
-/** Reads the whole log, since one that cannot be read is not copied. Returns the page of each frame. */
-function readLog(path: string): Uint32Array {
+/** Reads the whole log, since one that cannot be read is not copied. Returns the page of each frame; null without a log. */
+function readLog(path: string): Uint32Array | null {
   using log = WriteAheadLog.open(path);
-  return log?.readPages(log.countFrames()) ?? new Uint32Array(0);
+  return log?.readPages(log.countFrames()) ?? null;
 }
 
 /** One checkpoint whose copies are compared with the log. */
 class CopyProof {
+  readonly identity: string | null;
+
   /**
    * @param guard is in a transaction
    * @param pages of the frames of the log, which the guard keeps as they are
@@ -116,7 +128,9 @@ class CopyProof {
     readonly guard: LogGuard,
     readonly done: Checkpointed,
     readonly pages: Uint32Array,
-  ) {}
+  ) {
+    this.identity = identityOf(path);
+  }
 
   /**
    * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads

@@ -6,7 +6,7 @@
  * open. A connection cannot be shared between threads.
  */
 import Database from "libsql";
-import { type Checkpointed, checkpoint, proveCopies } from "./checkpoint.ts";
+import { type Checkpointed, checkpoint, identityOf, proveCopies } from "./checkpoint.ts";
 import { isDriverError } from "./damage.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
@@ -100,10 +100,13 @@ export class Connection implements Transaction, Disposable {
   #lastLook = { writes: 0, frames: 0 };
   /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
   #framesBefore = 0;
+  /** Which file was opened. */
+  readonly #identity: string | null;
 
   constructor(driver: Driver, file: OpenFile | null) {
     this.#driver = driver;
     this.file = file;
+    this.#identity = file === null ? null : identityOf(file.path);
   }
 
   /** The number of writing statements run. When it is unchanged, nothing was written. */
@@ -158,6 +161,8 @@ export class Connection implements Transaction, Disposable {
   }
 
   #checkpoint(path: string): Checkpointed {
+    // Another file stands at this path now: neither it nor its log is this connection's.
+    if (identityOf(path) !== this.#identity) return { frames: 1, copied: 0 };
     const options = { ...this.file?.options, readOnly: false, keyFits: true };
     return checkpoint(this, path, () => openConnection(path, options));
   }
