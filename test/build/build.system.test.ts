@@ -124,7 +124,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
       env: { TMPDIR: temporary.join("none") },
     });
     expect({ code, out }).toEqual({ code: 2, out: "" });
-    expect(err).toContain("set TMPDIR to a directory");
+    expect(err).toContain("Set TMPDIR to a directory");
     expect(err.trimEnd().split("\n")).toHaveLength(1);
   });
 

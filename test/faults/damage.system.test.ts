@@ -165,8 +165,8 @@ describe("the control database", () => {
       "is damaged",
     ],
     ["something else", (path: string) => writeFileSync(path, "hello ".repeat(1_000)), "is damaged"],
-    ["missing", (path: string) => rmSync(path), "is missing, though there are workspaces"],
-    ["empty", (path: string) => truncateSync(path, 0), "is empty, though there are workspaces"],
+    ["missing", (path: string) => rmSync(path), "is missing, although there are workspaces"],
+    ["empty", (path: string) => truncateSync(path, 0), "is empty, although there are workspaces"],
   ])("%s: nothing runs, in one clear line", async (_, harm, message) => {
     await made("one");
     harm(join(data, "control.db"));

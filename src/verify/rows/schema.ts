@@ -3,10 +3,13 @@
  * indexes hold what its tables hold. Otherwise what is verified would not be what is shown: a view in place of a table,
  * or an index without some of the rows, hides them from reads that go through it.
  */
+
+import { messageOf } from "../../failure.ts";
 import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../state/age-index.ts";
 import { EMBEDDINGS_SCHEMA, EMBEDDINGS_TABLE } from "../../state/embeddings.ts";
 import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../../state/full-text.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
+import { sqliteCode } from "../../store/damage.ts";
 import { type Migration, migrate } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { textBytes } from "../columns.ts";
@@ -92,13 +95,26 @@ const OBJECTS: readonly [RegExp, string][] = [
 export async function checkFile(reader: Reader): Promise<FileCheck> {
   const found = new Map<string, string>();
   let damage: string | null = null;
-  for (const [message] of await reader.all<[string]>("PRAGMA integrity_check")) {
+  for (const message of await integrityMessages(reader)) {
     if (message === "ok") continue;
     const object = objectOf(message);
     if (object === null) damage ??= message.split("\n")[0] ?? message;
     else if (!found.has(object)) found.set(object, `${object} does not hold what it must: ${message}`);
   }
   return { problems: [...found.values()], damage };
+}
+
+/**
+ * What SQLite's check says. An index on JSON that is malformed ends the check with an error of the statement: that is
+ * a finding. @throws what says that the file itself cannot be read
+ */
+async function integrityMessages(reader: Reader): Promise<string[]> {
+  try {
+    return (await reader.all<[string]>("PRAGMA integrity_check")).map(([message]) => message);
+  } catch (error) {
+    if (sqliteCode(error) !== "SQLITE_ERROR") throw error;
+    return [messageOf(error)];
+  }
 }
 
 function objectOf(message: string): string | null {
