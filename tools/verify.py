@@ -36,6 +36,10 @@ FORMS = {  # the 14 members of an event; None stands for an integer
 NULLABLE = {"agent_id", "blocked_by", "config_version"}
 
 
+# Operations whose details an erasure can destroy; those of all others are always there.
+ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.read", "data.read_full", "data.search", "data.write"}
+
+
 class Tampered(Exception):
     """The evidence contradicts itself."""
 
@@ -334,6 +338,7 @@ class Log:
         self.whole, self.agent, self.after = whole, agent, after
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
+        self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
         self.restores = []  # where the log says that it was put back from a backup
 
     def add(self, canonical, details_text, salt, stored_hash):
@@ -357,9 +362,38 @@ class Log:
             named = (said.get("head_seq"), said.get("head_hash"))
             require(not (said and self.whole and self.hashes) or named == last, f"seq {seq}: restored from another log")
             self.restores.append(seq)
+        if details_text is None:
+            self.blanks.append(seq)
+        elif (event["operation"], event["result"]) == ("data.erase", "ok"):
+            self.erasures.append((seq, load_json(details_text)))
         self.heads[agent] = (place, value)
         self.hashes.append(value)
         return event
+
+    def check_blanks(self, ends_early=False):
+        """Every event without details must be named by a later erasure, or be counted by one of the older format."""
+        blanks, named = set(self.blanks), set()
+        for seq, said in self.erasures:
+            ranges, last = said.get("erased"), -1
+            for first, end in ranges or []:
+                require(last < first <= end < seq, f"seq {seq}: not the positions of an erasure")
+                last = end
+                named.update(range(first, end + 1))
+            positions = sum(end - first + 1 for first, end in ranges or [])
+            require(ranges is None or positions == said["events"], f"seq {seq}: not the positions of an erasure")
+        if self.whole and self.first_seq is not None:
+            restored = [seq for seq in named - blanks if seq >= self.first_seq]
+            require(not restored, f"details that an erasure destroyed are there again, of seq {sorted(restored)[:5]}")
+        missing, older = sorted(blanks - named), [(seq, said) for seq, said in self.erasures if "erased" not in said]
+        budget = 0
+        for seq in reversed(missing):
+            while older and older[-1][0] > seq:
+                budget += older.pop()[1]["events"]
+            if budget:
+                budget, self.unnamed = budget - 1, self.unnamed + 1
+        missing = missing[self.unnamed :]
+        kind = Undetermined if ends_early else Tampered
+        require(not missing, f"details are gone, and no erasure names the events: seq {missing[:5]}", kind)
 
     def read(self, canonical, details_text, salt, stored_hash):
         """An event by itself: its form, its hash, its details."""
@@ -370,7 +404,9 @@ class Log:
         self.workspace = self.workspace or event["workspace_id"]
         require(event["workspace_id"] == self.workspace, f"seq {seq}: another workspace")
         require((details_text is None) == (salt is None), f"seq {seq}: details are half erased")
-        if details_text is not None:
+        if details_text is None:
+            require(event["operation"] in ERASABLE, f"seq {seq}: details that nothing can erase are gone")
+        else:
             require(re.fullmatch("[0-9a-f]{32}", salt), f"seq {seq}: not a salt")
             commitment = sha256(bytes.fromhex(salt), details_text.encode())
             require(commitment == event["details_commitment"], f"seq {seq}: details do not fit")
@@ -390,7 +426,8 @@ class Log:
 
     def summary(self):
         bodies = f", with bodies from seq {self.pruned} on" if self.pruned else ""
-        epochs = f", restored from a backup at seq {self.restores}" if self.restores else ""
+        epochs = f", {self.unnamed} erased, not named (older format)" if self.unnamed else ""
+        epochs += f", restored from a backup at seq {self.restores}" if self.restores else ""
         return f"{self.workspace}: {len(self.hashes)} events{bodies}, {len(self.heads)} chains{epochs}"
 
 
@@ -491,11 +528,17 @@ def check_export(text, trust):
     require(not events or log.workspace == header["workspace_id"], "another workspace than stated")
     require(not isinstance(trailer, str), trailer, Undetermined)
     require(header["event_count"] == len(events), "the number of events is wrong")
+    ends_early = header["end_time"] is not None
+    if not ends_early:
+        log.check_blanks()
     if ndjson:
         require(trailer["event_count"] == len(events), "the number of events is wrong")
         require(trailer["head"] == (log.hashes[-1] if log.hashes else None), "another end than stated")
     check_window(header, times)
-    return f"{log.summary()}, {check_export_seal(header, log, trust, genesis, events and events[-1]['agent_seq'])}"
+    said = check_export_seal(header, log, trust, genesis, events and events[-1]["agent_seq"])
+    if ends_early:
+        log.check_blanks(ends_early)
+    return f"{log.summary()}, {said}"
 
 
 def check_window(header, times):
@@ -702,6 +745,8 @@ def check_database(db, trust):
         elif operation == "checkpoint.restore" and "config_version" in said:
             configs[seq] = (event["agent_id"], said["config_version"], said["config_digest"])
     require(log.hashes, "the log is empty", Undetermined)
+    log.first_seq = log.pruned
+    log.check_blanks()
     require(max(prunings) == log.pruned, "no event says that the beginning of the log was pruned")
     head = db.execute("SELECT workspace_id, seq, hash FROM head").fetchall()
     require(head == [(log.workspace, len(log.hashes) - 1, log.hashes[-1])], "the log does not end at its head")

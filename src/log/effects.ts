@@ -21,8 +21,11 @@ export interface EffectFacts {
   end_prefix: { prefix: string; count: number };
   /** Expired versions of entries are removed, also from checkpoints. */
   expire: { count: number };
-  /** Versions of entries and details of events are removed for good. The event does not name the keys. */
-  erase: { entries: number; versions: number; events: number };
+  /**
+   * Versions of entries and details of events are removed for good. The event does not name the keys. `erased`: the
+   * positions of these events, ascending; null in logs of the older format, which only counted them.
+   */
+  erase: { entries: number; versions: number; events: number; erased: readonly SeqRange[] | null };
   /** A config version takes effect. `digest`: hex SHA-256 of JCS(config). */
   add_config: ConfigFacts;
   add_checkpoint: {
@@ -48,6 +51,9 @@ export interface EffectFacts {
   /** Events before a position lose their bodies, except those that something else depends on. */
   prune: { beforeSeq: number; events: number };
 }
+
+/** Positions in the log, from the first to the last. */
+export type SeqRange = readonly [from: number, to: number];
 
 interface ConfigFacts {
   /** `v1`, `v2` … */
@@ -86,8 +92,10 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   end: ({ key }) => (isText(key) ? { key } : null),
   end_prefix: ({ prefix, count }) => (isText(prefix) && isCount(count) ? { prefix, count } : null),
   expire: ({ count }) => (isCount(count) ? { count } : null),
-  erase: ({ entries, versions, events }) =>
-    isCount(entries) && isCount(versions) && isCount(events) ? { entries, versions, events } : null,
+  erase: ({ entries, versions, events, erased }) =>
+    isCount(entries) && isCount(versions) && isCount(events) && isRangesOf(erased, events)
+      ? { entries, versions, events, erased: erased ?? null }
+      : null,
   add_config: ({ version, config_digest, rolled_back_from }) =>
     configFacts(version, config_digest, rolled_back_from),
   add_checkpoint: ({ checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata }) =>
@@ -113,6 +121,21 @@ function restoreFacts(details: JsonObject): EffectFacts["restore"] | null {
 }
 
 type Member = JsonValue | undefined;
+
+/** Whether a member lists ascending ranges of as many positions, or is not there. */
+function isRangesOf(ranges: Member, positions: number): ranges is (SeqRange & JsonValue[])[] | undefined {
+  if (ranges === undefined) return true;
+  if (!Array.isArray(ranges)) return false;
+  let [last, sum] = [-1, 0];
+  for (const range of ranges) {
+    if (!Array.isArray(range) || range.length !== 2) return false;
+    const [from, to] = range;
+    if (!isCount(from) || !isCount(to) || from <= last || to < from) return false;
+    sum += to - from + 1;
+    last = to;
+  }
+  return sum === positions;
+}
 
 function configFacts(version: Member, digest: Member, rolledBackFrom: Member = null): ConfigFacts | null {
   if (!isText(version) || !isText(digest) || !isTextOrNull(rolledBackFrom)) return null;

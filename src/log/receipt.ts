@@ -10,6 +10,7 @@
  *   <the seal, verbatim>
  */
 import type { JsonValue } from "../json.ts";
+import { eventFacts } from "../operations.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
 import { detailsCommitment, eventHash } from "./hash.ts";
 import { JsonTextError, parseStrictJson } from "./json-scan.ts";
@@ -95,6 +96,9 @@ export function receiptProblem(
       return "the details do not fit the event's commitment";
     }
   }
+  const isErasable = (eventFacts(event.operation)?.erasedBy.length ?? 0) > 0;
+  if (stored.details === null && !isErasable)
+    return "the details are gone, and nothing can erase those of such an event";
   if (event.seq !== index) return "the proof is of another event";
   if (sealedWorkspace(seal) !== event.workspace_id) return "the seal is of another workspace";
   if (checkSeal(seal, publicKey) !== "good") return "the seal is not signed by this key";

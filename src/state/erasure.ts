@@ -2,11 +2,13 @@
  * Erasing for good: entries out of the present and out of every checkpoint, and what the log says of
  * them out of the details of its events. The events themselves stand, and so do chains and tree.
  */
+import type { SeqRange } from "../log/effects.ts";
 import { EVENT_NAMES, eventFacts } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { AgentState } from "./agents.ts";
 import { endOfPrefix } from "./entries.ts";
+import { sqlNames } from "./entry-changes.ts";
 
 /** What is erased of an agent: one key, or all that begin with a prefix. */
 export type ErasureTarget = { key: string } | { prefix: string };
@@ -20,6 +22,11 @@ export interface Erased {
   events: number;
 }
 
+/** What an erasure would remove, and the positions of these events, ascending and not adjacent. */
+export interface Erasable extends Erased {
+  erased: SeqRange[];
+}
+
 /** A condition as SQL with its parameters. */
 type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
 
@@ -29,7 +36,7 @@ export async function countErasable(
   agent: AgentState | null,
   agentId: string,
   target: ErasureTarget,
-): Promise<Erased> {
+): Promise<Erasable> {
   const count = async (table: string, [condition, parameters]: Condition) => {
     const row = await reader.get<[number]>(`SELECT count(*) FROM ${table} WHERE ${condition}`, parameters);
     return row?.[0] ?? 0;
@@ -37,9 +44,22 @@ export async function countErasable(
   const { live, past } = versionsOf(agent, target);
   const entries = await count("entries", live);
   const versions = entries + (await count("entries", past));
-  let events = 0;
-  for (const condition of eventsAbout(agentId, target)) events += await count("events", condition);
-  return { entries, versions, events };
+  const erased = await positionsAbout(reader, agentId, target);
+  const events = erased.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  return { entries, versions, events, erased };
+}
+
+async function positionsAbout(reader: Reader, agentId: string, target: ErasureTarget): Promise<SeqRange[]> {
+  const conditions = eventsAbout(agentId, target);
+  const seqs = conditions
+    .map(([condition]) => `SELECT seq FROM events WHERE ${condition}`)
+    .join(" UNION ALL ");
+  // Positions in a row have the same distance to their rank.
+  return await reader.all<[number, number]>(
+    `SELECT min(seq), max(seq) FROM (SELECT seq, seq - row_number() OVER (ORDER BY seq) AS run FROM (${seqs}))
+     GROUP BY run ORDER BY 1`,
+    conditions.flatMap(([, parameters]) => parameters),
+  );
 }
 
 /** Erases; returns what was removed. */
@@ -85,7 +105,9 @@ const NO_AGENT = -1;
 function eventsAbout(agentId: string, target: ErasureTarget): readonly Condition[] {
   const isAbout = (member: "key" | "prefix") =>
     "key" in target ? `details ->> '$.${member}' = ?` : `substr(details ->> '$.${member}', 1, length(?)) = ?`;
-  const about = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)})`);
+  // A deletion by prefix ended entries of other keys, too, and what ended them stays known until the prefix is erased.
+  const ended = "key" in target ? ` AND NOT (operation IN (${ENDING}) AND details ->> '$.count' > 0)` : "";
+  const about = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)}${ended})`);
   // Details are canonical JSON, so a key stands in them as in JSON.stringify. That alone rules out most events, and
   // costs less than reading their JSON.
   const condition = `instr(details, ?) > 0 AND (${about.join(" OR ")})`;
@@ -99,6 +121,9 @@ function eventsAbout(agentId: string, target: ErasureTarget): readonly Condition
     [`${condition} AND agent_id IS NULL AND details ->> '$.agent_id' = ?`, [...parameters, agentId]],
   ];
 }
+
+/** As SQL, the operations that end all entries whose keys begin with a prefix. */
+const ENDING = sqlNames("end_prefix");
 
 /** The members of details that name keys, each with the operations, as SQL, whose details have it. */
 const NAMING = (["key", "prefix"] as const).map((member) => {

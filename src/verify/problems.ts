@@ -18,6 +18,8 @@ export const PROBLEM_MEANINGS = {
   genesis_invalid: "the log does not begin as a workspace's log does",
   details_mismatch: "the details were changed after they were written: they do not fit their commitment",
   details_malformed: "the details are not canonical JSON or lack what this operation must carry",
+  details_missing: "the details were removed, and no erasure in the log says so",
+  details_restored: "the details that an erasure destroyed were put back",
   content_orphan: "stored data names an event that did not write it",
   content_mismatch: "stored data is not what the event says was written",
   content_unprovable: "the details that would prove this stored data are gone",

@@ -17,6 +17,7 @@ export const OBSTACLE_MEANINGS = {
   export_incomplete: "the export's end is missing, so nothing is known of what should follow",
   log_empty: "nothing is there that could be verified",
   agent_unknown: "the agent that was asked for is not in this evidence",
+  erasure_outside: "details are gone, and the erasure that should name their events is not in this evidence",
   seal_missing: "there is no seal that could be checked",
   key_missing: "without the public key nothing can be established",
   completeness_unknown: "events may be missing that nothing here mentions",
@@ -79,6 +80,8 @@ export interface SourceResult {
   /** Positions of the first and the last event; null when there are none. */
   range: { first: number; last: number } | null;
   erasedDetails: number;
+  /** Of these, those that only the counts of erasures in the older format account for. */
+  unnamedErased: number;
   completeness: Completeness;
 }
 
@@ -103,6 +106,7 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
     problemCount: 1,
     range: null,
     erasedDetails: 0,
+    unnamedErased: 0,
     completeness: { is: "unknown", why: message },
   };
 }
@@ -118,7 +122,11 @@ export function resultOf(
     code: "seal_missing" as const,
     message,
   }));
-  const inTheWay = [...obstacles, ...open];
+  const outside = {
+    code: "erasure_outside" as const,
+    message: `the details of ${found.openErased} events are gone, and no erasure in this window names them: export to the end of the log`,
+  };
+  const inTheWay = [...obstacles, ...open, ...(found.openErased > 0 ? [outside] : [])];
   const [obstruction] = inTheWay;
   const completeness: Completeness =
     obstruction === undefined ? proved : { is: "unknown", why: obstruction.message };
@@ -147,6 +155,7 @@ export function resultOf(
     problemCount: found.problemCount + inTheWay.length,
     range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails: found.erasedDetails,
+    unnamedErased: found.unnamedErased,
     completeness,
   };
 }

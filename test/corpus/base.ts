@@ -125,6 +125,9 @@ export async function makeBase(root: string): Promise<Places> {
   await life.perform("checkpoint.create", { agentId: "beta", label: null, metadata: {} });
   await life.perform("agent.suspend", { agentId: "beta", reason: "a test" });
   await life.perform("agent.resume", { agentId: "beta", reason: null });
+  await life.write("alpha", "c", "to be erased");
+  await life.perform("data.read", { agentId: "alpha", key: "c" });
+  await life.perform("data.erase", { agentId: "alpha", key: "c" });
   // Full tiles, so that they can be tampered with.
   for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`);
   await life.writer.seal();

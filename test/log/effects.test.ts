@@ -16,7 +16,7 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
   [
     "data.erase",
     { entries: 1, versions: 2, events: 3 },
-    { kind: "erase", entries: 1, versions: 2, events: 3 },
+    { kind: "erase", entries: 1, versions: 2, events: 3, erased: null },
   ],
   ["config.update", { version: "v2", config_digest: "ab" }, { kind: "add_config", ...config }],
   [

@@ -125,7 +125,7 @@ describe("erasing", () => {
     );
     expect(rows).toEqual([
       ["data.write", null as never],
-      ["data.erase", '{"entries":1,"events":1,"versions":1}'],
+      ["data.erase", '{"entries":1,"erased":[[1,1]],"events":1,"versions":1}'],
     ]);
     made.writer.close();
   });

@@ -156,10 +156,14 @@ describe("the verifier", () => {
   test("details: erased is fine and counted, half erased or exchanged is not", () => {
     const events: StoredEvent[] = sampleLog(10).events;
     const [a, b] = [events[4], events[6]] as [StoredEvent, StoredEvent];
-    expect(verify(events.with(4, { ...a, details: null, salt: null }))).toMatchObject({
+    const log = sampleLog(10);
+    const details = { entries: 1, versions: 1, events: 1, erased: [[4, 4]] };
+    log.append({ agent: "beta", operation: "data.erase", details });
+    expect(verify((log.events as StoredEvent[]).with(4, { ...a, details: null, salt: null }))).toMatchObject({
       valid: true,
       erasedDetails: 1,
     });
+    expect(codes(verify(events.with(4, { ...a, details: null, salt: null })))).toEqual(["details_missing"]);
     expect(codes(verify(events.with(4, { ...a, salt: null })))).toEqual(["details_mismatch"]);
     expect(codes(verify(events.with(4, { ...a, details: b.details, salt: b.salt })))).toEqual([
       "details_mismatch",

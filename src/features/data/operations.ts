@@ -152,19 +152,22 @@ const NOTHING = "Nothing has this key, neither a stored entry nor the details of
 
 /**
  * Erases data for good, as the law may demand: from the checkpoints, and from the details of the log too. The event
- * states how much is gone and does not name the key.
+ * states how much is gone and which events have no details any more. It does not name the key.
  */
 export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
   const agent = await knownAgent(reader, context, agentId);
   const target = targetOf(input);
   const found = await countErasable(reader, agent, agentId, target);
-  const { entries, versions, events } = found;
+  const { entries, versions, events, erased } = found;
   if ("key" in input && versions === 0 && events === 0) {
     return notFound(agent, agentId, "entry_not_found", NOTHING, {});
   }
   const body = { deleted: entries, erased_events: events, audit_id: context.auditId };
-  const details = naming(agent, agentId, { entries, versions, events });
+  const details = naming(agent, agentId, {
+    ...{ entries, versions, events },
+    erased: erased.map(([from, to]) => [from, to]),
+  });
   return answered(agent, details, JSON.stringify(body), {
     effect: { kind: "erase", ...found, agentId, target },
   });

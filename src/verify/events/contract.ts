@@ -5,6 +5,7 @@ import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "../problems.ts";
+import type { BlankCounts } from "./blanks.ts";
 import type { AgentReport, ChainEnd, EventReference } from "./chains.ts";
 import type { Accepted } from "./fast/known-chains.ts";
 import type { OnTile } from "./leaf-run.ts";
@@ -32,7 +33,7 @@ export interface VerifierOptions {
 }
 
 /** What a verification found. */
-export interface VerificationReport {
+export interface VerificationReport extends BlankCounts {
   workspaceId: string | null;
   eventsChecked: number;
   /** Every link and number follows. */
@@ -48,8 +49,6 @@ export interface VerificationReport {
   seals: SealReport | null;
   /** Where the log was put back from a backup, as it says itself; each begins an epoch. */
   restores: readonly DeclaredRestore[];
-  /** Events whose details are erased. */
-  erasedDetails: number;
   /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */
   problems: Problem[];
   problemCount: number;
@@ -64,6 +63,8 @@ export interface Expectations {
   firstSeq?: number;
   /** The event before the first one of an agent's chain; `null` says that there is none. */
   startsAfter?: { agent_seq: number; hash: string } | null;
+  /** Whether events after the last one are left out, and erasures with them. */
+  endsEarly?: boolean;
   /** How many events there are, each time that it is stated. */
   eventCounts?: readonly number[];
   /** The hash of the last event; null when there are none. */

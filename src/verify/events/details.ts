@@ -7,16 +7,22 @@ import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import type { ProblemCode } from "../problems.ts";
 
-/** Whether details and salt are both erased, which is no problem. */
+/** Whether details and salt are both gone. */
 export function isErased({ details, salt }: StoredEvent): boolean {
   return details === null && salt === null;
 }
 
-/** What is wrong with details that are not erased; null when they are what was committed to. */
+/** What is wrong with details that were not erased; null when they are what was committed to. */
 export function detailsProblem(
   { details, salt }: StoredEvent,
   event: AuditEventBody,
 ): { code: ProblemCode; message: string } | null {
+  if (details === null && salt === null) {
+    return {
+      code: "details_missing",
+      message: "the details are gone, and nothing can erase those of such an event",
+    };
+  }
   if (details === null || salt === null) {
     return { code: "details_mismatch", message: "details and salt are not both there or both erased" };
   }

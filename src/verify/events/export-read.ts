@@ -113,6 +113,8 @@ export class ExportVerifier {
       ...(header && header.agent_id !== null && { startsAfter: header.starts_after }),
       ...(header && complete && { eventCounts: [header.event_count, (trailer ?? header).event_count] }),
       ...(trailer && { head: trailer.head }),
+      // Erasures after the window name details that are missing within it.
+      endsEarly: !complete || header?.end_time != null,
     });
     const empty = header !== null && complete && report.eventsChecked === 0 && !nothingOmitted(header);
     const undetermined = this.#undetermined ?? (empty ? NO_EVENTS : null);

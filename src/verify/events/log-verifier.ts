@@ -14,10 +14,11 @@ import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log
 import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import type { Seal } from "../../log/seal.ts";
 import { breaksChain, type ProblemCode, ProblemList } from "../problems.ts";
+import { Blanks, NO_ERASURE } from "./blanks.ts";
 import { ChainSet } from "./chain-set.ts";
 import { type ChainEnd, type ChainState, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
-import { detailsProblem, isErased, rowProblems } from "./details.ts";
+import { detailsProblem, rowProblems } from "./details.ts";
 import type { Place } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
 import { takeStored } from "./fast/stored-event.ts";
@@ -34,13 +35,13 @@ export class LogVerifier {
   /** Null when seals were not asked for. */
   readonly #tree: SealedTree | null;
   readonly #restores: DeclaredRestore[] = [];
+  readonly #blanks = new Blanks();
   readonly #startSeq: number;
   readonly #place: Place;
   readonly #noLeaf = new Uint8Array(HASH_BYTES);
   #workspaceId: string | null = null;
   #nextSeq: number | null;
   #events = 0;
-  #erased = 0;
   #intact = true;
 
   constructor(options: VerifierOptions) {
@@ -96,6 +97,7 @@ export class LogVerifier {
         const details = this.#detailsOf(stored, event);
         this.#tree?.noteKey(event, details);
         this.#noteRestore(event, details);
+        if (!this.#blanks.note(event, details)) this.#problem("details_malformed", event, NO_ERASURE);
         this.#options.onEvent?.(event, details);
       }
       this.#tree?.check(this.#workspaceId);
@@ -147,7 +149,6 @@ export class LogVerifier {
   append(segment: Segment): void {
     const { first, workspaceId } = segment;
     this.#events += segment.events;
-    this.#erased += segment.erased;
     this.#intact &&= segment.intact;
     this.#chains.appendEnds(segment);
     this.#workspaceId ??= workspaceId;
@@ -160,6 +161,7 @@ export class LogVerifier {
     this.#nextSeq = Math.max(this.#nextSeq ?? 0, segment.nextSeq);
     this.#chains.append(segment);
     this.#problems.addAll(segment.problems);
+    this.#blanks.append(segment);
     for (const restore of segment.restores) this.#takeRestore(restore);
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
@@ -174,11 +176,12 @@ export class LogVerifier {
       first: this.#chains.first,
       last: this.last,
       events: this.#events,
-      erased: this.#erased,
+      erased: this.#blanks.blanks.length,
       intact: this.#intact,
       problems: this.#problems.toPlain(),
       ...(this.#tree?.toPlain() ?? { tree: null, marks: [], keys: [] }),
       restores: this.#restores,
+      ...this.#blanks.toPlain(),
     };
   }
 
@@ -200,28 +203,29 @@ export class LogVerifier {
 
   /** Returns what was found. Nothing can be fed afterwards. */
   finish(expected: Expectations = {}): VerificationReport {
+    const { first, last } = this;
+    const from = this.#options.scope === "workspace" ? (first?.event.seq ?? null) : null;
+    const { problems, counts } = this.#blanks.report(from, !expected.endsEarly);
+    for (const { code, agentId, seq, message } of problems) this.report(code, agentId, seq, message);
     const agents = this.#chains.reports();
-    const { first } = this.#chains;
-    const { last } = this;
     for (const { code, message } of unmet(expected, { first, last, events: this.#events })) {
       const { seq = null, id = null } = first?.event ?? {};
       this.#problems.add({ code, seq, id, message });
       if (breaksChain(code)) this.#intact = false;
     }
     const seals = this.seals?.finish() ?? null;
-    const chainIntact = this.#intact;
     return {
       workspaceId: this.#workspaceId,
       eventsChecked: this.#events,
-      chainIntact,
-      valid: chainIntact && this.#problems.count === 0,
+      chainIntact: this.#intact,
+      valid: this.#intact && this.#problems.count === 0,
       chainStart: first && reference(first),
       chainEnd: last && reference(last),
       firstInvalid: this.#problems.first,
       agents,
       seals,
       restores: this.#restores,
-      erasedDetails: this.#erased,
+      ...counts,
       problems: this.#problems.reported,
       problemCount: this.#problems.count,
     };
@@ -239,7 +243,7 @@ export class LogVerifier {
     const { accepted } = this.#chains.known;
     this.#events += 1;
     this.#nextSeq = accepted.seq + 1;
-    if (accepted.erased) this.#erased += 1;
+    if (accepted.erased) this.#blanks.add(accepted.seq, accepted.shape.event.agent_id);
     this.#options.onAccepted?.(accepted, text);
     this.#tree?.accept(this.#workspaceId);
   }
@@ -301,10 +305,7 @@ export class LogVerifier {
 
   /** The details, when they are there and right. */
   #detailsOf(stored: StoredEvent, event: AuditEventBody): string | null {
-    if (isErased(stored)) {
-      this.#erased += 1;
-      return null;
-    }
+    if (this.#blanks.take(stored, event)) return null;
     const found = detailsProblem(stored, event);
     if (found === null) return stored.details;
     this.#problem(found.code, event, found.message);

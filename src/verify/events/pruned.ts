@@ -12,6 +12,7 @@ import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
 import type { TileCheck } from "../rows/stored-tiles.ts";
+import { isErasable } from "./blanks.ts";
 import type { ChainState } from "./chains.ts";
 import { detailsProblem, isErased } from "./details.ts";
 import { type FileEvent, pagesOfLog } from "./log-pages.ts";
@@ -104,7 +105,7 @@ async function keptEvent(
   if (stored.hash !== hash || event.seq !== stored.seq || !stored.typed) {
     return fail("row_mismatch", "a column beside the event says something else than the event");
   }
-  const problem = isErased(stored) ? null : detailsProblem(stored, event);
+  const problem = isErased(stored) && isErasable(event.operation) ? null : detailsProblem(stored, event);
   if (problem !== null) verifier.report(problem.code, null, event.seq, problem.message);
   return problem === null ? event : null;
 }
@@ -137,6 +138,9 @@ function segmentOf(start: number, leaves: Uint8Array, kept: Kept | null): Segmen
     tree: plainRange(tree),
     marks,
     keys: kept?.keys ?? [],
+    // Nothing stored depends on them, and the erasures that named them may be pruned.
+    blanks: [],
+    erasures: [],
     restores: kept?.restores ?? [],
   };
 }

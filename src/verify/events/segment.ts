@@ -6,6 +6,7 @@
 import { CompactRange } from "../../log/merkle.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, Problem } from "../problems.ts";
+import type { Blank, Erasure } from "./blanks.ts";
 import type { ChainEnd, ChainState } from "./chains.ts";
 
 /** A run of leaves in a form that crosses threads. */
@@ -33,6 +34,9 @@ export interface Segment {
   marks: PlainRange[];
   /** Fingerprints of sealing keys that events name. */
   keys: { fingerprint: string; seq: number }[];
+  /** Events without details, and the erasures. */
+  blanks: Blank[];
+  erasures: Erasure[];
   /** Restores that events declare. */
   restores: DeclaredRestore[];
 }

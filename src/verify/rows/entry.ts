@@ -118,11 +118,9 @@ export function isJson(text: string): boolean {
 const isWrite = (named: NamedEvent, agentId: string | null): boolean =>
   kindOf(named) === "put" && named.event.agent_id === agentId;
 
-/** Whether a write or a deletion is about the row's key, as far as its details still say. */
+/** Whether a write or a deletion is about the row's key. An erasure of the key would have removed the row, too. */
 function isAboutKey({ effect }: NamedEvent, { key }: StoredVersion): boolean {
-  return (
-    effect.kind === "unknown" || ((effect.kind === "put" || effect.kind === "end") && effect.key === key)
-  );
+  return (effect.kind === "put" || effect.kind === "end") && effect.key === key;
 }
 
 function isRestore(named: NamedEvent | null, agentId: string | null): boolean {

@@ -6,6 +6,7 @@
 import { Bytes, copy, same } from "../../../log/bytes.ts";
 import { effectKind } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
+import { isErasable } from "../blanks.ts";
 
 /** Hex digits of a hash, characters of an id after its prefix, and of a time. */
 export const HASH_CHARS = 64;
@@ -46,6 +47,8 @@ export class Shape {
   /** In an export: between seq, agent_seq and timestamp. */
   readonly shown: Pieces;
 
+  /** Whether the details of such events can be erased. */
+  readonly erasable: boolean;
   /** The kind of effect of such events. */
   readonly effect: ReturnType<typeof effectKind>;
 
@@ -53,6 +56,7 @@ export class Shape {
   constructor(readonly event: Shaped) {
     const { actor, agent_id, blocked_by, config_version, operation, result, workspace_id } = event;
     this.effect = effectKind(operation, result);
+    this.erasable = isErasable(operation);
     this.canonical = new Pieces([
       `{"actor":"${actor}","agent_id":${quoted(agent_id)},"agent_seq":`,
       `,"blocked_by":${quoted(blocked_by)},"config_version":${quoted(config_version)},"details_commitment":"`,

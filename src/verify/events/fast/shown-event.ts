@@ -57,6 +57,7 @@ export function takeShown(
     if (timeAt < 0) continue;
     if (!known.time.fits(text, timeAt) || !findRest(known, text, timeAt + TIME_CHARS, end)) return false;
     const { accepted } = known;
+    if (accepted.erased && !shape.erasable) return false;
     accepted.seq = seq;
     accepted.timeMs = known.time.ms(text, timeAt);
     const draft = spareOf(shape, agentSeqEnd - agentSeqAt, seqEnd - seqAt);

@@ -59,8 +59,9 @@ export class AgentHistory {
   lastRemoval: number;
   /** Details that would be needed to count are erased, or pruned with their events. */
   uncertain: boolean;
-  /** Erased details keep the entries of this agent as a whole from being known. */
-  unknown = false;
+  /** Whether a deletion by prefix has lost its details, and an erasure of the older format may have taken them. */
+  #lostPrefix = false;
+  #olderErasure = false;
   readonly bulkChanges: BulkChange[] = [];
   /** Checkpoints that exist as far as the log is read, and all their positions, ascending. */
   readonly #existing = new Map<string, number>();
@@ -96,7 +97,8 @@ export class AgentHistory {
         this.#restore(event, effect);
         return;
       case "end_prefix":
-        if (effect.kind !== kind) this.unknown = true;
+        // The keys that it ended were erased with the prefix.
+        if (effect.kind !== kind) this.#lostPrefix = true;
         else
           this.bulkChanges.push({
             kind: "prefix",
@@ -110,6 +112,7 @@ export class AgentHistory {
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "erase":
+        if (effect.kind === kind && effect.erased === null) this.#olderErasure = true;
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "put":
@@ -122,6 +125,14 @@ export class AgentHistory {
       default:
         kind satisfies never;
     }
+  }
+
+  /**
+   * Erased details keep the entries of this agent as a whole from being known. That is so in the older format, where
+   * the erasure of a key took the details of a deletion by a prefix of that name.
+   */
+  get unknown(): boolean {
+    return this.#lostPrefix && this.#olderErasure;
   }
 
   /** Whether these are the ids of the checkpoints that exist after the last event. */
