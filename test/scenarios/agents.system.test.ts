@@ -44,7 +44,7 @@ scenarios(
       status: 200,
       appends: ["agent data.erase ok"],
       changes: ["agents", "entries"],
-      details: { entries: 1, versions: 1, events: 1 },
+      details: { entries: 1, versions: 1, events: 1, erased: [[5, 5]] },
       check: ({ agent, workspace: { view } }) => {
         const write = view.eventsAfter(-1).find((event) => event.line === `${agent} data.write allowed`);
         expect(write?.details).toBeNull();
