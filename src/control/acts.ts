@@ -43,7 +43,7 @@ export interface Decision<T> {
   also?: (connection: Connection) => void;
 }
 
-/** Nothing is to be done: nothing is recorded. */
+/** The act changes nothing, so nothing is recorded. */
 export interface Unchanged<T> {
   event: null;
   result: T;

@@ -1,6 +1,6 @@
 /** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
 
-import { statSync } from "node:fs";
+import { identityOf } from "../store/checkpoint.ts";
 
 /** Something open on behalf of one workspace. */
 export interface Closable {
@@ -10,13 +10,8 @@ export interface Closable {
 interface Held<T> {
   resource: T;
   /** Which file it is, by device and number. */
-  file: string;
+  file: string | null;
   usedAtMs: number;
-}
-
-function identityOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
 }
 
 export class OpenWorkspaces<T extends Closable> {

@@ -74,7 +74,7 @@ function mutateOnce(random: Seeded, text: string): string {
   }
 }
 
-/** The first character replaced by one of its own kind, so that what is around it stays well-formed. */
+/** The first character replaced by another one of its kind, so the surrounding text stays well-formed. */
 function flipped(piece: string, random: Seeded): string {
   const kinds = ["0123456789", "abcdef", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ghijklmnopqrstuvwxyz"];
   const kind = kinds.find((one) => one.includes(piece[0] ?? " "));
