@@ -41,11 +41,7 @@ async function measureLoad(which: "old" | "fresh", daemon: Daemon, script: strin
   if (failed > 0) throw new Error(`${failed} ${name} failed`);
   note(which, `${name}, /s`, requestsPerSecond);
   note(which, `${name}, p99 ms`, latencyP99Ms);
-  note(
-    which,
-    `${name}, CPU us each`,
-    ((daemon.cpuSeconds() - before) / (requestsPerSecond * seconds)) * 1_000_000,
-  );
+  note(which, `${name}, CPU us each`, ((daemon.cpuSeconds() - before) / (requestsPerSecond * seconds)) * 1_000_000);
 }
 
 async function prepare(daemon: Daemon): Promise<void> {
@@ -141,8 +137,7 @@ async function verifyEverything(
   }
   const began = performance.now();
   const answer = await daemon.call("POST", "/v1/audit/verify", { scope: "workspace" });
-  if (((await answer.json()) as { valid: boolean }).valid !== true)
-    throw new Error("the log does not verify");
+  if (((await answer.json()) as { valid: boolean }).valid !== true) throw new Error("the log does not verify");
   note(which, "POST /v1/audit/verify, ms", performance.now() - began);
 }
 

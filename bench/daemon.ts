@@ -28,16 +28,7 @@ export async function startDaemon(
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
   // The first start creates keys and certificates, so only later starts are measured.
   const first = await spawnDaemon(binary, dataDir);
-  const created = Bun.spawnSync([
-    binary,
-    "workspace",
-    "create",
-    "--name",
-    "bench",
-    "--json",
-    "--data-dir",
-    dataDir,
-  ]);
+  const created = Bun.spawnSync([binary, "workspace", "create", "--name", "bench", "--json", "--data-dir", dataDir]);
   const { workspace_id, api_key } = JSON.parse(created.stdout.toString()) as Record<string, string>;
   first.process.kill("SIGTERM");
   await first.process.exited;
@@ -72,18 +63,7 @@ export async function startDaemon(
 async function spawnDaemon(binary: string, dataDir: string) {
   const started = performance.now();
   const process = Bun.spawn(
-    [
-      binary,
-      "serve",
-      "--data-dir",
-      dataDir,
-      "--listen",
-      "127.0.0.1:0",
-      "--log-format",
-      "json",
-      "--log-level",
-      "warn",
-    ],
+    [binary, "serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "warn"],
     { stdout: "pipe", stderr: "inherit" },
   );
   const decoder = new TextDecoder();

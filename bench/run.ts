@@ -87,11 +87,7 @@ async function measureVerification(daemon: Daemon): Promise<void> {
   const { valid, events_checked } = (await answer.json()) as { valid: boolean; events_checked: number };
   if (!valid) throw new Error("the trail of the benchmark does not verify");
   const perSecond = events_checked / ((performance.now() - began) / 1_000);
-  row(
-    "POST /v1/audit/verify, events/s",
-    whole(perSecond),
-    `${whole(events_checked)} events with what they wrote`,
-  );
+  row("POST /v1/audit/verify, events/s", whole(perSecond), `${whole(events_checked)} events with what they wrote`);
 }
 
 async function verifyOffline(daemon: Daemon): Promise<void> {

@@ -36,12 +36,7 @@ export interface SampleLog {
  * Writes a log of `events` events with the load of `bun run bench`, for a workspace with this id, and seals it with
  * this key (PEM).
  */
-export async function makeSampleLog(
-  root: string,
-  events: number,
-  id: string,
-  pem: string,
-): Promise<SampleLog> {
+export async function makeSampleLog(root: string, events: number, id: string, pem: string): Promise<SampleLog> {
   const dataDir = join(root, "data");
   for (const name of ["workspaces", "seals"]) mkdirSync(join(dataDir, name), { recursive: true });
   const sample: SampleLog = {

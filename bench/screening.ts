@@ -45,16 +45,12 @@ const SENTENCES: readonly string[] = [
 
 function cleanValues(): string[] {
   return Array.from({ length: VALUES }, (_, i) => {
-    const text = Array.from(
-      { length: 4 },
-      (_, j) => SENTENCES[(i * 3 + j * 2 + i * j) % SENTENCES.length],
-    ).join(" ");
+    const text = Array.from({ length: 4 }, (_, j) => SENTENCES[(i * 3 + j * 2 + i * j) % SENTENCES.length]).join(" ");
     return `${i} ${text}`.slice(0, VALUE_BYTES);
   });
 }
 
-const repeated = (piece: string) => (size: number) =>
-  piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
+const repeated = (piece: string) => (size: number) => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
 const HOSTILE: Readonly<Record<string, (size: number) => string>> = {
   "one letter": repeated("a"),
   "digits and separators": repeated("12 345-678 90.1 "),
@@ -78,11 +74,7 @@ const secretlint = (text: string) =>
   });
 
 /** Microseconds, each input's fastest round, in ascending order. */
-async function times(
-  inputs: readonly string[],
-  rounds: number,
-  run: (text: string) => unknown,
-): Promise<number[]> {
+async function times(inputs: readonly string[], rounds: number, run: (text: string) => unknown): Promise<number[]> {
   const fastest = inputs.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < rounds; round++) {
     for (const [index, text] of inputs.entries()) {

@@ -77,9 +77,7 @@ async function search(indexes: SearchIndexes, query: string): Promise<number[]> 
 
 start = performance.now();
 await search(inMemory, "anything");
-console.log(
-  `index in memory: built in ${seconds(start)} s, ${Math.round(inMemory.memoryBytes / 2 ** 20)} MiB`,
-);
+console.log(`index in memory: built in ${seconds(start)} s, ${Math.round(inMemory.memoryBytes / 2 ** 20)} MiB`);
 
 start = performance.now();
 await workspace.writer.derive((connection) => startFullText(connection, AGENT));

@@ -86,8 +86,7 @@ for (const script of ["scripts/build-model.ts", "scripts/build-web.ts"]) {
 const host = hostTarget();
 const asked = values.target ?? [host];
 const names = asked.includes("all") ? Object.keys(TARGETS) : asked;
-if (values.outfile && names.length > 1)
-  throw new Error("--outfile names one file, and there are several targets");
+if (values.outfile && names.length > 1) throw new Error("--outfile names one file, and there are several targets");
 for (const name of names) {
   const file = name === host ? "governd" : `governd-${name}`;
   await build(name, values.outfile ? resolve(values.outfile) : join(ROOT, "dist", file));

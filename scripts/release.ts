@@ -9,15 +9,7 @@
  * public key and the URL are written into install.sh.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { hostTarget, TARGETS } from "./build/targets.ts";
@@ -62,8 +54,7 @@ function readKey(path: string): KeyObject {
 }
 
 function addProgram(target: string): void {
-  if (!(target in TARGETS))
-    throw new Error(`no target ${target}: choose among ${Object.keys(TARGETS).join(", ")}`);
+  if (!(target in TARGETS)) throw new Error(`no target ${target}: choose among ${Object.keys(TARGETS).join(", ")}`);
   const built = join(resolve(values.from), target === hostTarget() ? "governd" : `governd-${target}`);
   if (!existsSync(built)) throw new Error(`there is no ${built}: bun run build --target ${target}`);
   copyFileSync(built, join(out, `governd-${target}`));

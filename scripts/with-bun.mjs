@@ -39,20 +39,16 @@ function installedBun() {
 function installBun() {
   console.error(`governd: fetching Bun ${WANTED} into .tools/ (once)`);
   mkdirSync(TOOLS, { recursive: true });
-  for (const file of ["package.json", "package-lock.json"])
-    copyFileSync(join(PINNED, file), join(TOOLS, file));
+  for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(PINNED, file), join(TOOLS, file));
   const { status, error } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], {
     cwd: TOOLS,
     stdio: ["ignore", "ignore", "inherit"],
   });
-  if (status !== 0)
-    fail(`npm could not fetch Bun ${WANTED}${error ? ` (${error.message})` : ""}: is there a network?`);
+  if (status !== 0) fail(`npm could not fetch Bun ${WANTED}${error ? ` (${error.message})` : ""}: is there a network?`);
   // Bun's packages are optional dependencies: npm succeeds without those that it cannot fetch.
   if (!existsSync(join(TOOLS, "node_modules/@oven")))
     fail(`npm could not fetch Bun ${WANTED} for ${process.platform} ${process.arch}: is there a network?`);
-  return (
-    installedBun() ?? fail(`the Bun that npm fetched does not run on ${process.platform} ${process.arch}`)
-  );
+  return installedBun() ?? fail(`the Bun that npm fetched does not run on ${process.platform} ${process.arch}`);
 }
 
 function findBun() {
@@ -84,10 +80,7 @@ if (isDaemon) {
 
 // Other commands need neither the model nor the dashboard.
 const needsDashboard = !isCommand || isDaemon;
-if (
-  needsDashboard &&
-  spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0
-) {
+if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0) {
   fail("the dashboard could not be bundled; the lines above say why");
 }
 

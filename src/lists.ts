@@ -29,10 +29,7 @@ export type CursorPosition = string | number;
  * change which rows are in the list. Routes and operations both take it from the same input, so a
  * cursor that one writes is one that the other reads.
  */
-export function listFilters<N extends ListOperation>(
-  name: N,
-  input: Omit<OperationInputs[N], "page">,
-): JsonObject {
+export function listFilters<N extends ListOperation>(name: N, input: Omit<OperationInputs[N], "page">): JsonObject {
   const filters: JsonObject = { list: name };
   for (const [member, value] of Object.entries(input)) {
     if (member !== "page" && member !== "includeValues" && value !== undefined) {
@@ -44,9 +41,7 @@ export function listFilters<N extends ListOperation>(
 
 /** Returns the cursor for the page after `position` of the list with these filters. */
 export function encodeCursor(filters: JsonObject, position: CursorPosition): string {
-  return Buffer.concat([digestOf(filters), Buffer.from(JSON.stringify(position), "utf8")]).toString(
-    "base64url",
-  );
+  return Buffer.concat([digestOf(filters), Buffer.from(JSON.stringify(position), "utf8")]).toString("base64url");
 }
 
 /**

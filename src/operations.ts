@@ -447,8 +447,7 @@ const NAMES = Object.keys(FACTS) as (keyof Rows)[];
 
 export const isReport = (name: OperationName): name is ReportName => FACTS[name].kind === "report";
 
-export const isInspection = (name: OperationName): name is InspectionName =>
-  FACTS[name].kind === "inspection";
+export const isInspection = (name: OperationName): name is InspectionName => FACTS[name].kind === "inspection";
 
 /** Whether an operation is not recorded. */
 export const leavesNoTrace = (name: OperationName): name is InspectionName | ReportName =>
@@ -469,9 +468,7 @@ export function whatGrows(name: OperationName): "nothing" | "history" | "entries
 }
 
 /** Every operation name that an event can have, in the order of the list. */
-export const EVENT_NAMES: readonly EventName[] = NAMES.filter(
-  (name): name is EventName => "did" in FACTS[name],
-);
+export const EVENT_NAMES: readonly EventName[] = NAMES.filter((name): name is EventName => "did" in FACTS[name]);
 
 const EVENT_FACTS: ReadonlyMap<string, RecordedFacts> = new Map(
   NAMES.flatMap((name) => ("did" in FACTS[name] ? [[name, FACTS[name]]] : [])),

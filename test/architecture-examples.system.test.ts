@@ -14,10 +14,7 @@ const rowOf = (list: string) =>
   blocks.find(({ place }) => place?.kind === "row" && place.list === list) as ExampleBlock;
 const operation = rowOf("OPERATIONS");
 /** The facts of the example's operation, each on a line of its own. */
-const FACTS = Array.from(operation.code.matchAll(/^ {4}(\w+):.*\n/gm), ([line, name]) => [
-  name as string,
-  line,
-]);
+const FACTS = Array.from(operation.code.matchAll(/^ {4}(\w+):.*\n/gm), ([line, name]) => [name as string, line]);
 /** Lists that do not compile without their row, and what the compiler calls the row. */
 const COMPLETE_LISTS = [
   ["dataOperations", `'"data.touch"'`],
@@ -93,14 +90,7 @@ test("the examples compile where they belong", () => {
 test("an operation, a policy and a detector have examples", () => {
   expect(FACTS.length).toBeGreaterThan(8);
   expect(blocks.map(({ place }) => place?.list)).toEqual(
-    expect.arrayContaining([
-      "OPERATIONS",
-      "dataOperations",
-      "dataRoutes",
-      "POLICIES",
-      "DETECTORS",
-      "ANCHORS",
-    ]),
+    expect.arrayContaining(["OPERATIONS", "dataOperations", "dataRoutes", "POLICIES", "DETECTORS", "ANCHORS"]),
   );
 });
 

@@ -161,9 +161,7 @@ test("the environment is read only by the settings", () => {
 
 test("the clock is read in one place and injected", () => {
   // The browser has its own.
-  const inDaemon = paths(saying(/\bDate\.now\(|\bnew Date\(\s*\)/)).filter(
-    (path) => !path.startsWith("web/"),
-  );
+  const inDaemon = paths(saying(/\bDate\.now\(|\bnew Date\(\s*\)/)).filter((path) => !path.startsWith("web/"));
   expect(inDaemon).toEqual(["ids.ts"]);
 });
 
@@ -194,9 +192,7 @@ test("operations are performed and events appended in one place", () => {
 });
 
 test("the verifier derives from effects what changes rows, and knows no operation by its name", () => {
-  const naming = saying(
-    /["'`](agent|audit|checkpoint|config|data|key|log|member|seal|workspace)\.[a-z_]+["'`]/,
-  );
+  const naming = saying(/["'`](agent|audit|checkpoint|config|data|key|log|member|seal|workspace)\.[a-z_]+["'`]/);
   expect(paths(naming.filter(({ room }) => room === "verify"))).toEqual([]);
 });
 

@@ -66,8 +66,7 @@ export const TARGETS: Readonly<Record<string, Target>> = {
 
 /** The name of this machine's platform. */
 export function hostTarget(): string {
-  const musl =
-    process.platform === "linux" && readdirSync("/lib").some((name) => name.startsWith("ld-musl-"));
+  const musl = process.platform === "linux" && readdirSync("/lib").some((name) => name.startsWith("ld-musl-"));
   const glibc = musl && readdirSync("/lib").some((name) => name.startsWith("libc.so.6"));
   return `${process.platform}-${process.arch}${musl && !glibc ? "-musl" : ""}`;
 }
@@ -104,17 +103,7 @@ export function lockedFiles({ bun, os, cpu, runtime, native }: Target): TargetFi
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, "package.json"), readFileSync(join(LOCKED, "package.json")));
   writeFileSync(stamp, lock);
-  const command = [
-    "install",
-    "--frozen-lockfile",
-    "--ignore-scripts",
-    "--os",
-    os,
-    "--cpu",
-    cpu,
-    "--libc",
-    libc,
-  ];
+  const command = ["install", "--frozen-lockfile", "--ignore-scripts", "--os", os, "--cpu", cpu, "--libc", libc];
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command], {
     cwd: place,
     // Otherwise a Bun that runs as a package script takes this for the project's install.

@@ -5,10 +5,7 @@ const I8_RANGE = 127;
 const SIF_PARAMETER = 1e-3;
 
 /** Int8 rows with one step each, the step multiplied by the word's smooth inverse frequency weight. */
-export function quantise(
-  vectors: Matrix,
-  probability: Float64Array,
-): { rows: Int8Array; weights: Float32Array } {
+export function quantise(vectors: Matrix, probability: Float64Array): { rows: Int8Array; weights: Float32Array } {
   const rows = new Int8Array(vectors.data.length);
   const weights = new Float32Array(vectors.rows);
   const { columns } = vectors;

@@ -36,9 +36,7 @@ export async function encodeWords(words: readonly string[]): Promise<Matrix> {
 function batchesOf(words: readonly string[]): number[][] {
   const length = (word: number) => (words[word] as string).length;
   const order = [...words.keys()].sort((a, b) => length(a) - length(b) || a - b);
-  return Array.from({ length: Math.ceil(order.length / BATCH) }, (_, i) =>
-    order.slice(i * BATCH, (i + 1) * BATCH),
-  );
+  return Array.from({ length: Math.ceil(order.length / BATCH) }, (_, i) => order.slice(i * BATCH, (i + 1) * BATCH));
 }
 
 function encodeInWorker(batches: string[][]): Promise<EncodedBatches> {

@@ -23,15 +23,12 @@ export function project(matrix: Matrix, weights: Float64Array, dimensions: numbe
   const { rows, columns } = matrix;
   const mean = weightedMean(matrix, weights);
   const { values, vectors } = eigen(covariance(matrix, weights, mean), columns);
-  const order = [...values.keys()]
-    .sort((a, b) => (values[b] as number) - (values[a] as number))
-    .slice(0, dimensions);
+  const order = [...values.keys()].sort((a, b) => (values[b] as number) - (values[a] as number)).slice(0, dimensions);
   const projected = new Float64Array(rows * dimensions);
   const basis = new Float64Array(columns * dimensions);
   order.forEach((direction, k) => {
     const scale = 1 / scaleOf(Math.max(values[direction] as number, SMALLEST_VARIANCE), scaling);
-    for (let a = 0; a < columns; a++)
-      basis[a * dimensions + k] = (vectors[a * columns + direction] as number) * scale;
+    for (let a = 0; a < columns; a++) basis[a * dimensions + k] = (vectors[a * columns + direction] as number) * scale;
   });
   for (let i = 0; i < rows; i++) {
     for (let a = 0; a < columns; a++) {
@@ -59,11 +56,7 @@ function weightedMean({ data, rows, columns }: Matrix, weights: Float64Array): F
   return mean;
 }
 
-function covariance(
-  { data, rows, columns }: Matrix,
-  weights: Float64Array,
-  mean: Float64Array,
-): Float64Array {
+function covariance({ data, rows, columns }: Matrix, weights: Float64Array, mean: Float64Array): Float64Array {
   const result = new Float64Array(columns * columns);
   const x = new Float64Array(columns);
   for (let i = 0; i < rows; i++) {

@@ -24,8 +24,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Parses `<verifier key> <https address>`. @throws {NoteError} when the text has another form */
 export function parseWitness(text: string): Witness {
   const [key = "", url = "", more] = text.trim().split(/\s+/);
-  if (more !== undefined || !/^https?:\/\//.test(url))
-    throw new NoteError("not a verifier key and an address");
+  if (more !== undefined || !/^https?:\/\//.test(url)) throw new NoteError("not a verifier key and an address");
   const parsed = parseVerifierKey(key);
   if (parsed.type !== SIGNATURE_COSIGNATURE_V1) throw new NoteError("the key of a witness has type 0x04");
   return { key: parsed, url: url.replace(/\/$/, "") };

@@ -44,11 +44,7 @@ export function copyControl(
  * @param name its name in error messages
  * @throws {Failure} `backup_unusable`, `newer_database`
  */
-export function readControlCopy(
-  path: string,
-  name: string,
-  encryptionKey: EncryptionKey | null,
-): ControlContent {
+export function readControlCopy(path: string, name: string, encryptionKey: EncryptionKey | null): ControlContent {
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) throw damaged(name, damage);
   using connection = openConnection(path, { immutable: true, encryptionKey });

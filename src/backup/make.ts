@@ -19,13 +19,7 @@ import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { copyControl } from "./control-copy.ts";
 import { Destination, noRoom, timeOfBackup } from "./destination.ts";
 import { areKeysAsCopied, copyKeyFiles, sizeOf } from "./files.ts";
-import {
-  BACKUP_FORMAT,
-  formatManifest,
-  MANIFEST_FILE,
-  type Manifest,
-  type ManifestFile,
-} from "./manifest.ts";
+import { BACKUP_FORMAT, formatManifest, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";
 import { PreviousBackup } from "./previous.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
@@ -101,10 +95,7 @@ async function fill(
   destination.requireRoom(roomFor(ids, source, previous, clock));
   const copied = await copyAll({ source, target, previous, clock }, ids, control.content.workspaceIds, wish);
   if (!areKeysAsCopied(source, keyFiles)) {
-    throw new Failure(
-      "busy",
-      "The sealing key changed during the backup, so the backup was discarded. Run it again.",
-    );
+    throw new Failure("busy", "The sealing key changed during the backup, so the backup was discarded. Run it again.");
   }
   for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
   const manifest: Manifest = {
@@ -162,12 +153,7 @@ const workspaceIds = (source: DataDirectory, named: readonly string[]): string[]
   [...new Set([...named, ...presentWorkspaces(source)])].sort();
 
 /** Returns an upper bound for the size of the copies, bytes. */
-function roomFor(
-  ids: readonly string[],
-  source: DataDirectory,
-  previous: PreviousBackup | null,
-  clock: Clock,
-): number {
+function roomFor(ids: readonly string[], source: DataDirectory, previous: PreviousBackup | null, clock: Clock): number {
   return ids
     .filter((id) => !previous?.isOf(workspacePath(id), fileState(workspaceFile(source, id), clock())))
     .reduce((sum, id) => sum + databaseSize(source, id), 0);

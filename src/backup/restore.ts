@@ -100,8 +100,7 @@ function readBackup(backup: string, partial: boolean): ReadManifest {
 function refuseOccupied(target: DataDirectory): void {
   // Reports a daemon that is running on the directory.
   if (existsSync(target.lock)) lockDataDirectory(target)[Symbol.dispose]();
-  if (!existsSync(target.root) || (statSync(target.root).isDirectory() && isEmptyDirectory(target.root)))
-    return;
+  if (!existsSync(target.root) || (statSync(target.root).isDirectory() && isEmptyDirectory(target.root))) return;
   throw new Failure(
     "data_directory_unusable",
     `${target.root} is not empty, and a restore never overwrites anything. Name another directory with --data-dir, or move this one away.`,
@@ -180,8 +179,7 @@ function copyBack(backup: string, target: DataDirectory, file: ManifestFile): vo
     if (isDiskFull(error) || systemCode(error) === undefined) throw error;
     throw refuse(`cannot be read (${systemReason(error)})`, error);
   }
-  if (copied.sha256 !== file.sha256 || copied.size !== file.size)
-    throw refuse("differs from what was backed up");
+  if (copied.sha256 !== file.sha256 || copied.size !== file.size) throw refuse("differs from what was backed up");
 }
 
 /** @throws {Failure} `backup_unusable` or `newer_database` */
@@ -215,10 +213,7 @@ async function verifyAll(
 }
 
 const notGood = (backup: string, reason: string) =>
-  new Failure(
-    "backup_unusable",
-    `${backup} is unusable: ${reason}. Nothing was restored. Use another backup.`,
-  );
+  new Failure("backup_unusable", `${backup} is unusable: ${reason}. Nothing was restored. Use another backup.`);
 
 /**
  * Migrates the control database, settles acts that were pending when it was copied, and ends all sessions and unused

@@ -96,8 +96,7 @@ export class BackupSchedule implements AsyncDisposable {
       status.lastFailureMs = startMs;
       status.lastFailure = failure;
       // A damaged workspace will still be damaged in a quarter of an hour, so there is no early retry.
-      status.nextMs =
-        outcome.kind === "made" ? startMs + everyMs : clock() + Math.min(everyMs, RETRY_AFTER_MS);
+      status.nextMs = outcome.kind === "made" ? startMs + everyMs : clock() + Math.min(everyMs, RETRY_AFTER_MS);
     }
     onOutcome(outcome, clock() - startMs);
     this.#arm();

@@ -69,11 +69,7 @@ export async function copyWorkspace(parts: CopyParts, workspaceId: string): Prom
 }
 
 function placeSeals({ source, target, previous, clock }: CopyParts, workspaceId: string): Placed | null {
-  const [from, to, path] = [
-    sealFile(source, workspaceId),
-    sealFile(target, workspaceId),
-    sealPath(workspaceId),
-  ];
+  const [from, to, path] = [sealFile(source, workspaceId), sealFile(target, workspaceId), sealPath(workspaceId)];
   if (!existsSync(from)) return null;
   const state = fileState(from, clock());
   const taken = previous?.take(path, state, to) ?? null;

@@ -48,8 +48,7 @@ export async function printFailure(terminal: Terminal, json: boolean, thrown: un
       : (pathFailure(thrown) ?? thrown);
   const known = error instanceof Failure;
   // Any other error is a defect of the program: a bug report needs its stack trace.
-  if (!known)
-    await terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  if (!known) await terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   const { code, message } = known
     ? error
     : { code: "internal", message: "This is a bug in governd. Please report it with the lines above." };
@@ -58,11 +57,7 @@ export async function printFailure(terminal: Terminal, json: boolean, thrown: un
 }
 
 /** Returns a table with aligned columns, one line per row. `rows` do not include the heading; no rows give `empty`. */
-export function table(
-  heading: readonly string[],
-  rows: readonly (readonly string[])[],
-  empty?: string,
-): string[] {
+export function table(heading: readonly string[], rows: readonly (readonly string[])[], empty?: string): string[] {
   if (rows.length === 0 && empty !== undefined) return [empty];
   const all = [heading, ...rows];
   const widths = heading.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));

@@ -64,11 +64,7 @@ interface Pending {
  * between it and the changes. It must not write. When it throws, nothing was recorded and nothing changed.
  * @throws {Failure} `busy` when the event could not be recorded, or other acts took too long. Nothing was changed then.
  */
-export function act<T>(
-  parts: ActParts,
-  workspaceId: string,
-  decide: () => Decision<T>,
-): Promise<T & Recorded>;
+export function act<T>(parts: ActParts, workspaceId: string, decide: () => Decision<T>): Promise<T & Recorded>;
 export function act<T>(
   parts: ActParts,
   workspaceId: string,
@@ -102,10 +98,7 @@ export function act<T>(
  * Settles what processes that died left. `onError` is called with each workspace whose log cannot be read: its acts stay
  * pending, and no other act on it is accepted before.
  */
-export function settleActs(
-  parts: SettleParts,
-  onError: (workspaceId: string, error: unknown) => void,
-): Promise<void> {
+export function settleActs(parts: SettleParts, onError: (workspaceId: string, error: unknown) => void): Promise<void> {
   return parts.control.alone(async () => {
     for (const pending of listPending(parts.control.connection)) {
       try {
@@ -137,10 +130,7 @@ async function settle(parts: SettleParts, pending: Pending): Promise<void> {
 }
 
 /** Reports whether the log holds the event of an act. @throws {Failure} `busy` when that cannot be told */
-async function isRecorded(
-  journal: WorkspaceJournal,
-  { workspaceId, event, genesis }: Pending,
-): Promise<boolean> {
+async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genesis }: Pending): Promise<boolean> {
   try {
     const found = await journal.holds(workspaceId, event.id);
     if (found !== null || genesis !== null) return found === true;

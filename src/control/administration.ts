@@ -166,10 +166,7 @@ export class Administration {
     const createdAt = clock();
     const expiresAt = wish.expiresInMs === null ? null : createdAt + wish.expiresInMs;
     if (expiresAt !== null && expiresAt > LAST_MOMENT_MS) {
-      throw new Failure(
-        "usage",
-        "The key would expire after the year 9999: choose a shorter time, or no expiry.",
-      );
+      throw new Failure("usage", "The key would expire after the year 9999: choose a shorter time, or no expiry.");
     }
     const record: KeyRecord = {
       id: ids.next("key"),
@@ -213,10 +210,7 @@ const ENDED = "The key is already revoked or expired. Create a new key instead o
 const REPLACED = "The key was already rotated. Rotate the key that replaced it, or create a new one.";
 
 /** Returns the change that stores a new key. */
-const added = ({ apiKey, record }: DraftKey): Change => [
-  "addKey",
-  { ...record, digest: digestOf(apiKey).toHex() },
-];
+const added = ({ apiKey, record }: DraftKey): Change => ["addKey", { ...record, digest: digestOf(apiKey).toHex() }];
 
 /** Returns what the audit event says about a key: everything except the key itself. */
 function keyDetails(record: KeyRecord) {

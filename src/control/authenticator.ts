@@ -40,8 +40,7 @@ export class Authenticator implements Disposable {
     if (apiKey.length !== KEY_LENGTH) return null;
     const digest = digestOf(apiKey);
     const name = digestName(digest);
-    const known =
-      this.#cache.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
+    const known = this.#cache.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
     const now = this.#clock();
     if (known === undefined || now >= known.expiresAt) return null;
     this.#cache.used(known.principal.actor, now);

@@ -14,14 +14,11 @@ type WithDigest<R> = R & { digest: string };
 
 /** Each kind of change. A function returns false when the change does not fit what is stored. */
 const CHANGES = {
-  addWorkspace: (connection: Connection, workspace: WorkspaceRecord) =>
-    insertWorkspace(connection, workspace),
+  addWorkspace: (connection: Connection, workspace: WorkspaceRecord) => insertWorkspace(connection, workspace),
   addKey: (connection: Connection, { digest, ...key }: WithDigest<KeyRecord>) =>
     insertKey(connection, key, Uint8Array.fromHex(digest)),
-  replaceKey: (
-    connection: Connection,
-    { id, by, expiresAt }: { id: string; by: string; expiresAt: number },
-  ) => markReplaced(connection, id, by, expiresAt),
+  replaceKey: (connection: Connection, { id, by, expiresAt }: { id: string; by: string; expiresAt: number }) =>
+    markReplaced(connection, id, by, expiresAt),
   revokeKey: (connection: Connection, { id, at, by }: { id: string; at: number; by: string }) =>
     markRevoked(connection, id, at, by),
   addAccount: (connection: Connection, account: AccountRecord) => insertAccount(connection, account),
@@ -30,10 +27,8 @@ const CHANGES = {
     connection: Connection,
     { workspaceId, accountId, role }: { workspaceId: string; accountId: string; role: Role },
   ) => setRole(connection, workspaceId, accountId, role),
-  removeMember: (
-    connection: Connection,
-    { workspaceId, accountId }: { workspaceId: string; accountId: string },
-  ) => deleteMember(connection, workspaceId, accountId),
+  removeMember: (connection: Connection, { workspaceId, accountId }: { workspaceId: string; accountId: string }) =>
+    deleteMember(connection, workspaceId, accountId),
   addLink: (connection: Connection, { digest, ...link }: WithDigest<LinkRecord>) =>
     insertLink(connection, link, Uint8Array.fromHex(digest)),
   takeLink: (connection: Connection, { id, by, at }: { id: string; by: string; at: number }) =>

@@ -150,8 +150,7 @@ function openUpToDate(directory: DataDirectory): Connection {
 
 /** Returns the failure to report when a database cannot be brought to the present schema; other errors unchanged. */
 export function migrationFailure(path: string, error: unknown): unknown {
-  if (error instanceof MigrationFailed)
-    return new Failure("migration_failed", error.message, { cause: error });
+  if (error instanceof MigrationFailed) return new Failure("migration_failed", error.message, { cause: error });
   return error instanceof NewerDatabase ? newerDatabase(path, error.found, error.known, error) : error;
 }
 

@@ -63,10 +63,7 @@ export interface JournalOptions {
 }
 
 /** Returns the journal of a process that owns no workspaces. It seals what it appends. */
-export function fileJournal(
-  directory: DataDirectory,
-  options: Partial<JournalOptions> = {},
-): WorkspaceJournal {
+export function fileJournal(directory: DataDirectory, options: Partial<JournalOptions> = {}): WorkspaceJournal {
   const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
   const record = (workspaceId: string, event: WorkspaceEvent) =>
     withWriter(directory, key, workspaceId, async (writer) => {
@@ -117,10 +114,7 @@ export async function withWriter<T>(
   const path = workspaceFile(directory, workspaceId);
   // Opening would create an empty database in its place.
   if (!existsSync(path)) {
-    throw new Failure(
-      "data_directory_unusable",
-      `The workspace's file ${path} is missing: restore it from a backup.`,
-    );
+    throw new Failure("data_directory_unusable", `The workspace's file ${path} is missing: restore it from a backup.`);
   }
   const file = sealFile(directory, workspaceId);
   const sealer = new WorkspaceSealer({ keyring: new SealKeyring(key), file });

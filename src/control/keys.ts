@@ -65,10 +65,11 @@ export function markRevoked(connection: Connection, id: string, at: number, by: 
 
 /** Stores when a key was last used, unless a later time is stored. */
 export function markUsed(connection: Connection, id: string, at: number): void {
-  connection.run(
-    "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
-    [at, id, at],
-  );
+  connection.run("UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", [
+    at,
+    id,
+    at,
+  ]);
 }
 
 /**

@@ -57,7 +57,6 @@ export function makeRecoveryCode(random: RandomPool): string {
  */
 export function recoveryCodeDigest(typed: string): Uint8Array | null {
   const text = typed.toLowerCase().replace(/[\s-]/g, "").replace(/[il]/g, "1").replaceAll("o", "0");
-  const isCode =
-    text.length === CODE_GROUPS * CODE_GROUP_LENGTH && [...text].every((c) => CODE_ALPHABET.includes(c));
+  const isCode = text.length === CODE_GROUPS * CODE_GROUP_LENGTH && [...text].every((c) => CODE_ALPHABET.includes(c));
   return isCode ? digestOf(text) : null;
 }

@@ -7,19 +7,13 @@ type Column = string | { column: string; as: "json" | "boolean" };
 
 export class Table<R extends object> {
   readonly #name: string;
-  readonly #members: readonly (readonly [
-    member: keyof R & string,
-    column: string,
-    as?: "json" | "boolean",
-  ])[];
+  readonly #members: readonly (readonly [member: keyof R & string, column: string, as?: "json" | "boolean"])[];
   readonly #select: string;
 
   constructor(name: string, columns: Readonly<Record<keyof R & string, Column>>) {
     this.#name = name;
     this.#members = Object.entries<Column>(columns).map(([member, one]) =>
-      typeof one === "string"
-        ? [member as keyof R & string, one]
-        : [member as keyof R & string, one.column, one.as],
+      typeof one === "string" ? [member as keyof R & string, one] : [member as keyof R & string, one.column, one.as],
     );
     this.#select = `SELECT ${this.#members.map(([, column]) => column).join(", ")} FROM ${name}`;
   }
@@ -39,10 +33,10 @@ export class Table<R extends object> {
   insert(connection: Connection, record: R, more: Readonly<Record<string, SqlValue>> = {}): void {
     const columns = [...this.#members.map(([, column]) => column), ...Object.keys(more)];
     const values = this.#members.map(([member, , as]) => encoded(record[member], as));
-    connection.run(
-      `INSERT INTO ${this.#name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-      [...values, ...Object.values(more)],
-    );
+    connection.run(`INSERT INTO ${this.#name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`, [
+      ...values,
+      ...Object.values(more),
+    ]);
   }
 
   #decode(row: readonly SqlValue[]): R {

@@ -27,9 +27,7 @@ export async function proveConsistency(
 export function withAnchors(workspaces: WorkspaceClient, anchors: Anchors): WorkspaceClient {
   return {
     perform: (request) =>
-      isReport(request.name)
-        ? reportAnchors(anchors, request.principal.workspaceId)
-        : workspaces.perform(request),
+      isReport(request.name) ? reportAnchors(anchors, request.principal.workspaceId) : workspaces.perform(request),
   };
 }
 

@@ -82,9 +82,7 @@ export class CertificateWatch implements Disposable {
     const { clock, logger } = this.#options;
     const now = clock();
     if (now - this.#warnedAtMs < WARN_INTERVAL_MS) return;
-    const ending = this.status.filter(
-      ({ notAfter, daysLeft }) => notAfter <= now || daysLeft < WARN_BEFORE_DAYS,
-    );
+    const ending = this.status.filter(({ notAfter, daysLeft }) => notAfter <= now || daysLeft < WARN_BEFORE_DAYS);
     for (const { role, subject, notAfter, daysLeft } of ending) {
       const what = { role, subject, not_after: showTime(notAfter), days_left: daysLeft };
       if (notAfter <= now) logger.warn("a certificate has expired: clients refuse it", what);
@@ -95,13 +93,10 @@ export class CertificateWatch implements Disposable {
 
   #reportAuthority({ formerAuthorityEnds }: ServerCertificate): void {
     if (formerAuthorityEnds === undefined) return;
-    this.#options.logger.warn(
-      "the certificate authority was renewed: distribute its new file to the clients",
-      {
-        ca_file: this.#source.authorityFile,
-        former_ends_at: showTime(formerAuthorityEnds),
-      },
-    );
+    this.#options.logger.warn("the certificate authority was renewed: distribute its new file to the clients", {
+      ca_file: this.#source.authorityFile,
+      former_ends_at: showTime(formerAuthorityEnds),
+    });
   }
 
   [Symbol.dispose](): void {

@@ -58,8 +58,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   readSealKey(sealKeySource(directory, settings.seal_key));
   stack.use(lockDataDirectory(directory));
   const control = stack.use(ControlDatabase.open(directory));
-  const onError = (error: unknown) =>
-    logger.error("cannot use the control database", { reason: String(error) });
+  const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });
   const authenticator = stack.use(new Authenticator(control, { clock, onError }));
   const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
   const service = stack.use(

@@ -26,8 +26,7 @@ export class Logger implements AsyncDisposable {
     const buffer = new LogBuffer(sink, (lines) =>
       this.warn("log lines were dropped because the reader was too slow", { lines }),
     );
-    const write =
-      format === "json" ? (line: string) => buffer.add(line) : (line: string) => buffer.add(asText(line));
+    const write = format === "json" ? (line: string) => buffer.add(line) : (line: string) => buffer.add(asText(line));
     this.#buffer = buffer;
     this.#pino = pino(
       {

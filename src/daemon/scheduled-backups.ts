@@ -60,8 +60,7 @@ export async function runBackup(words: readonly string[], signal: AbortSignal): 
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (out === "")
-    return { kind: "failed", reason: reasonOf(err) ?? `the process ended with exit code ${code}` };
+  if (out === "") return { kind: "failed", reason: reasonOf(err) ?? `the process ended with exit code ${code}` };
   const { path, workspaces, bytes, left_out: leftOut } = JSON.parse(out) as BackupResult;
   return { kind: "made", path, workspaces, bytes, leftOut: leftOut.map(({ workspace_id: id }) => id) };
 }

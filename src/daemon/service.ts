@@ -66,8 +66,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     new Anchors(sinks, anchorLog(logger), {
       notesDir: directory.anchors,
       clock,
-      onError: (error) =>
-        logger.warn("cannot store an anchor receipt", { reason: systemCode(error) ?? "it failed" }),
+      onError: (error) => logger.warn("cannot store an anchor receipt", { reason: systemCode(error) ?? "it failed" }),
     }),
   );
   const tally: Tally = { unexpectedFailures: 0, seals: 0, lastSealMs: null };
@@ -95,8 +94,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         tally.unexpectedFailures++;
         logger.error("unexpected failure", { where, name, frames: frames.join(" | ") });
       },
-      onDown: ({ workspaceId, reason }) =>
-        logger.error("a workspace is down", { workspace_id: workspaceId, reason }),
+      onDown: ({ workspaceId, reason }) => logger.error("a workspace is down", { workspace_id: workspaceId, reason }),
       onUp: (workspaceId) => logger.info("a workspace recovered", { workspace_id: workspaceId }),
       onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
     }),

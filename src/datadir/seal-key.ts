@@ -51,10 +51,7 @@ export function ensureSealKey(directory: DataDirectory): void {
     createPrivateFile(directory.sealKey, newSealKey());
   }
   if (!made) {
-    createPrivateFile(
-      directory.sealPublicKey,
-      publicPem(readSealKey({ kind: "file", path: directory.sealKey })),
-    );
+    createPrivateFile(directory.sealPublicKey, publicPem(readSealKey({ kind: "file", path: directory.sealKey })));
   }
 }
 

@@ -37,12 +37,7 @@ export const routes: readonly Route[] = [
 ];
 
 /** Every route of `/account`. */
-export const actions: readonly Action[] = [
-  ...entryActions,
-  ...selfActions,
-  ...workspaceActions,
-  ...keyActions,
-];
+export const actions: readonly Action[] = [...entryActions, ...selfActions, ...workspaceActions, ...keyActions];
 
 /** Elysia's context as its general handler makes it; its public types show only a part. */
 type Context = Routed & { path: string };
@@ -114,8 +109,7 @@ function download(pipeline: Pipeline) {
 }
 
 function publicPage(pipeline: Pipeline, page: PublicPage) {
-  return ({ exchange, request }: Context) =>
-    pipeline.serve(page.path, exchange, () => page.answer(exchange, request));
+  return ({ exchange, request }: Context) => pipeline.serve(page.path, exchange, () => page.answer(exchange, request));
 }
 
 function otherMethods(pipeline: Pipeline, path: string, allow: string) {

@@ -191,11 +191,7 @@ export function flag(description: string, byDefault = false) {
 }
 
 /** One of a few words, which may be left out. `description` ends where the words follow. */
-export function choice<const W extends string>(
-  words: readonly W[],
-  description: string,
-  byDefault?: NoInfer<W>,
-) {
+export function choice<const W extends string>(words: readonly W[], description: string, byDefault?: NoInfer<W>) {
   const options = byDefault === undefined ? {} : { default: byDefault };
   const literals = words.map((word) => t.Literal(word));
   return t.Optional(

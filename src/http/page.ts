@@ -24,11 +24,7 @@ export function listInput<N extends ListOperation>(
   return { ...input, page: pageOf(name, input, query) } as OperationInputs[N];
 }
 
-function pageOf<N extends ListOperation>(
-  name: N,
-  input: Omit<OperationInputs[N], "page">,
-  query: PageQuery,
-): Page {
+function pageOf<N extends ListOperation>(name: N, input: Omit<OperationInputs[N], "page">, query: PageQuery): Page {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (query.cursor === undefined) return { limit, offset: query.offset ?? 0 };
   if (query.offset !== undefined) {

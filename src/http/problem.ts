@@ -107,11 +107,7 @@ export function problemBody(problem: Problem, requestId: string): string {
 }
 
 /** Returns the response for a problem. `headers` are those of every response. */
-export function problemResponse(
-  problem: Problem,
-  requestId: string,
-  headers: Record<string, string>,
-): Response {
+export function problemResponse(problem: Problem, requestId: string, headers: Record<string, string>): Response {
   Object.assign(headers, problem.options.headers);
   headers["content-type"] = "application/problem+json";
   const [status] = PROBLEMS[problem.code];

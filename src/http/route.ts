@@ -74,9 +74,7 @@ export interface RouteDefinition<
   variant?: {
     operation: OperationName;
     /** Its input; null when the request asks for the route's own operation. */
-    input(
-      request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>,
-    ): OperationInputs[OperationName] | null;
+    input(request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>): OperationInputs[OperationName] | null;
   };
 }
 
@@ -131,11 +129,7 @@ export function route<
 }
 
 /** Returns the problems that the route documents, with those that follow from the list of operations. */
-function problemsOf(route: {
-  operation: OperationName;
-  unfindable?: ProblemCode;
-  docs: RouteDocs;
-}): ProblemCode[] {
+function problemsOf(route: { operation: OperationName; unfindable?: ProblemCode; docs: RouteDocs }): ProblemCode[] {
   const { operation, unfindable, docs } = route;
   return [
     ...new Set<ProblemCode>([

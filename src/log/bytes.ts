@@ -28,10 +28,7 @@ export class Bytes {
 }
 
 /** A copy of an array with room for `length` elements or twice as many as before. The rest of it is zero. */
-export function enlarged<T extends Uint8Array | Uint32Array | Int32Array | Float64Array>(
-  array: T,
-  length = 0,
-): T {
+export function enlarged<T extends Uint8Array | Uint32Array | Int32Array | Float64Array>(array: T, length = 0): T {
   const Kind = array.constructor as new (length: number) => T;
   const larger = new Kind(Math.max(2 * array.length, length));
   larger.set(array);
@@ -79,13 +76,7 @@ const HEX_VALUES = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) HEX_VALUES[digit.charCodeAt(0)] = value;
 
 /** Decodes `count` bytes from the lower-case hex in `text` at `at`. Returns false when it is not lower-case hex. */
-export function readHex(
-  text: Uint8Array,
-  at: number,
-  into: Uint8Array,
-  start: number,
-  count: number,
-): boolean {
+export function readHex(text: Uint8Array, at: number, into: Uint8Array, start: number, count: number): boolean {
   for (let index = 0; index < count; index++) {
     const high = HEX_VALUES[text[at + 2 * index] as number] as number;
     const low = HEX_VALUES[text[at + 2 * index + 1] as number] as number;

@@ -96,8 +96,7 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
     isCount(entries) && isCount(versions) && isCount(events) && isRangesOf(erased, events)
       ? { entries, versions, events, erased: erased ?? null }
       : null,
-  add_config: ({ version, config_digest, rolled_back_from }) =>
-    configFacts(version, config_digest, rolled_back_from),
+  add_config: ({ version, config_digest, rolled_back_from }) => configFacts(version, config_digest, rolled_back_from),
   add_checkpoint: ({ checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata }) =>
     isText(id) && isCount(asOfSeq) && isCount(entryCount) && isTextOrNull(label) && isObject(metadata)
       ? { id, asOfSeq, entryCount, label, metadata }
@@ -106,15 +105,13 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   restore: restoreFacts,
   suspend: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
   resume: ({ reason }) => (isTextOrNull(reason) ? { reason } : null),
-  prune: ({ before_seq: beforeSeq, events }) =>
-    isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null,
+  prune: ({ before_seq: beforeSeq, events }) => (isCount(beforeSeq) && isCount(events) ? { beforeSeq, events } : null),
 };
 
 function restoreFacts(details: JsonObject): EffectFacts["restore"] | null {
   const { checkpoint_id: checkpointId, safety_checkpoint_id: id, safety_entry_count: entryCount } = details;
   const { entries_restored: restored, entries_removed: removed, config_version: version } = details;
-  const config =
-    version === undefined ? null : configFacts(version, details.config_digest, details.rolled_back_from);
+  const config = version === undefined ? null : configFacts(version, details.config_digest, details.rolled_back_from);
   if (!isText(checkpointId) || !isText(id) || !isCount(entryCount)) return null;
   if (!isCount(restored) || !isCount(removed) || (version !== undefined && config === null)) return null;
   return { checkpointId, safety: { id, entryCount }, config, restored, removed };

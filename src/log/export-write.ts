@@ -33,8 +33,7 @@ export async function exportProof(
   reader: TileReader,
 ): Promise<ExportProof | null> {
   if (run === null) return null;
-  const hex = (hashes: readonly Uint8Array[]): string[] =>
-    hashes.map((hash) => Buffer.from(hash).toString("hex"));
+  const hex = (hashes: readonly Uint8Array[]): string[] => hashes.map((hash) => Buffer.from(hash).toString("hex"));
   if (agentId !== null) return { path: hex(await inclusionProof(run.last, size, reader)) };
   const { before, after } = await rangeProof(run.first, run.last + 1, size, reader);
   return { before: hex(before), after: hex(after) };

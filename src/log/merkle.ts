@@ -40,8 +40,7 @@ export function splitPoint(size: number): number {
 export function foldSubtrees(subtrees: readonly Uint8Array[]): Uint8Array {
   let root = subtrees.at(-1);
   if (root === undefined) return EMPTY_ROOT;
-  for (let index = subtrees.length - 2; index >= 0; index--)
-    root = hashNode(subtrees[index] as Uint8Array, root);
+  for (let index = subtrees.length - 2; index >= 0; index--) root = hashNode(subtrees[index] as Uint8Array, root);
   return root;
 }
 
@@ -51,10 +50,7 @@ export function rootOfRow(hashes: Uint8Array): Uint8Array {
   for (let count = row.length / HASH_BYTES; count > 1; count /= 2) {
     for (let index = 0; index < count / 2; index++) {
       const at = 2 * index * HASH_BYTES;
-      const pair = hashNode(
-        row.subarray(at, at + HASH_BYTES),
-        row.subarray(at + HASH_BYTES, at + 2 * HASH_BYTES),
-      );
+      const pair = hashNode(row.subarray(at, at + HASH_BYTES), row.subarray(at + HASH_BYTES, at + 2 * HASH_BYTES));
       row.set(pair, index * HASH_BYTES);
     }
   }

@@ -55,11 +55,7 @@ export interface NoteSigner {
 
 /** The key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
 export function keyId(name: string, type: number, publicKey: Uint8Array): number {
-  const hash = new SHA256()
-    .update(`${name}\n`)
-    .update(Uint8Array.of(type))
-    .update(publicKey)
-    .digest() as Uint8Array;
+  const hash = new SHA256().update(`${name}\n`).update(Uint8Array.of(type)).update(publicKey).digest() as Uint8Array;
   return new DataView(hash.buffer, hash.byteOffset).getUint32(0);
 }
 
@@ -85,8 +81,7 @@ export function parseVerifierKey(text: string): VerifierKey {
     throw new NoteError("the verifier key is not an Ed25519 key");
   }
   const key = verifierKey(parts[1] as string, bytes.subarray(1), type);
-  if (hexId(key.keyId) !== parts[2])
-    throw new NoteError("the verifier key's hash does not fit its name and key");
+  if (hexId(key.keyId) !== parts[2]) throw new NoteError("the verifier key's hash does not fit its name and key");
   return key;
 }
 

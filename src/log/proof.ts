@@ -64,11 +64,7 @@ export function verifyInclusion(
  * Returns the proof that the tree of `oldSize` leaves is the beginning of the tree of `newSize` (RFC 6962, 2.1.2). It is
  * empty when both sizes are the same or the old tree is empty.
  */
-export async function consistencyProof(
-  oldSize: number,
-  newSize: number,
-  reader: TileReader,
-): Promise<Uint8Array[]> {
+export async function consistencyProof(oldSize: number, newSize: number, reader: TileReader): Promise<Uint8Array[]> {
   if (oldSize < 0 || oldSize > newSize) throw new RangeError("the old tree is not the smaller one");
   if (oldSize === 0 || oldSize === newSize) return [];
   const path: Uint8Array[] = [];
@@ -97,12 +93,7 @@ export interface RangeProof {
 }
 
 /** Returns the proof that a run of leaves is in the tree without a gap: O(log n) hashes for a run of any length. */
-export async function rangeProof(
-  start: number,
-  end: number,
-  size: number,
-  reader: TileReader,
-): Promise<RangeProof> {
+export async function rangeProof(start: number, end: number, size: number, reader: TileReader): Promise<RangeProof> {
   if (start < 0 || start > end || end > size) throw new RangeError("the tree has no such leaves");
   const read = ({ height, index }: Subtree): Promise<Uint8Array> => completeRoot(height, index, reader);
   return {

@@ -58,8 +58,7 @@ export function parseReceipt(text: string): Receipt {
   const shown = extra.startsWith("extra ") ? fromBase64(extra.slice("extra ".length)) : null;
   if (shown === null) throw new ReceiptError("the receipt's event is missing or not base64");
   const number = /^index (0|[1-9][0-9]{0,15})$/.exec(index);
-  if (number === null || path.length > MAX_PROOF_HASHES)
-    throw new ReceiptError("the receipt's proof is malformed");
+  if (number === null || path.length > MAX_PROOF_HASHES) throw new ReceiptError("the receipt's proof is malformed");
   try {
     const stored = storedFromPresented(parseStrictJson(decodeUtf8(shown)) as JsonValue);
     const event = parseEvent(stored.canonical);
@@ -71,8 +70,7 @@ export function parseReceipt(text: string): Receipt {
       seal: parseSeal(text.slice(end + 2)),
     };
   } catch (error) {
-    const known =
-      error instanceof EventFormatError || error instanceof JsonTextError || error instanceof NoteError;
+    const known = error instanceof EventFormatError || error instanceof JsonTextError || error instanceof NoteError;
     if (known) throw new ReceiptError(error.message);
     throw error;
   }
@@ -83,15 +81,11 @@ export function parseReceipt(text: string): Receipt {
  *
  * @param publicKey the sealing key, 32 raw bytes, known from elsewhere
  */
-export function receiptProblem(
-  { stored, event, index, path, seal }: Receipt,
-  publicKey: Uint8Array,
-): string | null {
+export function receiptProblem({ stored, event, index, path, seal }: Receipt, publicKey: Uint8Array): string | null {
   const hash = eventHash(stored.canonical);
   if (stored.hash !== hash) return "the event does not have the hash that it states";
   if (stored.details !== null || stored.salt !== null) {
-    if (stored.details === null || stored.salt === null)
-      return "details and salt are not both there or both erased";
+    if (stored.details === null || stored.salt === null) return "details and salt are not both there or both erased";
     if (detailsCommitment(stored.salt, stored.details) !== event.details_commitment) {
       return "the details do not fit the event's commitment";
     }

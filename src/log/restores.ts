@@ -43,10 +43,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
 }
 
 /** Returns what is wrong with a restore after the event `last`; null when nothing is or the details do not tell. */
-export function restoreProblem(
-  restore: DeclaredRestore,
-  last: { seq: number; hash: string } | null,
-): string | null {
+export function restoreProblem(restore: DeclaredRestore, last: { seq: number; hash: string } | null): string | null {
   if (last === null || restore.headSeq === null) return null;
   if (restore.headSeq === last.seq && restore.headHash === last.hash) return null;
   return "a restore names another event than the one before it as the last that was restored";

@@ -27,8 +27,7 @@ import {
 export const ROTATE_SEAL_KEY = "seal.rotate_key" satisfies EventName;
 
 /** Reports whether the details of an operation name a sealing key. The genesis names the first one. */
-export const namesSealKey = (operation: string): boolean =>
-  operation === GENESIS || operation === ROTATE_SEAL_KEY;
+export const namesSealKey = (operation: string): boolean => operation === GENESIS || operation === ROTATE_SEAL_KEY;
 
 /** A signed tree head. */
 export interface Seal {
@@ -59,8 +58,7 @@ export function parseSeal(text: string): Seal {
   const note = parseNote(text);
   const lines = note.text.split("\n");
   const [origin, size, root] = lines as [string, string, string];
-  if (lines.length !== 4 || origin === "")
-    throw new NoteError("a seal has three lines before its signatures");
+  if (lines.length !== 4 || origin === "") throw new NoteError("a seal has three lines before its signatures");
   if (!/^(0|[1-9][0-9]{0,15})$/.test(size) || !Number.isSafeInteger(Number(size))) {
     throw new NoteError("the seal's tree size is not a number");
   }

@@ -49,11 +49,7 @@ export function checkCosignature(seal: Seal, line: NoteSignature, witness: Verif
  *
  * @throws NoteError when the response does not consist of signature lines, or none is valid
  */
-export function withCosignatures(
-  sealNote: string,
-  answer: string,
-  witnesses: readonly VerifierKey[],
-): string {
+export function withCosignatures(sealNote: string, answer: string, witnesses: readonly VerifierKey[]): string {
   const seal = parseSeal(sealNote);
   const good = parseSignatures(answer).filter((line) =>
     witnesses.some((witness) => checkCosignature(seal, line, witness) !== null),

@@ -48,9 +48,7 @@ export class Families {
   }
 
   histogram(name: string, help: string, samples: () => Iterable<HistogramSample>): void {
-    this.#add("histogram", name, help, () =>
-      Array.from(samples()).flatMap((sample) => written(name, sample)),
-    );
+    this.#add("histogram", name, help, () => Array.from(samples()).flatMap((sample) => written(name, sample)));
   }
 
   #add(type: string, name: string, help: string, samples: () => Samples | Promise<Samples>): void {

@@ -38,21 +38,15 @@ export function processFamilies(families: Families, lag: LoopLag, startedMs: num
   families.gauge("governd_build_info", "1, labelled with the versions of governd and of its runtime.", () => [
     { labels: { version: VERSION, bun: Bun.version }, value: 1 },
   ]);
-  families.gauge(
-    "governd_event_loop_lag_seconds",
-    "Event loop lag of the main thread since the last scrape.",
-    () => {
-      const { p50, p99, max } = lag.take();
-      return [
-        { labels: { percentile: "50" }, value: p50 },
-        { labels: { percentile: "99" }, value: p99 },
-        { labels: { percentile: "100" }, value: max },
-      ];
-    },
-  );
-  families.gauge("process_resident_memory_bytes", "Resident memory of the process.", () =>
-    process.memoryUsage.rss(),
-  );
+  families.gauge("governd_event_loop_lag_seconds", "Event loop lag of the main thread since the last scrape.", () => {
+    const { p50, p99, max } = lag.take();
+    return [
+      { labels: { percentile: "50" }, value: p50 },
+      { labels: { percentile: "99" }, value: p99 },
+      { labels: { percentile: "100" }, value: max },
+    ];
+  });
+  families.gauge("process_resident_memory_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
   families.counter("process_cpu_seconds_total", "Processor time of all threads of the process.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / MICROSECONDS;

@@ -23,10 +23,7 @@ export interface MetricsServer {
 }
 
 /** Opens the listener. @throws the runtime's error, such as `EADDRINUSE` */
-export function serveMetrics(
-  answers: MetricsAnswers,
-  { host, port }: { host: string; port: number },
-): MetricsServer {
+export function serveMetrics(answers: MetricsAnswers, { host, port }: { host: string; port: number }): MetricsServer {
   const server = Bun.serve({
     hostname: host,
     port,
@@ -52,8 +49,7 @@ async function answer(answers: MetricsAnswers, request: Request): Promise<Respon
 }
 
 const PATHS: Readonly<Record<string, (answers: MetricsAnswers) => Promise<Response>>> = {
-  "/metrics": async (answers) =>
-    new Response(await answers.metrics(), { headers: headersOf(answers.metricsType) }),
+  "/metrics": async (answers) => new Response(await answers.metrics(), { headers: headersOf(answers.metricsType) }),
   "/healthz": async () => new Response('{"status":"ok"}', { headers: headersOf(JSON_TYPE) }),
   "/readyz": async (answers) => {
     const { ready, body } = await answers.readiness();

@@ -77,19 +77,12 @@ function threadFamilies(families: Families, pool: WorkspaceSource, counts: Works
   families.gauge("governd_search_index_bytes", "Memory that the search indexes occupy.", () =>
     total(pool.gauges.readers, "searchBytes"),
   );
-  families.counter(
-    "governd_unexpected_failures_total",
-    "Unexpected failures; the log describes each one.",
-    () => counts.failures(),
+  families.counter("governd_unexpected_failures_total", "Unexpected failures; the log describes each one.", () =>
+    counts.failures(),
   );
 }
 
-function sealFamilies(
-  families: Families,
-  pool: WorkspaceSource,
-  counts: WorkspaceCounts,
-  clock: () => number,
-): void {
+function sealFamilies(families: Families, pool: WorkspaceSource, counts: WorkspaceCounts, clock: () => number): void {
   const { writers } = pool.gauges;
   families.gauge("governd_unsealed_workspaces", "Workspaces with events that no seal covers yet.", () =>
     total(writers, "unsealedWorkspaces"),
@@ -111,10 +104,8 @@ function sealFamilies(
     },
   );
   families.counter("governd_seals_total", "Seals made.", () => counts.seals().made);
-  families.counter(
-    "governd_seal_failures_total",
-    "Attempts to seal a workspace that failed; the log says why.",
-    () => total(writers, "sealFailures"),
+  families.counter("governd_seal_failures_total", "Attempts to seal a workspace that failed; the log says why.", () =>
+    total(writers, "sealFailures"),
   );
 }
 

@@ -51,9 +51,7 @@ export function asName(word: string, whole: boolean, check: Check): Check {
   const wholePart = whole || word.length <= SHORT_WORD;
   if (isUnspaced(word)) return check;
   return (text, start, end) =>
-    continues(text, end) || (wholePart && beginsWithin(text, start))
-      ? null
-      : checkName(check, text, start, end);
+    continues(text, end) || (wholePart && beginsWithin(text, start)) ? null : checkName(check, text, start, end);
 }
 
 /** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */

@@ -80,9 +80,7 @@ export function anchorsOf(policy: PolicyName): Anchor[] {
 }
 
 const worded = (words: readonly string[], check: Check): Anchor[] =>
-  words.flatMap((word) =>
-    spellings(word).map((spelling) => ({ word: spelling, check: asWord(spelling, check) })),
-  );
+  words.flatMap((word) => spellings(word).map((spelling) => ({ word: spelling, check: asWord(spelling, check) })));
 
 const labelled = (detector: DetectorName): Anchor[] =>
   labelledForms()

@@ -92,9 +92,7 @@ function screenFields(content: Content, dictionary: PolicyDictionary, findings: 
 function findingOf({ detector, start, end }: Hit, field: string, strictest: PolicyName): Finding {
   if (detector === BUDGET) return { policy: strictest, detector, field, start, end };
   const { policy, tier } = DETECTORS[detector];
-  return tier === null
-    ? { policy, detector, field, start, end }
-    : { policy, detector, tier, field, start, end };
+  return tier === null ? { policy, detector, field, start, end } : { policy, detector, tier, field, start, end };
 }
 
 /** The path as shown, with `*` for each name that matched. */

@@ -58,9 +58,7 @@ export function allPolicies(): Named<Policy<JsonValue>>[] {
 }
 
 // Made once, since every write goes through it.
-const refusing = allPolicies().filter(
-  (one): one is Named<ContentPolicy<JsonValue>> => one[1].decide !== null,
-);
+const refusing = allPolicies().filter((one): one is Named<ContentPolicy<JsonValue>> => one[1].decide !== null);
 
 /** The policies that refuse content, in the order of the list. */
 export const contentPolicies = (): Named<ContentPolicy<JsonValue>>[] => refusing;
@@ -92,7 +90,5 @@ export function stricterPolicies(a: PolicySettings, b: PolicySettings): PolicySe
 }
 
 function settingsBy(setting: (name: PolicyName, policy: Policy<JsonValue>) => JsonValue): PolicySettings {
-  return Object.fromEntries(
-    allPolicies().map(([name, policy]) => [name, setting(name, policy)]),
-  ) as PolicySettings;
+  return Object.fromEntries(allPolicies().map(([name, policy]) => [name, setting(name, policy)])) as PolicySettings;
 }

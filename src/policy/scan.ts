@@ -42,9 +42,7 @@ export interface Dictionary {
 export function buildDictionary(policies: readonly PolicyName[]): Dictionary {
   const anchors = policies.flatMap(anchorsOf);
   const unit = (at: number) =>
-    Uint16Array.from(anchors, ({ word, exact }) =>
-      exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0,
-    );
+    Uint16Array.from(anchors, ({ word, exact }) => (exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0));
   return {
     automaton: new Automaton(anchors.map((anchor) => anchor.word)),
     anchors,
@@ -99,11 +97,7 @@ export function scan(text: string, dictionary: Dictionary, longTokens?: number[]
       const end = at + 1;
       const start = end - (lengths[id] as number);
       const exact = first[id] as number;
-      if (
-        exact === 0
-          ? !automaton.confirms(id, text, end)
-          : code !== last[id] || text.charCodeAt(start) !== exact
-      )
+      if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact)
         continue;
       spend(ANCHOR_UNITS);
       if (isExhausted()) {

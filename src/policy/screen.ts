@@ -100,9 +100,7 @@ function distinct(hits: Hit[]): Hit[] {
   hits.sort((a, b) => a.start - b.start || b.end - a.end);
   const kept: Hit[] = [];
   for (const hit of hits) {
-    const same = kept.some(
-      (one) => one.detector === hit.detector && one.start < hit.end && hit.start < one.end,
-    );
+    const same = kept.some((one) => one.detector === hit.detector && one.start < hit.end && hit.start < one.end);
     if (!same) kept.push(hit);
   }
   return kept;

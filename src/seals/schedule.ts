@@ -57,9 +57,7 @@ export class SealSchedule {
   /** Returns the workspaces that are due, and removes them from the schedule. */
   takeDue(nowMs: number): string[] {
     this.#cancelTimer = null;
-    const due = [...this.#due]
-      .filter(([, one]) => waitOf(one, nowMs) === 0)
-      .map(([workspaceId]) => workspaceId);
+    const due = [...this.#due].filter(([, one]) => waitOf(one, nowMs) === 0).map(([workspaceId]) => workspaceId);
     for (const workspaceId of due) this.#due.delete(workspaceId);
     this.#arm(nowMs);
     return due;

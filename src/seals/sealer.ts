@@ -144,9 +144,7 @@ export class WorkspaceSealer {
         );
       }
       if (sameHash(await treeRoot(tx, seal.size), seal.root)) continue;
-      throw new SealRefused(
-        "the log is not the one that was sealed before: `governd verify` says where it differs",
-      );
+      throw new SealRefused("the log is not the one that was sealed before: `governd verify` says where it differs");
     }
   }
 
@@ -165,11 +163,7 @@ export class WorkspaceSealer {
 }
 
 /** Adds cosignatures of witnesses to a stored seal. Returns the seal with them, or null when none is new. */
-export async function keepCosignatures(
-  tx: Transaction,
-  size: number,
-  note: string,
-): Promise<StoredSeal | null> {
+export async function keepCosignatures(tx: Transaction, size: number, note: string): Promise<StoredSeal | null> {
   const stored = await sealOfSize(tx, size);
   if (stored === null) return null;
   const [before, cosigned] = [parseSeal(stored.note).note, parseSeal(note).note];

@@ -41,11 +41,7 @@ interface Setting<T> {
   help: string;
 }
 
-function setting<T>(
-  kind: Kind<T>,
-  fallback: NoInfer<T> | ((world: World) => NoInfer<T>),
-  help: string,
-): Setting<T> {
+function setting<T>(kind: Kind<T>, fallback: NoInfer<T> | ((world: World) => NoInfer<T>), help: string): Setting<T> {
   return { kind, fallback, help };
 }
 
@@ -66,11 +62,7 @@ const SETTINGS = {
     "authorities in PEM; every client must then present a certificate that one of them issued",
   ),
   trusted_proxies: setting(networks, [], "proxies that requests may come from, with tls = off"),
-  hostnames: setting(
-    hostnames,
-    [],
-    "further names in the certificate; the first one also names the host in seals",
-  ),
+  hostnames: setting(hostnames, [], "further names in the certificate; the first one also names the host in seals"),
   signup: setting(choice("invite", "open", "closed"), "invite", "who may create an account"),
   seal_interval: setting(
     within(SECOND_MS, DAY_MS, duration),
@@ -98,11 +90,7 @@ const SETTINGS = {
     [],
     "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
   ),
-  rate_limit: setting(
-    within(0, RATE_LIMIT_MAX, integer),
-    0,
-    "requests per second for each API key; 0 is no limit",
-  ),
+  rate_limit: setting(within(0, RATE_LIMIT_MAX, integer), 0, "requests per second for each API key; 0 is no limit"),
   auth_failure_limit: setting(
     within(0, RATE_LIMIT_MAX, integer),
     6_000,
@@ -126,11 +114,7 @@ const SETTINGS = {
     0,
     "entries that one workspace may hold; 0 is no limit",
   ),
-  quota_bytes: setting(
-    within(0, 1024 ** 5, size),
-    0,
-    "size that one workspace's database may reach; 0 is no limit",
-  ),
+  quota_bytes: setting(within(0, 1024 ** 5, size), 0, "size that one workspace's database may reach; 0 is no limit"),
   search_memory: setting(
     within(16 * MIB, 1024 ** 4, size),
     256 * MIB,

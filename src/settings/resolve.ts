@@ -82,11 +82,7 @@ function readTable(sources: Sources, mistakes: string[]): Record<string, unknown
 /** Settings that the file may group in a table: `embeddings = { url = … }` is `embeddings_url`. */
 const TABLES = ["embeddings"];
 
-function flattened(
-  table: Record<string, unknown>,
-  path: string,
-  mistakes: string[],
-): Record<string, unknown> {
+function flattened(table: Record<string, unknown>, path: string, mistakes: string[]): Record<string, unknown> {
   const flat: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(table)) {
     const isTable = TABLES.includes(name) && typeof value === "object" && value !== null;
@@ -114,11 +110,7 @@ function findUnknown(sources: Sources, table: Record<string, unknown>, mistakes:
   }
 }
 
-function choose(
-  definition: Definition,
-  sources: Sources,
-  table: Record<string, unknown>,
-): Candidate | undefined {
+function choose(definition: Definition, sources: Sources, table: Record<string, unknown>): Candidate | undefined {
   const { name } = definition;
   const base = sources.world.cwd;
   const flag = sources.flags[name];
@@ -157,13 +149,7 @@ function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: 
   }
   checkEmbeddings(settings, origins, mistakes);
   checkBackups(settings, origins, mistakes);
-  if (
-    metrics &&
-    listen &&
-    metrics.port !== 0 &&
-    metrics.port === listen.port &&
-    metrics.host === listen.host
-  ) {
+  if (metrics && listen && metrics.port !== 0 && metrics.port === listen.port && metrics.host === listen.host) {
     mistakes.push(`metrics_listen (${origins.metrics_listen}): is the address of listen (${origins.listen})`);
   }
 }
@@ -172,9 +158,7 @@ function checkEmbeddings(settings: Partial<Settings>, origins: Origins, mistakes
   const { embeddings_url: url, embeddings_path: path, embeddings_model: model } = settings;
   if (url && path) {
     const said = `embeddings_url (${origins.embeddings_url})`;
-    mistakes.push(
-      `embeddings_path (${origins.embeddings_path}): is used in place of ${said}: give one of them`,
-    );
+    mistakes.push(`embeddings_path (${origins.embeddings_path}): is used in place of ${said}: give one of them`);
   }
   if (url && model === null) {
     mistakes.push(`embeddings_model: is needed, since embeddings_url (${origins.embeddings_url}) is given`);

@@ -139,9 +139,7 @@ export const webAddress = optional("url", (raw) => {
 export const privateKey: Kind<string | null> = {
   metavar: "path",
   read: (raw, base) =>
-    typeof raw === "string" && raw.trim().startsWith(PEM_BEGINNING)
-      ? `${raw.trim()}\n`
-      : path.read(raw, base),
+    typeof raw === "string" && raw.trim().startsWith(PEM_BEGINNING) ? `${raw.trim()}\n` : path.read(raw, base),
   show: (value) => (value?.startsWith(PEM_BEGINNING) ? "********" : (value ?? "")),
 };
 
@@ -191,9 +189,7 @@ export const size: Kind<number> = {
     return Number(match[1]) * (SIZE_BYTES[match[2] as string] as number);
   },
   show(value) {
-    const unit = ["GiB", "MiB", "KiB"].find(
-      (name) => value > 0 && value % (SIZE_BYTES[name] as number) === 0,
-    );
+    const unit = ["GiB", "MiB", "KiB"].find((name) => value > 0 && value % (SIZE_BYTES[name] as number) === 0);
     return unit ? `${value / (SIZE_BYTES[unit] as number)}${unit}` : `${value}`;
   },
 };
@@ -263,6 +259,5 @@ export const networks = list(
 export const hostnames = list(
   "must be host names or IP addresses, for example governd.example.org",
   "name,…",
-  (item) =>
-    isIP(item) !== 0 || HOSTNAME.test(item) || (item.startsWith("*.") && HOSTNAME.test(item.slice(2))),
+  (item) => isIP(item) !== 0 || HOSTNAME.test(item) || (item.startsWith("*.") && HOSTNAME.test(item.slice(2))),
 );

@@ -74,9 +74,7 @@ async function countAllowed(
 ): Promise<Map<string, number> | null> {
   const agents =
     window.agentId === null
-      ? await reader.all<[string]>(
-          `SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`,
-        )
+      ? await reader.all<[string]>(`SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`)
       : [[window.agentId] as [string]];
   if (agents.length > MAX_AGENTS) return null;
   const counts = new Map<string, number>();

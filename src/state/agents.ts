@@ -70,8 +70,7 @@ async function loadAgent(reader: Reader, agentId: string | null): Promise<AgentS
 }
 
 /** The agent's state read from the file, for readers that keep no cache; null if it never began. */
-export const readAgent = (reader: Reader, agentId: string): Promise<AgentState | null> =>
-  loadAgent(reader, agentId);
+export const readAgent = (reader: Reader, agentId: string): Promise<AgentState | null> => loadAgent(reader, agentId);
 
 /** The agents of one workspace, cached, with the heads that wait to be written. */
 export class AgentDirectory {
@@ -99,9 +98,7 @@ export class AgentDirectory {
 
   /** By its name in the file. */
   async findByFirstSeq(reader: Reader, firstSeq: number): Promise<AgentState> {
-    const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [
-      firstSeq,
-    ]);
+    const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
     const agent = row === undefined ? null : await this.find(reader, row[0]);
     if (agent === null) throw new Error(`no agent begins at position ${firstSeq}`);
     return agent;

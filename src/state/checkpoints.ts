@@ -35,24 +35,11 @@ function toCheckpoint(row: Tuple): Checkpoint {
 }
 
 /** Adds a checkpoint. Constant time, whatever the agent holds. */
-export async function insertCheckpoint(
-  tx: Transaction,
-  agent: AgentState,
-  row: NewCheckpoint,
-): Promise<void> {
+export async function insertCheckpoint(tx: Transaction, agent: AgentState, row: NewCheckpoint): Promise<void> {
   await tx.run(
     `INSERT INTO checkpoints (id, agent, as_of_seq, event_seq, config_version, entry_count, label, metadata)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      row.id,
-      agent.firstSeq,
-      row.asOfSeq,
-      row.eventSeq,
-      agent.configVersion,
-      row.entryCount,
-      row.label,
-      row.metadata,
-    ],
+    [row.id, agent.firstSeq, row.asOfSeq, row.eventSeq, agent.configVersion, row.entryCount, row.label, row.metadata],
   );
 }
 

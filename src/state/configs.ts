@@ -8,8 +8,7 @@ import type { Reader, Transaction } from "../store/transaction.ts";
 import { ensureAgeIndex } from "./age-index.ts";
 
 /** How a version is shown, and back: `v1`, `v2` …; null for anything else. */
-export const showVersion = (version: number | null): string | null =>
-  version === null ? null : `v${version}`;
+export const showVersion = (version: number | null): string | null => (version === null ? null : `v${version}`);
 
 export function parseVersion(text: string): number | null {
   return /^v[1-9][0-9]{0,14}$/.test(text) ? Number(text.slice(1)) : null;
@@ -24,13 +23,7 @@ export interface ConfigVersion {
   rolledBackFrom: number | null;
 }
 
-type ConfigRow = [
-  version: number,
-  config: string,
-  createdAt: string,
-  createdBy: string,
-  rolledBackFrom: number | null,
-];
+type ConfigRow = [version: number, config: string, createdAt: string, createdBy: string, rolledBackFrom: number | null];
 
 const CONFIG_COLUMNS = "c.version, c.config, e.timestamp, e.body ->> '$.actor', c.rolled_back_from";
 
@@ -39,11 +32,7 @@ function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]
 }
 
 /** Returns a version of an agent's configuration, which must exist. */
-export async function readConfigVersion(
-  reader: Reader,
-  agent: number,
-  version: number,
-): Promise<ConfigVersion> {
+export async function readConfigVersion(reader: Reader, agent: number, version: number): Promise<ConfigVersion> {
   const row = await reader.get<ConfigRow>(
     `SELECT ${CONFIG_COLUMNS} FROM configs c JOIN events e ON e.seq = c.created_seq
      WHERE c.agent = ? AND c.version = ?`,
@@ -104,10 +93,13 @@ export async function insertConfig(
   { version, config, rolledBackFrom }: NewConfig,
   createdSeq: number,
 ): Promise<{ configVersion: number; policies: PolicySettings }> {
-  await tx.run(
-    "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)",
-    [agent, version, config, createdSeq, rolledBackFrom],
-  );
+  await tx.run("INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)", [
+    agent,
+    version,
+    config,
+    createdSeq,
+    rolledBackFrom,
+  ]);
   const policies = policiesOf(JSON.parse(config) as JsonObject);
   if (policies[RETENTION] !== null) await ensureAgeIndex(tx);
   return { configVersion: version, policies };

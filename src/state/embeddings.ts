@@ -45,9 +45,7 @@ export async function ensureEmbeddingTables(connection: Connection, model: strin
   if (!(await hasEmbeddings(connection))) connection.exec(EMBEDDINGS_SCHEMA);
   const row = connection.get<[string]>("SELECT model FROM search_embedding");
   if (row?.[0] === model) return;
-  connection.run("INSERT OR REPLACE INTO search_embedding SELECT 1, ?, 0, seq FROM head WHERE one = 1", [
-    model,
-  ]);
+  connection.run("INSERT OR REPLACE INTO search_embedding SELECT 1, ?, 0, seq FROM head WHERE one = 1", [model]);
 }
 
 type EntryRow = [id: number, agent: number, writtenSeq: number, key: string, value: string];
@@ -71,12 +69,7 @@ export async function nextBatch(reader: Reader): Promise<EmbeddingBatch | null> 
 }
 
 /** The next entries without vectors of this model, in the order of their ids. */
-async function passOn(
-  reader: Reader,
-  model: string,
-  after: number,
-  throughSeq: number,
-): Promise<EmbeddingBatch> {
+async function passOn(reader: Reader, model: string, after: number, throughSeq: number): Promise<EmbeddingBatch> {
   const rows = await reader.all<EntryRow>(
     `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM entries e
      WHERE e.id > ? AND e.live_to IS NULL
@@ -100,8 +93,7 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
     throughSeq,
     upTo,
   ]);
-  if (restored !== undefined || present?.[0] !== upTo - throughSeq)
-    return { entries: [], after: 0, throughSeq: upTo };
+  if (restored !== undefined || present?.[0] !== upTo - throughSeq) return { entries: [], after: 0, throughSeq: upTo };
   const rows = await reader.all<EntryRow>(
     `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM events v
      JOIN agents a ON a.agent_id = v.agent_id

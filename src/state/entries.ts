@@ -54,14 +54,7 @@ export interface Moment {
 }
 
 export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
-export type EntryTuple = [
-  id: number,
-  key: string,
-  value: string,
-  metadata: string,
-  created: number,
-  updated: number,
-];
+export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
 
 export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: EntryTuple): EntryRow {
   return { id, key, value, metadata, createdAt, updatedAt };
@@ -82,12 +75,7 @@ export async function findEntry(
 }
 
 /** Whether a key has a present content that was last written at `cutoffMs` or later; -1 for any. */
-export async function hasEntry(
-  reader: Reader,
-  agent: AgentState,
-  key: string,
-  cutoffMs: number,
-): Promise<boolean> {
+export async function hasEntry(reader: Reader, agent: AgentState, key: string, cutoffMs: number): Promise<boolean> {
   const row = await reader.get(
     "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?",
     [agent.firstSeq, key, cutoffMs],
@@ -249,12 +237,7 @@ const prefixBounds = (agent: AgentState, prefix: string, nowMs: number) =>
   [prefix, endOfPrefix(prefix), retentionCutoff(agent.policies, nowMs)] as const;
 
 /** How many present entries there are whose keys begin with `prefix`. */
-export async function countPrefix(
-  reader: Reader,
-  agent: AgentState,
-  prefix: string,
-  nowMs: number,
-): Promise<number> {
+export async function countPrefix(reader: Reader, agent: AgentState, prefix: string, nowMs: number): Promise<number> {
   const row = await reader.get<[number]>(
     `SELECT count(*) FROM entries WHERE agent = ? AND live_to IS NULL AND ${UNDER_PREFIX}`,
     [agent.firstSeq, ...prefixBounds(agent, prefix, nowMs)],
@@ -263,12 +246,7 @@ export async function countPrefix(
 }
 
 /** Ends every present entry whose key begins with `prefix`. Returns how many. */
-export function endPrefix(
-  tx: Transaction,
-  agent: AgentState,
-  prefix: string,
-  moment: Moment,
-): Promise<number> {
+export function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
   return endWhere(tx, agent, moment.seq, UNDER_PREFIX, prefixBounds(agent, prefix, moment.nowMs));
 }
 

@@ -51,9 +51,7 @@ export async function countErasable(
 
 async function positionsAbout(reader: Reader, agentId: string, target: ErasureTarget): Promise<SeqRange[]> {
   const conditions = eventsAbout(agentId, target);
-  const seqs = conditions
-    .map(([condition]) => `SELECT seq FROM events WHERE ${condition}`)
-    .join(" UNION ALL ");
+  const seqs = conditions.map(([condition]) => `SELECT seq FROM events WHERE ${condition}`).join(" UNION ALL ");
   // Positions in a row have the same distance to their rank.
   return await reader.all<[number, number]>(
     `SELECT min(seq), max(seq) FROM (SELECT seq, seq - row_number() OVER (ORDER BY seq) AS run FROM (${seqs}))
@@ -70,8 +68,7 @@ export async function erase(
   target: ErasureTarget,
 ): Promise<Erased> {
   const { live, past } = versionsOf(agent, target);
-  const remove = ([condition, parameters]: Condition) =>
-    tx.run(`DELETE FROM entries WHERE ${condition}`, parameters);
+  const remove = ([condition, parameters]: Condition) => tx.run(`DELETE FROM entries WHERE ${condition}`, parameters);
   const entries = await remove(live);
   const versions = entries + (await remove(past));
   let events = 0;
@@ -84,9 +81,7 @@ export async function erase(
 
 function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Condition; past: Condition } {
   const [keys, bounds]: Condition =
-    "key" in target
-      ? ["key = ?", [target.key]]
-      : ["key >= ? AND key < ?", [target.prefix, endOfPrefix(target.prefix)]];
+    "key" in target ? ["key = ?", [target.key]] : ["key >= ? AND key < ?", [target.prefix, endOfPrefix(target.prefix)]];
   const parameters = [agent?.firstSeq ?? NO_AGENT, ...bounds];
   return {
     live: [`agent = ? AND ${keys} AND live_to IS NULL`, parameters],

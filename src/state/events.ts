@@ -60,10 +60,7 @@ export async function findPosition(
 }
 
 /** Events of one chain as the API shows them, newest first. Filters are answered by the index alone. */
-export async function listEvents(
-  reader: Reader,
-  query: EventQuery,
-): Promise<{ json: string; agentSeq: number }[]> {
+export async function listEvents(reader: Reader, query: EventQuery): Promise<{ json: string; agentSeq: number }[]> {
   const conditions = ["agent_id IS ?"];
   const parameters: SqlValue[] = [query.agentId];
   const where = (condition: string, ...values: SqlValue[]) => {
@@ -75,8 +72,7 @@ export async function listEvents(
     where("operation IN (SELECT value FROM json_each(?))", JSON.stringify(query.operations));
   }
   if (query.result !== null) where("result = ?", query.result);
-  if (query.window.startMs !== undefined)
-    where("timestamp >= ?", new Date(query.window.startMs).toISOString());
+  if (query.window.startMs !== undefined) where("timestamp >= ?", new Date(query.window.startMs).toISOString());
   if (query.window.endMs !== undefined) where("timestamp < ?", new Date(query.window.endMs).toISOString());
   const rows = await reader.all<[...BodyRow, number]>(
     `SELECT body, hash, details, details_salt, agent_seq FROM events
@@ -125,11 +121,7 @@ export async function resolveRange(reader: Reader, wanted: WantedEvents): Promis
   const limits = await reader.get<[number | null, number | null]>(
     `SELECT min(${number}), max(${number}) FROM events WHERE ${scope}
        AND timestamp >= ? AND timestamp < ?`,
-    [
-      ...bound,
-      startMs === undefined ? "" : toTimestamp(startMs),
-      endMs === undefined ? "~" : toTimestamp(endMs),
-    ],
+    [...bound, startMs === undefined ? "" : toTimestamp(startMs), endMs === undefined ? "~" : toTimestamp(endMs)],
   );
   const [first, last] = limits ?? [null, null];
   const empty = first === null || last === null;

@@ -117,10 +117,10 @@ async function candidateIds(
   const count = Math.max(CANDIDATES, limit);
   const rows =
     prefix === ""
-      ? await reader.all<[number]>(
-          "SELECT rowid FROM search_texts WHERE search_texts MATCH ? ORDER BY rank LIMIT ?",
-          [match, count],
-        )
+      ? await reader.all<[number]>("SELECT rowid FROM search_texts WHERE search_texts MATCH ? ORDER BY rank LIMIT ?", [
+          match,
+          count,
+        ])
       : await reader.all<[number]>(
           `SELECT t.rowid FROM search_texts t CROSS JOIN search_rows s ON s.entry = t.rowid
            WHERE search_texts MATCH ? AND s.agent = ? AND s.key >= ? AND s.key < ? ORDER BY t.rank LIMIT ?`,
@@ -174,11 +174,7 @@ async function addVectors(reader: Reader, candidates: Candidate[], model: string
 }
 
 /** What the words weigh in the whole agent. One that is not of the query nor its repair counts as rare. */
-function corpusOf(
-  agent: AgentState,
-  frequencies: ReadonlyMap<string, number>,
-  candidates: number,
-): CorpusStatistics {
+function corpusOf(agent: AgentState, frequencies: ReadonlyMap<string, number>, candidates: number): CorpusStatistics {
   return {
     entries: Math.max(agent.liveEntries, candidates),
     frequencyOf: (token) => frequencies.get(stemOf(token)) ?? 1,

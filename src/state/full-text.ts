@@ -55,9 +55,7 @@ async function hasTables(reader: Reader): Promise<boolean> {
 /** How far an agent's full text is; null when it has none. */
 export async function readFullText(reader: Reader, agent: AgentState): Promise<FullTextState | null> {
   if (!(await hasTables(reader))) return null;
-  const row = await reader.get<StateRow>(`SELECT ${COLUMNS} FROM search_agents WHERE agent = ?`, [
-    agent.firstSeq,
-  ]);
+  const row = await reader.get<StateRow>(`SELECT ${COLUMNS} FROM search_agents WHERE agent = ?`, [agent.firstSeq]);
   return row === undefined ? null : toState(row);
 }
 
@@ -167,10 +165,7 @@ const totalChanges = async (reader: Reader): Promise<number> =>
   (await reader.get<[number]>("SELECT total_changes()"))?.[0] ?? 0;
 
 async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
-  const rows = await tx.all<[number]>("SELECT entry FROM search_rows WHERE agent = ? LIMIT ?", [
-    agent,
-    ROWS_AT_ONCE,
-  ]);
+  const rows = await tx.all<[number]>("SELECT entry FROM search_rows WHERE agent = ? LIMIT ?", [agent, ROWS_AT_ONCE]);
   for (const [entry] of rows) await takeOut(tx, entry);
   if (rows.length === ROWS_AT_ONCE) return;
   await tx.run("DELETE FROM search_agents WHERE agent = ?", [agent]);
@@ -183,17 +178,14 @@ async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
 /** Follows the next events; one that names no key begins a pass over all entries. */
 async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
   if (!(await isWhole(tx, agentId, state.throughAgentSeq, headSeq))) {
-    const sql =
-      "UPDATE search_agents SET phase = 'adding', after = '', through_agent_seq = ? WHERE agent = ?";
+    const sql = "UPDATE search_agents SET phase = 'adding', after = '', through_agent_seq = ? WHERE agent = ?";
     await tx.run(sql, [headSeq, state.agent]);
     return;
   }
   const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
   const changes = await changesAfter(tx, agentId, range);
   let through =
-    changes.length < EVENTS_AT_ONCE
-      ? headSeq
-      : goOn(state.throughAgentSeq, (changes.at(-1) as EntryChange).agentSeq);
+    changes.length < EVENTS_AT_ONCE ? headSeq : goOn(state.throughAgentSeq, (changes.at(-1) as EntryChange).agentSeq);
   const keys = new Set<string>();
   for (const { agentSeq, changed } of changes) {
     if (typeof changed === "string") {
@@ -249,10 +241,7 @@ async function takeOut(tx: Transaction, entry: number): Promise<void> {
 }
 
 async function readDocument(reader: Reader, id: number): Promise<SearchDocument> {
-  const row = await reader.get<[string, string, string]>(
-    "SELECT key, value, metadata FROM entries WHERE id = ?",
-    [id],
-  );
+  const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
   if (row === undefined) throw new Error("an entry vanished inside its own transaction");
   return { key: row[0], value: JSON.parse(row[1]) as string, metadata: JSON.parse(row[2]) };
 }

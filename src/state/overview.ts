@@ -50,11 +50,7 @@ export async function listOverviews(
 }
 
 /** One agent; null when it never began. */
-export async function findOverview(
-  reader: Reader,
-  agentId: string,
-  nowMs: number,
-): Promise<AgentOverview | null> {
+export async function findOverview(reader: Reader, agentId: string, nowMs: number): Promise<AgentOverview | null> {
   const row = await reader.get<AgentRow>(`${AGENTS} WHERE agent_id = ?`, [agentId]);
   if (row === undefined) return null;
   return overviewOf(reader, row, await countBlocked(reader, nowMs, agentId), nowMs);
@@ -101,11 +97,7 @@ const NEVER: readonly number[] = new Array<number>(HOURS).fill(0);
  * operations of a day, however many agents there are and however long their chains (the `+` keeps SQLite
  * from reading the whole chain of the agent instead).
  */
-async function countBlocked(
-  reader: Reader,
-  nowMs: number,
-  agentId: string | null,
-): Promise<Map<string, number[]>> {
+async function countBlocked(reader: Reader, nowMs: number, agentId: string | null): Promise<Map<string, number[]>> {
   const sinceMs = nowMs - HOURS * HOUR_MS;
   const parameters: SqlValue[] = [new Date(sinceMs).toISOString()];
   if (agentId !== null) parameters.push(agentId);

@@ -24,10 +24,10 @@ export async function prunedBefore(reader: Reader): Promise<number> {
 
 /** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */
 export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
-  const row = await reader.get<[number | null]>(
-    "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?",
-    [timestamp, await prunedBefore(reader)],
-  );
+  const row = await reader.get<[number | null]>("SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?", [
+    timestamp,
+    await prunedBefore(reader),
+  ]);
   const end = Math.min(row?.[0] ?? limit, limit);
   return end - (end % TILE_WIDTH);
 }
@@ -44,10 +44,9 @@ const KEPT = `SELECT 0
 
 /** How many events a pruning up to `beforeSeq` deletes. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {
-  const row = await reader.get<[number]>(
-    `SELECT count(*) FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`,
-    [beforeSeq],
-  );
+  const row = await reader.get<[number]>(`SELECT count(*) FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`, [
+    beforeSeq,
+  ]);
   return row?.[0] ?? 0;
 }
 

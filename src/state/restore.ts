@@ -73,10 +73,7 @@ export async function readVersion(
   reader: Reader,
   id: number,
 ): Promise<{ key: string; value: string; metadata: JsonObject }> {
-  const row = await reader.get<[string, string, string]>(
-    "SELECT key, value, metadata FROM entries WHERE id = ?",
-    [id],
-  );
+  const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
   if (row === undefined) throw new Error("a version vanished inside its own transaction");
   return { key: row[0], value: JSON.parse(row[1]) as string, metadata: JSON.parse(row[2]) as JsonObject };
 }

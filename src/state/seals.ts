@@ -25,19 +25,18 @@ export async function newestSeal(reader: Reader): Promise<StoredSeal | null> {
 
 /** Returns the newest seal over exactly that many events; null when there is none. */
 export async function sealOfSize(reader: Reader, size: number): Promise<StoredSeal | null> {
-  const row = await reader.get<SealRow>(
-    "SELECT id, size, note FROM seals WHERE size = ? ORDER BY id DESC LIMIT 1",
-    [size],
-  );
+  const row = await reader.get<SealRow>("SELECT id, size, note FROM seals WHERE size = ? ORDER BY id DESC LIMIT 1", [
+    size,
+  ]);
   return row === undefined ? null : toSeal(row);
 }
 
 /** Seals made after seal number `id`, in order; a bounded number of them. */
 export async function sealsAfter(reader: Reader, id: number): Promise<StoredSeal[]> {
-  const rows = await reader.all<SealRow>(
-    "SELECT id, size, note FROM seals WHERE id > ? ORDER BY id LIMIT ?",
-    [id, SEALS_AT_ONCE],
-  );
+  const rows = await reader.all<SealRow>("SELECT id, size, note FROM seals WHERE id > ? ORDER BY id LIMIT ?", [
+    id,
+    SEALS_AT_ONCE,
+  ]);
   return rows.map(toSeal);
 }
 
@@ -54,9 +53,7 @@ export async function replaceNote(tx: Transaction, id: number, note: string): Pr
 
 /** The verifier key that seals this log now. */
 export async function sealingKey(reader: Reader): Promise<string | null> {
-  const row = await reader.get<[string]>(
-    "SELECT verifier_key FROM seal_keys ORDER BY announced_seq DESC LIMIT 1",
-  );
+  const row = await reader.get<[string]>("SELECT verifier_key FROM seal_keys ORDER BY announced_seq DESC LIMIT 1");
   return row?.[0] ?? null;
 }
 
@@ -69,13 +66,6 @@ export async function sealingKeys(reader: Reader): Promise<{ announcedSeq: numbe
 }
 
 /** Notes the key that event `announcedSeq` names. */
-export async function insertSealingKey(
-  tx: Transaction,
-  announcedSeq: number,
-  verifierKey: string,
-): Promise<void> {
-  await tx.run("INSERT INTO seal_keys (announced_seq, verifier_key) VALUES (?, ?)", [
-    announcedSeq,
-    verifierKey,
-  ]);
+export async function insertSealingKey(tx: Transaction, announcedSeq: number, verifierKey: string): Promise<void> {
+  await tx.run("INSERT INTO seal_keys (announced_seq, verifier_key) VALUES (?, ?)", [announcedSeq, verifierKey]);
 }

@@ -26,11 +26,7 @@ export interface AgentHits {
 }
 
 /** Until the full text is complete, and while it lags, the index is searched, whatever its size. */
-export async function searchAgent(
-  reader: Reader,
-  indexes: SearchIndexes,
-  search: AgentSearch,
-): Promise<AgentHits> {
+export async function searchAgent(reader: Reader, indexes: SearchIndexes, search: AgentSearch): Promise<AgentHits> {
   const { workspaceId, agent, query, options } = search;
   let wantsFullText = false;
   if (indexes.isTooLarge(workspaceId, agent)) {

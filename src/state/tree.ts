@@ -17,25 +17,21 @@ export function treeReader(reader: Reader): TileReader {
   return {
     async readHashes(level, start, count) {
       const hashes =
-        (await fromTile(reader, level, start, count)) ??
-        (level === 0 ? await fromEvents(reader, start, count) : null);
+        (await fromTile(reader, level, start, count)) ?? (level === 0 ? await fromEvents(reader, start, count) : null);
       if (hashes?.length !== count * HASH_BYTES) throw new TreeIncomplete("hashes of the tree are missing");
       return hashes;
     },
   };
 }
 
-async function fromTile(
-  reader: Reader,
-  level: number,
-  start: number,
-  count: number,
-): Promise<Uint8Array | null> {
+async function fromTile(reader: Reader, level: number, start: number, count: number): Promise<Uint8Array | null> {
   const first = start % TILE_WIDTH;
-  const row = await reader.get<[Uint8Array]>(
-    "SELECT substr(hashes, ?, ?) FROM tiles WHERE level = ? AND tile = ?",
-    [first * HASH_BYTES + 1, count * HASH_BYTES, level, (start - first) / TILE_WIDTH],
-  );
+  const row = await reader.get<[Uint8Array]>("SELECT substr(hashes, ?, ?) FROM tiles WHERE level = ? AND tile = ?", [
+    first * HASH_BYTES + 1,
+    count * HASH_BYTES,
+    level,
+    (start - first) / TILE_WIDTH,
+  ]);
   return row?.[0] ?? null;
 }
 
@@ -60,8 +56,7 @@ export async function storeTiles(tx: Transaction, oldSize: number, newSize: numb
   for (let tile = first; tile < end; tile++) {
     const leaves = await fromEvents(tx, tile * TILE_WIDTH, TILE_WIDTH);
     if (leaves.length !== TILE_WIDTH * HASH_BYTES) throw new TreeIncomplete("events of the log are missing");
-    for (let at = 0; at < leaves.length; at += HASH_BYTES)
-      writer.append(leaves.subarray(at, at + HASH_BYTES));
+    for (let at = 0; at < leaves.length; at += HASH_BYTES) writer.append(leaves.subarray(at, at + HASH_BYTES));
   }
   for (const { level, index, hashes } of writer.takeTiles()) {
     await tx.run(

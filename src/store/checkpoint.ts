@@ -60,9 +60,7 @@ export function checkpoint(connection: Checkpointer, path: string, openGuard: ()
     if (!tryToBegin(guard)) return { frames: framesInLog(path, 0), copied: 0 };
     const pages = readLog(path);
     if (pages === null) return { frames: 0, copied: 0 };
-    const row = connection.get<[busy: number, frames: number, copied: number]>(
-      "PRAGMA wal_checkpoint(PASSIVE)",
-    );
+    const row = connection.get<[busy: number, frames: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)");
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
     if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }, pages));
@@ -206,10 +204,7 @@ class DatabaseFile {
   /** Reads `count` pages from page `first` on, at most {@link PAGES_AT_ONCE}. */
   read(first: number, count: number): void {
     const size = this.#pageSize;
-    this.#found = this.#buffer.subarray(
-      0,
-      readSync(this.#file, this.#buffer, 0, count * size, (first - 1) * size),
-    );
+    this.#found = this.#buffer.subarray(0, readSync(this.#file, this.#buffer, 0, count * size, (first - 1) * size));
     this.#first = first;
   }
 

@@ -155,8 +155,7 @@ export class Connection implements Transaction, Disposable {
     const grown = frames < last.frames ? frames : frames - last.frames;
     const left = Math.max(0, this.#maxLogFrames - (frames - this.#framesBefore));
     const writes = ((this.#writes - last.writes) * left) / (2 * Math.max(1, grown));
-    this.#lookAt =
-      this.#writes + Math.max(FEWEST_BETWEEN_LOOKS, Math.min(MOST_BETWEEN_LOOKS, Math.floor(writes)));
+    this.#lookAt = this.#writes + Math.max(FEWEST_BETWEEN_LOOKS, Math.min(MOST_BETWEEN_LOOKS, Math.floor(writes)));
     this.#lastLook = { writes: this.#writes, frames };
   }
 
@@ -291,8 +290,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const connection = new Connection(driver, file);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!readOnly)
-      connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    if (!readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     connection.exec(
       "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 0",
     );

@@ -93,8 +93,7 @@ const MISMATCHES = {
     "is encrypted, and no key was given, or its beginning is damaged: name the file with its key by encryption_key_file (--encryption-key-file)",
   key_wrong:
     "does not open with this key: it was encrypted with another one, or its beginning is damaged. Give the key that it was made with",
-  not_encrypted:
-    "is not encrypted, and an encryption key was given: encrypt it with `governd rekey`, or give no key",
+  not_encrypted: "is not encrypted, and an encryption key was given: encrypt it with `governd rekey`, or give no key",
 } as const;
 
 /** The key does not match the file. Nothing was changed. */

@@ -34,9 +34,7 @@ export const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sq
 /** Returns the guarded form of a query whose columns have these types. */
 export function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSelect {
   const names = types.map((_, index) => `c${index}`);
-  const values = names.map(
-    (name) => `CASE typeof(${name}) WHEN 'text' THEN CAST(${name} AS BLOB) ELSE ${name} END`,
-  );
+  const values = names.map((name) => `CASE typeof(${name}) WHEN 'text' THEN CAST(${name} AS BLOB) ELSE ${name} END`);
   const flags: string[] = [];
   const rules = types.map((type, index): Rule => {
     if (type === "TEXT") return "text";

@@ -51,8 +51,7 @@ export class WriteAheadLog implements Disposable {
       }
       try {
         const header = Buffer.alloc(HEADER_BYTES);
-        if (readSync(file, header, 0, HEADER_BYTES, 0) === HEADER_BYTES)
-          return new WriteAheadLog(file, header);
+        if (readSync(file, header, 0, HEADER_BYTES, 0) === HEADER_BYTES) return new WriteAheadLog(file, header);
       } catch (error) {
         closeSync(file);
         throw error;

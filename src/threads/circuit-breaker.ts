@@ -6,13 +6,7 @@ import type { Clock } from "../ids.ts";
 import { releaseClosed } from "../store/connection.ts";
 import { rewriteHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
-import {
-  failedWriting,
-  isOfDisk,
-  mustReopen,
-  type StorageTrouble,
-  troubleOf,
-} from "../workspace/storage-failure.ts";
+import { failedWriting, isOfDisk, mustReopen, type StorageTrouble, troubleOf } from "../workspace/storage-failure.ts";
 import { type FromWriter, reportFailure } from "./messages.ts";
 import type { Closable, OpenWorkspaces } from "./open-workspaces.ts";
 
@@ -133,9 +127,7 @@ export class Troubles {
   readonly #troubled = new Map<string, Troubled>();
 
   /** `onChange` is called with every new trouble, and with null after a recovery. */
-  constructor(
-    readonly onChange: (workspaceId: string, trouble: StorageTrouble | null, error: unknown) => void,
-  ) {}
+  constructor(readonly onChange: (workspaceId: string, trouble: StorageTrouble | null, error: unknown) => void) {}
 
   /** Checks that a workspace may be tried. @throws {WorkspacePaused} just after it failed */
   require(workspaceId: string, nowMs: number): void {

@@ -42,18 +42,12 @@ export interface PoolOptions
 const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
-  full: [
-    "unavailable",
-    "The disk is full; nothing was written. What is stored can be read and deleted meanwhile.",
-  ],
+  full: ["unavailable", "The disk is full; nothing was written. What is stored can be read and deleted meanwhile."],
   abandoned: [
     "invalid_request",
     "The connection was closed before the operation began; nothing was done. Wait for each response before you send the next request on the connection.",
   ],
-  crashed: [
-    "internal",
-    "An unexpected failure while the operation was under way; read before you repeat it.",
-  ],
+  crashed: ["internal", "An unexpected failure while the operation was under way; read before you repeat it."],
 };
 
 /** Operations that share a transaction: the bounds of their counts. */

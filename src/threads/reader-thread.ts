@@ -70,9 +70,7 @@ export class ReaderThread {
   /** Whether no more streams of this kind, live or not, may be opened at present. */
   isExhausted(workspaceId: string, live: boolean): boolean {
     if (this.#state !== "running" || !this.#worker.alive) return true;
-    const [most, mostOwn] = live
-      ? [MAX_TAILS, MAX_TAILS_OF_WORKSPACE]
-      : [MAX_STREAMS, MAX_STREAMS_OF_WORKSPACE];
+    const [most, mostOwn] = live ? [MAX_TAILS, MAX_TAILS_OF_WORKSPACE] : [MAX_STREAMS, MAX_STREAMS_OF_WORKSPACE];
     return this.#count(live) >= most || this.#count(live, workspaceId) >= mostOwn;
   }
 

@@ -47,11 +47,7 @@ const openReader = (workspaceId: string): Connection =>
   openWorkspaceReader(pathOf(workspaceId), workspaceId, encryptionKey);
 
 /** For queries; each stream has its own connection. */
-const connections = new OpenWorkspaces<Connection>(
-  openReader,
-  { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
-  pathOf,
-);
+const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS }, pathOf);
 
 const indexes = new SearchIndexes(searchMemoryBytes, fullTextFrom);
 
@@ -60,8 +56,7 @@ const queryEmbedder =
     ? null
     : new QueryEmbedder(embedderOf(embeddings), {
         onFailure: (error) => post({ kind: "failure", failure: reportFailure("vector of a query", error) }),
-        onRecovery: (failures) =>
-          post({ kind: "recovery", recovery: { where: "vector of a query", failures } }),
+        onRecovery: (failures) => post({ kind: "recovery", recovery: { where: "vector of a query", failures } }),
       });
 
 interface OpenStream {

@@ -48,11 +48,7 @@ const INSPECTIONS: {
 };
 
 /** The answer to an inspection. @throws {Refusal} */
-export function inspect(
-  reader: Reader,
-  name: InspectionName,
-  input: OperationInputs[OperationName],
-): Promise<Answer> {
+export function inspect(reader: Reader, name: InspectionName, input: OperationInputs[OperationName]): Promise<Answer> {
   return INSPECTIONS[name](reader, input as never);
 }
 
@@ -60,11 +56,7 @@ export function inspect(
  * An operation without the type of its input, whose name the caller has checked. `quota` is
  * null where workspaces may hold what they like.
  */
-function operationOf(
-  name: RecordedName,
-  found: JsonValue | undefined,
-  quota: Quota | null,
-): Operation<OperationName> {
+function operationOf(name: RecordedName, found: JsonValue | undefined, quota: Quota | null): Operation<OperationName> {
   const plain = plainOperationOf(name, found);
   const operation = quota !== null && whatGrows(name) === "entries" ? refusingOverQuota(plain, quota) : plain;
   return isSuspendable(name) ? refusingSuspended(operation) : operation;

@@ -101,9 +101,7 @@ export class SupervisedWorker {
     if (!this.#stopping) {
       const name = error instanceof Error ? `died: ${error.name}` : "died";
       this.#supervision.onFailure({ where: this.#supervision.entry, name, frames: [] });
-      this.#ready.reject(
-        new Error(`the thread ${this.#supervision.entry} could not be started`, { cause: error }),
-      );
+      this.#ready.reject(new Error(`the thread ${this.#supervision.entry} could not be started`, { cause: error }));
       const pause = Math.min(RESTART_MS * 2 ** this.#deaths++, MAX_RESTART_MS);
       this.#spawning.timer(pause, () => this.#stopping || this.#start());
     }

@@ -119,9 +119,7 @@ export class WorkspaceThread {
     }, timer);
     this.#embedding = embeddings === null ? null : this.#keepEmbeddings(embeddings);
     this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#enqueue("upkeep", () => this.#upkeep()));
-    this.#endProbing = repeat(timer, PROBE_INTERVAL_MS, () =>
-      this.#enqueue("probing", () => this.#breaker.probe()),
-    );
+    this.#endProbing = repeat(timer, PROBE_INTERVAL_MS, () => this.#enqueue("probing", () => this.#breaker.probe()));
   }
 
   /** Handles a message: a {@link ToWriter} as JSON. */
@@ -139,9 +137,7 @@ export class WorkspaceThread {
   }
 
   #enqueue(what: string, work: () => Promise<void>): void {
-    this.#queue
-      .run(work)
-      .catch((error) => this.#post({ kind: "failure", failure: reportFailure(what, error) }));
+    this.#queue.run(work).catch((error) => this.#post({ kind: "failure", failure: reportFailure(what, error) }));
   }
 
   /** Changes data derived from a workspace's log, after the queued work. */

@@ -74,9 +74,7 @@ export class WriterThread {
       entry: "threads/worker.ts",
       options,
       onMessage: (text: string) =>
-        text.startsWith(REPLIES)
-          ? this.#complete(readReplies(text))
-          : this.#receive(JSON.parse(text) as FromWriter),
+        text.startsWith(REPLIES) ? this.#complete(readReplies(text)) : this.#receive(JSON.parse(text) as FromWriter),
       onCrash: () => this.#crash(),
       onFailure: (failure) => events.onFailure(failure),
       ...(spawning === undefined ? {} : { spawning }),

@@ -51,12 +51,7 @@ export async function renewAuthority(authority: Issued, now: number): Promise<Is
   return { cert: await selfSigned(before.subject, keys, randomSerial(), now), key: authority.key };
 }
 
-async function selfSigned(
-  name: string,
-  keys: CryptoKeyPair,
-  serialNumber: string,
-  now: number,
-): Promise<string> {
+async function selfSigned(name: string, keys: CryptoKeyPair, serialNumber: string, now: number): Promise<string> {
   const x509 = await library();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber,
@@ -98,9 +93,7 @@ export async function issueServerCertificate(
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(
-        names.map((value) => ({ type: isIP(value) ? "ip" : "dns", value })),
-      ),
+      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: isIP(value) ? "ip" : "dns", value }))),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],

@@ -76,7 +76,6 @@ function isCurrent(directory: DataDirectory, names: readonly string[], now: numb
 
 function coversExactly(leaf: X509Certificate, names: readonly string[]): boolean {
   const covered = leaf.subjectAltName?.split(", ") ?? [];
-  const covers = (name: string) =>
-    isIP(name) ? leaf.checkIP(name) !== undefined : covered.includes(`DNS:${name}`);
+  const covers = (name: string) => (isIP(name) ? leaf.checkIP(name) !== undefined : covered.includes(`DNS:${name}`));
   return covered.length === names.length && names.every(covers);
 }

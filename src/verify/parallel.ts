@@ -146,8 +146,7 @@ export async function feedInParts(
 
 /** Whether there are events that no part has. */
 async function hasOthers(reader: Reader, lastSeq: number): Promise<boolean> {
-  const sql =
-    "SELECT EXISTS (SELECT 1 FROM events WHERE seq < 0) OR EXISTS (SELECT 1 FROM events WHERE seq > ?)";
+  const sql = "SELECT EXISTS (SELECT 1 FROM events WHERE seq < 0) OR EXISTS (SELECT 1 FROM events WHERE seq > ?)";
   return (await reader.get<[number]>(sql, [lastSeq]))?.[0] !== 0;
 }
 
@@ -161,11 +160,7 @@ async function* logJobs(whole: LogWhole, lastSeq: number, events: number): Async
   }
 }
 
-async function takePart(
-  whole: LogWhole,
-  part: LogPart,
-  onProgress: () => void | Promise<void>,
-): Promise<void> {
+async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void | Promise<void>): Promise<void> {
   const { verifier, tiles, census, take } = whole;
   const { segment, roots, writes, events } = part;
   const text = new Bytes(writes.bytes);

@@ -10,8 +10,7 @@ export const PROBLEM_MEANINGS = {
   seq_repeated: "an event is out of order or there twice: the workspace's numbers go back",
   agent_seq_gap: "events of this agent are missing, repeated or out of order",
   link_broken: "the event before this one is not the one that this event was chained to",
-  hash_mismatch:
-    "the event was changed after it was written: its bytes do not have the hash that stands beside it",
+  hash_mismatch: "the event was changed after it was written: its bytes do not have the hash that stands beside it",
   row_mismatch: "a column beside the event says something else than the event",
   wrong_workspace: "the event belongs to another workspace",
   wrong_agent: "the event belongs to another agent",
@@ -31,8 +30,7 @@ export const PROBLEM_MEANINGS = {
   content_missing: "a stored record is gone although nothing in the log removed it",
   export_window: "the events are not the ones that the export's header announces",
   export_count: "the export does not hold as many events as it says",
-  head_mismatch:
-    "the log does not end with the event that is recorded as the last: its end was changed or cut off",
+  head_mismatch: "the log does not end with the event that is recorded as the last: its end was changed or cut off",
   root_mismatch: "the events are not the ones that were sealed",
   seal_invalid: "a seal is damaged, not in order, or not of this workspace",
   seal_signature: "a seal was not signed by the expected key",

@@ -128,8 +128,7 @@ export function resultOf(
   };
   const inTheWay = [...obstacles, ...open, ...(found.openErased > 0 ? [outside] : [])];
   const [obstruction] = inTheWay;
-  const completeness: Completeness =
-    obstruction === undefined ? proved : { is: "unknown", why: obstruction.message };
+  const completeness: Completeness = obstruction === undefined ? proved : { is: "unknown", why: obstruction.message };
   const reported: ReportedProblem[] = [
     ...inTheWay.map(({ code, message }) => ({ code, seq: null, id: null, message })),
     ...found.problems,

@@ -64,8 +64,7 @@ type Refusal = { code: ObstacleCode; message: string };
 
 function whyNotWorkspace(connection: Connection): Refusal | null {
   if (hasTable(connection, "api_keys")) {
-    const message =
-      "this is the control database, which has no audit log: name the data directory or a workspace";
+    const message = "this is the control database, which has no audit log: name the data directory or a workspace";
     return { code: "not_evidence", message };
   }
   if (!hasTable(connection, "events")) {
@@ -84,16 +83,14 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const changes = schemaChangesOf(connection);
   if (changes.length > 0) return changedSchema(source, changes);
   // Seals cover the whole log, so comparing them takes all of it.
-  const whole =
-    wish.agentId === undefined || (wish.publicKeys?.length ?? 0) > 0 || (wish.anchors?.length ?? 0) > 0;
+  const whole = wish.agentId === undefined || (wish.publicKeys?.length ?? 0) > 0 || (wish.anchors?.length ?? 0) > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
   return await checkFileAside(connection, wish, async (check) => {
     const found = await verifyWorkspace(connection, scope, wish);
     const { problems, damage } = await check();
     const all = [...otherWorkspace(found, wish), ...problems.map(schemaProblem)];
     const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
-    if (damage !== null)
-      obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
+    if (damage !== null) obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
     const report = withProblems(found, all);
     return resultOf(source, report, obstacles, logCompleteness(report));
   });
@@ -108,8 +105,7 @@ export async function verifyWorkspaceAndFile(
   scope: VerificationScope,
   options: WorkspaceVerificationOptions,
 ): Promise<WorkspaceReport> {
-  if (!(reader instanceof Connection) || "agentId" in scope)
-    return await verifyWorkspace(reader, scope, options);
+  if (!(reader instanceof Connection) || "agentId" in scope) return await verifyWorkspace(reader, scope, options);
   return await checkFileAside(reader, options, async (check) => {
     const report = await verifyWorkspace(reader, scope, options);
     const { problems, damage } = await check();
@@ -154,10 +150,7 @@ function withProblems(found: WorkspaceReport, problems: readonly Problem[]): Wor
   };
 }
 
-function changedSchema(
-  source: { path: string; kind: "workspace" },
-  changes: readonly string[],
-): SourceResult {
+function changedSchema(source: { path: string; kind: "workspace" }, changes: readonly string[]): SourceResult {
   const result = obstacle(source.path, source.kind, "not_evidence", "");
   result.report.problems = changes.map((change) => schemaProblem(`${change}; nothing more was looked at`));
   return { ...result, problemCount: changes.length, verdict: "tampered" };
@@ -267,8 +260,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys }: Trust)
   result.problemCount = result.report.problems.length;
   result.verdict = problem === null ? "verified" : "tampered";
   result.report.sealed_through = problem === null ? seq : null;
-  result.completeness =
-    problem === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
+  result.completeness = problem === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
   result.report.completeness = result.completeness.is;
   return result;
 }

@@ -32,9 +32,7 @@ export class PartThreads implements Disposable {
       worker.on("exit", () => this.#fail(null));
       return worker;
     });
-    this.#ends = this.#workers.map(
-      (worker) => new Promise((resolve) => worker.once("exit", () => resolve())),
-    );
+    this.#ends = this.#workers.map((worker) => new Promise((resolve) => worker.once("exit", () => resolve())));
   }
 
   /**
@@ -89,8 +87,7 @@ export class PartThreads implements Disposable {
 
   #fail(cause: unknown): void {
     if (this.#ending && cause === null) return;
-    const message =
-      "A thread of the verification died, so nothing is established. Try again with --threads 1.";
+    const message = "A thread of the verification died, so nothing is established. Try again with --threads 1.";
     this.#failure ??= new Failure("evidence_unreadable", message, { cause });
     for (const { reject } of this.#waiting.values()) reject(this.#failure);
     this.#waiting.clear();

@@ -53,8 +53,7 @@ export async function verifyWorkspace(
   scope: VerificationScope,
   options: WorkspaceVerificationOptions = {},
 ): Promise<WorkspaceReport> {
-  if ("agentId" in scope)
-    return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
+  if ("agentId" in scope) return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
   const divided = await verifyDivided(reader, options);
   if (divided !== null) return divided;
   const inTurn = { feedEvents: feedInTurn(reader, options), present: chunksInTurn() };
@@ -155,8 +154,7 @@ export async function verifyDivided(
   if (threads === undefined || threads.count < 2) return null;
   if (!(reader instanceof Connection) || reader.inTransaction) return null;
   const head = await readHead(reader);
-  if ((head?.seq ?? -1) + 1 < (division?.from ?? DIVIDE_FROM) || (await prunedBefore(reader)) > 0)
-    return null;
+  if ((head?.seq ?? -1) + 1 < (division?.from ?? DIVIDE_FROM) || (await prunedBefore(reader)) > 0) return null;
   const { count, patient = false } = threads;
   return await withThreads(reader, { count, patient }, async (running) => {
     const feedEvents = feedDivided(running, count, options);
@@ -173,28 +171,25 @@ async function verifyAgent(
 ): Promise<WorkspaceReport> {
   const check = await beginCheck(reader, { agentId }, options);
   const { verifier, before } = check;
-  const total = await reader.get<[number | null]>(
-    `SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`,
-    [agentId],
-  );
+  const total = await reader.get<[number | null]>(`SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`, [
+    agentId,
+  ]);
   const firstSeq = before > 0 ? await lastKept(reader, agentId, before) : undefined;
   const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER, firstSeq);
   await feed(verifier, chain(), total?.[0] ?? 0, options);
   await checkOneAgent(check, agentId);
   if (before === 0) await check.census.compare(verifier, chain);
   const head = await readHead(reader);
-  const report = verifier.finish(
-    head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId },
-  );
+  const report = verifier.finish(head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId });
   return { ...report, prunedBefore: before };
 }
 
 /** The last event of a chain that is kept before the position from which there are all. */
 async function lastKept(reader: Reader, agentId: string, before: number): Promise<number> {
-  const row = await reader.get<[number | null]>(
-    "SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?",
-    [agentId, before],
-  );
+  const row = await reader.get<[number | null]>("SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?", [
+    agentId,
+    before,
+  ]);
   return row?.[0] ?? before;
 }
 
@@ -227,11 +222,6 @@ async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowC
     const row = await reader.get<[number]>(`SELECT count(*) FROM ${table}`);
     const left = (row?.[0] ?? 0) - met[table];
     if (left === 0) continue;
-    verifier.report(
-      "content_orphan",
-      null,
-      null,
-      `${left} rows of ${table} belong to no agent of this workspace`,
-    );
+    verifier.report("content_orphan", null, null, `${left} rows of ${table} belong to no agent of this workspace`);
   }
 }

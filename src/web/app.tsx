@@ -29,16 +29,10 @@ import { Problem } from "./ui/problem.tsx";
 type Parts = Record<string, string>;
 
 /** Pages of a workspace. No two patterns match the same address, so the order does not matter. */
-const ROOM_PAGES: readonly (readonly [
-  pattern: string,
-  page: (room: Room, parts: Parts) => ComponentChildren,
-])[] = [
+const ROOM_PAGES: readonly (readonly [pattern: string, page: (room: Room, parts: Parts) => ComponentChildren])[] = [
   ["/workspaces/:workspace", (room) => <OverviewPage room={room} />],
   ["/workspaces/:workspace/agents", (room) => <AgentsPage room={room} />],
-  [
-    "/workspaces/:workspace/agents/:agent",
-    (room, parts) => <AgentPage room={room} parts={parts} tab="config" />,
-  ],
+  ["/workspaces/:workspace/agents/:agent", (room, parts) => <AgentPage room={room} parts={parts} tab="config" />],
   ...(["versions", "data", "checkpoints", "audit"] as const).map(
     (tab) =>
       [
@@ -50,10 +44,7 @@ const ROOM_PAGES: readonly (readonly [
     "/workspaces/:workspace/agents/:agent/checkpoints/:checkpoint",
     (room, parts) => <AgentPage room={room} parts={parts} tab="checkpoint" />,
   ],
-  [
-    "/workspaces/:workspace/events/:event",
-    (room, parts) => <EventPage room={room} eventId={parts.event ?? ""} />,
-  ],
+  ["/workspaces/:workspace/events/:event", (room, parts) => <EventPage room={room} eventId={parts.event ?? ""} />],
   ["/workspaces/:workspace/trail", (room) => <TrailPage room={room} />],
   ["/workspaces/:workspace/proof", (room) => <ProofPage room={room} />],
   ["/workspaces/:workspace/keys", (room) => <KeysPage room={room} />],

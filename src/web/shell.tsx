@@ -26,13 +26,7 @@ export function Shell({ room, children }: ShellProps) {
       </a>
       <header class="topbar">
         <Logo />
-        <Button
-          kind="icon"
-          aria-expanded={open}
-          aria-controls="side"
-          aria-label="Menu"
-          onClick={() => setOpen(!open)}
-        >
+        <Button kind="icon" aria-expanded={open} aria-controls="side" aria-label="Menu" onClick={() => setOpen(!open)}>
           <Icon name={open ? "close" : "menu"} />
         </Button>
       </header>

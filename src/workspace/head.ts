@@ -11,9 +11,7 @@ export interface Head {
 
 /** @throws {DamagedWorkspace} when the file holds no workspace */
 export function readHead(connection: Connection): Head & { workspaceId: string } {
-  const row = connection.get<[string, number, string]>(
-    "SELECT workspace_id, seq, hash FROM head WHERE one = 1",
-  );
+  const row = connection.get<[string, number, string]>("SELECT workspace_id, seq, hash FROM head WHERE one = 1");
   if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
   return { workspaceId: row[0], seq: row[1], hash: row[2] };
 }
@@ -48,8 +46,7 @@ function compareTail(connection: Connection): string {
     throw new DamagedWorkspace("the log does not end with the event that the file says it ends with");
   }
   for (const [seq, body, hash] of rows) {
-    if (eventHash(body) !== hash)
-      throw new DamagedWorkspace(`the hash of event ${seq} is not that of its body`);
+    if (eventHash(body) !== hash) throw new DamagedWorkspace(`the hash of event ${seq} is not that of its body`);
   }
   return head.workspaceId;
 }

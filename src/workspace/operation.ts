@@ -92,12 +92,7 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   /** The query keeps one snapshot for long, so it has its own connection. */
   readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
-  record(
-    reader: Reader,
-    context: Context,
-    input: OperationInputs[N],
-    found: Found,
-  ): Promise<Outcome<AnswerOf<N>>>;
+  record(reader: Reader, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome<AnswerOf<N>>>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
@@ -164,11 +159,7 @@ export function notFound(
 }
 
 /** A finished operation without an effect, whose answer is a stream or a text. */
-export function finished<A extends Answer>(
-  agent: AgentState | null,
-  details: JsonObject,
-  answer: A,
-): Outcome<A> {
+export function finished<A extends Answer>(agent: AgentState | null, details: JsonObject, answer: A): Outcome<A> {
   return { agent, result: "ok", details, effect: NO_EFFECT, answer };
 }
 

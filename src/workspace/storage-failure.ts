@@ -43,8 +43,7 @@ export function troubleOf(error: unknown): StorageTrouble | null {
 }
 
 /** Whether trouble is of the disk, and so concerns more than one workspace. */
-export const isOfDisk = (trouble: StorageTrouble): boolean =>
-  trouble === "disk_full" || trouble === "disk_failing";
+export const isOfDisk = (trouble: StorageTrouble): boolean => trouble === "disk_full" || trouble === "disk_failing";
 
 /**
  * Whether the file must be closed, opened and checked again before it is used. A full disk leaves everything as it
@@ -59,8 +58,7 @@ export function mustReopen(error: unknown): boolean {
  * Whether a write or fsync failed on a file that was open for writing: the write-ahead log may hold a part of the
  * transaction, and SQLite's index of that log is still right.
  */
-export const failedWriting = (error: unknown): boolean =>
-  /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(sqliteCode(error));
+export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(sqliteCode(error));
 
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
 const UNCONFIRMED =

@@ -78,8 +78,7 @@ function replayed(workspaceId: string) {
   if (creator !== "cli") members.set(creator, "owner");
   for (const { operation, details: some } of daemon.viewOf(workspaceId).eventsAfter(0)) {
     const details = some as unknown as Details;
-    if (operation === "member.join" || operation === "member.change")
-      members.set(details.account_id, details.role);
+    if (operation === "member.join" || operation === "member.change") members.set(details.account_id, details.role);
     if (operation === "member.remove") members.delete(details.account_id);
     if (operation === "key.create" || operation === "key.rotate") {
       const { key_id: id, label, scope, agents } = details;
@@ -169,13 +168,8 @@ describe("of many at the same time, one is done and recorded", () => {
     const { id } = (await browser.post(`${base}/keys`, { label: "bot" })).json;
     const overlaps = [1, 24, 720, 48];
     const [commands, answers] = await Promise.all([
-      Promise.all([
-        cli("key", "rotate", id, "--overlap", "2h"),
-        cli("key", "rotate", id, "--overlap", "30d"),
-      ]),
-      Promise.all(
-        overlaps.map((overlap_hours) => browser.post(`${base}/keys/${id}/rotate`, { overlap_hours })),
-      ),
+      Promise.all([cli("key", "rotate", id, "--overlap", "2h"), cli("key", "rotate", id, "--overlap", "30d")]),
+      Promise.all(overlaps.map((overlap_hours) => browser.post(`${base}/keys/${id}/rotate`, { overlap_hours }))),
     ]);
     const done = answers.filter(({ status }) => status === 201).length;
     expect(codesOf(answers).filter((code) => code !== "done")).toEqual(Array(4 - done).fill("key_ended"));

@@ -89,11 +89,7 @@ describe("suspending", () => {
         ({ made }) => ({ method: "POST", path: `/v1/checkpoints/${made}/restore` }),
         itsCheckpoint,
       ),
-      denied(
-        "checkpoint.delete",
-        ({ made }) => ({ method: "DELETE", path: `/v1/checkpoints/${made}` }),
-        itsCheckpoint,
-      ),
+      denied("checkpoint.delete", ({ made }) => ({ method: "DELETE", path: `/v1/checkpoints/${made}` }), itsCheckpoint),
       {
         name: "its config and its trail still work",
         given: suspended,

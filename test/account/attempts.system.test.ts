@@ -7,11 +7,7 @@ import { freshEmail, PASSWORD, tokenOf } from "./browser.ts";
 
 const HOUR_MS = 3_600_000;
 
-function tries(
-  attempts: Attempts,
-  count: number,
-  at: (i: number) => { email: string; address: string },
-): number {
+function tries(attempts: Attempts, count: number, at: (i: number) => { email: string; address: string }): number {
   let taken = 0;
   for (let i = 0; i < count; i++) {
     try {
@@ -81,9 +77,7 @@ test("behind a proxy the client's own address counts, and none that it makes up"
     });
   const email = freshEmail();
   const token = tokenOf(daemon.signUpUrl);
-  expect((await send("/account/sign-up", "198.51.100.1", { email, password: PASSWORD, token })).status).toBe(
-    201,
-  );
+  expect((await send("/account/sign-up", "198.51.100.1", { email, password: PASSWORD, token })).status).toBe(201);
   const statuses = [];
   for (let i = 0; i < 7; i++) {
     const made = `10.0.0.${i}, 203.0.113.7`;

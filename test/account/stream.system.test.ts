@@ -67,9 +67,7 @@ test("sends an agent's events as they are committed, and no others", async () =>
   const stream = await follow(client, { agent_id: "bot" });
   expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
   await stream.until(() => stream.text.startsWith("retry: 2000\n\n"));
-  expect(view.eventsAfter(head).map(({ line, details }) => [line, details])).toEqual([
-    ["bot audit.stream ok", {}],
-  ]);
+  expect(view.eventsAfter(head).map(({ line, details }) => [line, details])).toEqual([["bot audit.stream ok", {}]]);
   expect(stream.response.headers.get("x-audit-id")).toBe(view.eventsAfter(head)[0]?.id as string);
   await client.write("other", "k", "v");
   const { json } = await client.write("bot", "k", "v");

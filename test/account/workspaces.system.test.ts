@@ -155,8 +155,7 @@ describe("roles", () => {
     const { json } = await owner.browser.post("/account/workspaces", { name: "other" });
     const stranger = await signUp(
       daemon,
-      (await owner.browser.post(`/account/workspaces/${json.workspace_id}/invitations`, { role: "owner" }))
-        .json.token,
+      (await owner.browser.post(`/account/workspaces/${json.workspace_id}/invitations`, { role: "owner" })).json.token,
     );
     for (const path of [base, `${base}/members`, `${base}/keys`, `${base}/invitations`]) {
       const { status, json: problem } = await stranger.browser.get(path);
@@ -171,17 +170,9 @@ describe("roles", () => {
 describe("sessions on /v1", () => {
   test("choose the workspace, and are the actor", async () => {
     const missing = await owner.browser.get("/v1/agents");
-    expect([missing.status, missing.json.code, missing.json.param]).toEqual([
-      400,
-      "invalid_request",
-      "X-Workspace-Id",
-    ]);
+    expect([missing.status, missing.json.code, missing.json.param]).toEqual([400, "invalid_request", "X-Workspace-Id"]);
     const headers = { "x-workspace-id": owner.workspaceId };
-    const written = await owner.browser.post(
-      "/v1/data/write",
-      { agent_id: "person", key: "k", value: "v" },
-      headers,
-    );
+    const written = await owner.browser.post("/v1/data/write", { agent_id: "person", key: "k", value: "v" }, headers);
     expect(written.json.allowed).toBe(true);
     expect(await view.event(written.json.audit_id)).toMatchObject({ actor: owner.accountId });
     // A key that is sent as well counts alone.

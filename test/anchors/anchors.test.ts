@@ -2,13 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { type AnchorLag, AnchorQueue } from "../../src/anchors/queue.ts";
-import {
-  type AnchoredSeal,
-  AnchorFailed,
-  type AnchorSink,
-  commandSink,
-  webhookSink,
-} from "../../src/anchors/sinks.ts";
+import { type AnchoredSeal, AnchorFailed, type AnchorSink, commandSink, webhookSink } from "../../src/anchors/sinks.ts";
 import { parseWitness, witnessSink } from "../../src/anchors/witness.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { consistencyProof } from "../../src/log/proof.ts";
@@ -78,9 +72,7 @@ describe("the queue", () => {
       place: null,
       name: "hanging",
       deliver: (_seal, signal) =>
-        new Promise((_resolve, reject) =>
-          signal.addEventListener("abort", () => reject(new Error("aborted"))),
-        ),
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted")))),
     };
     const { queue } = queueOf(hanging);
     queue.offer(seal(1));

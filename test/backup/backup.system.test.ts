@@ -97,13 +97,7 @@ describe("a backup", () => {
     const acknowledged: number[] = [];
     for (let round = 0; round < 3; round++) {
       acknowledged.push(written);
-      const { code, json, err } = await governd([
-        "backup",
-        destination.path,
-        "--data-dir",
-        daemon.dataDir,
-        "--json",
-      ]);
+      const { code, json, err } = await governd(["backup", destination.path, "--data-dir", daemon.dataDir, "--json"]);
       expect([code, err]).toEqual([0, ""]);
       const { manifest } = JSON.parse(
         `{"manifest": ${readFileSync(join(json<{ path: string }>().path, "manifest.json"), "utf8")}}`,
@@ -170,9 +164,7 @@ describe("what did not change", () => {
     expect(two.manifest.files).toEqual(
       one.manifest.files.map((file) => expect.objectContaining({ path: file.path, sha256: file.sha256 })),
     );
-    expect(digestOfFile(join(two.path, "workspaces", `${from.ids[0]}.db`)).sha256).not.toBe(
-      digestOfFile(bad).sha256,
-    );
+    expect(digestOfFile(join(two.path, "workspaces", `${from.ids[0]}.db`)).sha256).not.toBe(digestOfFile(bad).sha256);
   });
 });
 
@@ -190,13 +182,7 @@ describe("--keep", () => {
   test("must be a number of backups", async () => {
     using from = await FilledDirectory.make(1);
     for (const keep of ["0", "-1", "some", "1.5"]) {
-      const { code, err } = await governd([
-        "backup",
-        from.destination,
-        `--keep=${keep}`,
-        "--data-dir",
-        from.data.root,
-      ]);
+      const { code, err } = await governd(["backup", from.destination, `--keep=${keep}`, "--data-dir", from.data.root]);
       expect([code, err]).toEqual([2, "governd: --keep must be a whole number from 1 to 10000.\n"]);
     }
   });
@@ -264,11 +250,7 @@ describe("a workspace that is damaged", () => {
 describe("a backup that cannot be made leaves nothing behind", () => {
   test("within the data directory, also by another name of it", async () => {
     using from = await FilledDirectory.make(1);
-    for (const place of [
-      from.data.root,
-      join(from.data.root, "a", "b"),
-      join(from.data.workspaces, "..", "x"),
-    ]) {
+    for (const place of [from.data.root, join(from.data.root, "a", "b"), join(from.data.workspaces, "..", "x")]) {
       const { code, message } = await failure(backup(from, null, place));
       expect(code).toBe("destination_unusable");
       expect(message).toMatch(/inside the data directory/);

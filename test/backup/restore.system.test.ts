@@ -22,9 +22,7 @@ setDefaultTimeout(PROCESS_TEST_MS);
 const PYTHON_VERIFIER = join(import.meta.dir, "../../tools/verify.py");
 
 async function backup(from: FilledDirectory): Promise<string> {
-  return (
-    await makeBackup({ source: from.data, destination: from.destination, keep: null, clock: systemClock })
-  ).path;
+  return (await makeBackup({ source: from.data, destination: from.destination, keep: null, clock: systemClock })).path;
 }
 
 const restore = (from: FilledDirectory, path: string, rest: { partial?: boolean } = {}) =>
@@ -111,11 +109,7 @@ describe("a restore", () => {
     expect(verdict).toBe("verified");
     for (const source of sources) {
       const [{ seq, epoch, backup_created_at: made }] = source.restores as [JsonObject];
-      expect([epoch, made, source.sealed_through]).toEqual([
-        2,
-        JSON.parse(manifest).created_at,
-        seq as number,
-      ]);
+      expect([epoch, made, source.sealed_through]).toEqual([2, JSON.parse(manifest).created_at, seq as number]);
     }
   });
 
@@ -228,9 +222,7 @@ describe("what an auditor sees who kept seals", () => {
     await withWriter(from.data, sealKeySource(from.data, null), id, async (writer) => {
       const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
       const details = { head_seq: 1, head_hash: "0".repeat(64), backup_digest: "0".repeat(64) };
-      await writer.perform([
-        { operation: "log.restore", principal, run: async () => answered(null, details, "{}") },
-      ]);
+      await writer.perform([{ operation: "log.restore", principal, run: async () => answered(null, details, "{}") }]);
       await writer.seal();
     });
     const file = workspaceFile(from.data, id);
@@ -246,9 +238,7 @@ describe("nothing is restored", () => {
     const path = await backup(from);
     mkdirSync(from.join("restored"));
     writeFileSync(from.join("restored", "mine"), "mine");
-    expect(await refusal(restore(from, path))).toMatch(
-      /is not empty, and a restore never overwrites anything/,
-    );
+    expect(await refusal(restore(from, path))).toMatch(/is not empty, and a restore never overwrites anything/);
     expect(readdirSync(from.join("restored"))).toEqual(["mine"]);
     await using _daemon = await startGovernd(from.data.root);
     const { code, err } = await governd(["restore", path, "--data-dir", from.data.root]);
@@ -268,9 +258,7 @@ describe("nothing is restored", () => {
       const middle = Math.floor(bad.length / 2);
       bad[middle] = (bad[middle] as number) ^ 1;
       writeFileSync(file, bad);
-      expect(await refusal(restore(from, path))).toMatch(
-        /differs from what was backed up, so the backup is damaged/,
-      );
+      expect(await refusal(restore(from, path))).toMatch(/differs from what was backed up, so the backup is damaged/);
       rmSync(file);
       expect(await refusal(restore(from, path))).toMatch(/is missing, so the backup is damaged/);
       writeFileSync(file, good);

@@ -71,12 +71,7 @@ describe("a schedule", () => {
     await using _made = made;
     await done;
     const { lastSuccessMs, lastFailureMs, lastFailure, nextMs } = made.status;
-    expect([lastSuccessMs, lastFailureMs, lastFailure, nextMs]).toEqual([
-      null,
-      NOW,
-      "no room",
-      NOW + 15 * 60_000,
-    ]);
+    expect([lastSuccessMs, lastFailureMs, lastFailure, nextMs]).toEqual([null, NOW, "no room", NOW + 15 * 60_000]);
   });
 
   test("a backup without some workspaces is a failure, and no reason to hurry", async () => {
@@ -84,10 +79,7 @@ describe("a schedule", () => {
     const { made, done } = schedule(directory.path, [{ ...MADE, leftOut: ["ws_1"] }]);
     await using _made = made;
     await done;
-    expect([made.status.lastFailure, made.status.nextMs]).toEqual([
-      "left out as damaged: ws_1",
-      NOW + HOUR_MS,
-    ]);
+    expect([made.status.lastFailure, made.status.nextMs]).toEqual(["left out as damaged: ws_1", NOW + HOUR_MS]);
   });
 });
 

@@ -15,7 +15,6 @@ export function platformOf(bytes: Buffer): string {
     const glibc = bytes.includes("ld-linux-") || bytes.includes("libc.so.6\0");
     return `linux ${cpu} ${musl ? "musl" : glibc ? "glibc" : "unknown"}`;
   }
-  if (bytes.readUInt32LE(0) === MACH_O_64_MAGIC)
-    return `darwin ${MACH_O_CPUS[bytes.readUInt32LE(4)] ?? "unknown"}`;
+  if (bytes.readUInt32LE(0) === MACH_O_64_MAGIC) return `darwin ${MACH_O_CPUS[bytes.readUInt32LE(4)] ?? "unknown"}`;
   return "unknown";
 }

@@ -12,8 +12,7 @@ const NOBODY = 4_194_305;
 function checkout(): TemporaryDirectory {
   const directory = temporaryDirectory();
   const root = directory.path;
-  for (const path of ["scripts", "src/search"])
-    cpSync(join(ROOT, path), join(root, path), { recursive: true });
+  for (const path of ["scripts", "src/search"]) cpSync(join(ROOT, path), join(root, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
   mkdirSync(join(root, "src/search/assets"), { recursive: true });
   rmSync(join(root, "src/search/assets/kernel.wasm"), { force: true });
@@ -26,10 +25,7 @@ async function build(root: string): Promise<string> {
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
+  const [out, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   expect({ code: await child.exited, errors }).toEqual({ code: 0, errors: "" });
   return out;
 }

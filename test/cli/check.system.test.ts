@@ -40,9 +40,7 @@ async function check(root: string, ...words: string[]): Promise<Checked> {
 
 /** The failed checks, in short. */
 const found = ({ findings }: Checked) =>
-  findings
-    .filter(({ severity }) => severity !== "ok")
-    .map(({ check: name, severity }) => `${severity} ${name}`);
+  findings.filter(({ severity }) => severity !== "ok").map(({ check: name, severity }) => `${severity} ${name}`);
 
 /** Every file with its bytes and its time. */
 function snapshot(root: string): string[] {
@@ -64,15 +62,7 @@ test("a directory without problems", async () => {
   const checked = await check(root);
   expect([checked.code, checked.result, found(checked)]).toEqual([0, "ok", []]);
   expect(checked.findings.map((one) => one.check)).toEqual(
-    expect.arrayContaining([
-      "daemon",
-      "database",
-      "upgrade",
-      "seal_key",
-      "certificate",
-      "disk",
-      "permissions",
-    ]),
+    expect.arrayContaining(["daemon", "database", "upgrade", "seal_key", "certificate", "disk", "permissions"]),
   );
   expect(snapshot(root)).toEqual(before);
   const { out, code } = await governd(["check", "--data-dir", root]);
@@ -106,9 +96,7 @@ describe("finds", () => {
     cpSync(workspaceFile(from.data, there), workspaceFile(from.data, unnamed));
     const checked = await check(from.data.root);
     expect([checked.code, checked.result]).toEqual([1, "problem"]);
-    const messages = checked.findings
-      .filter(({ severity }) => severity !== "ok")
-      .map(({ message }) => message);
+    const messages = checked.findings.filter(({ severity }) => severity !== "ok").map(({ message }) => message);
     expect(messages).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/damaged/),

@@ -132,9 +132,7 @@ describe("workspaces and keys", () => {
       data: [{ workspace_id, name: "Büro", created_at: expect.stringMatching(/Z$/), created_by: "cli" }],
     });
     const keys = await here("key", "list", "--workspace", workspace_id, "--json");
-    expect(keys.json<{ data: unknown[] }>().data).toMatchObject([
-      { label: "first key", scope: "full", agents: null },
-    ]);
+    expect(keys.json<{ data: unknown[] }>().data).toMatchObject([{ label: "first key", scope: "full", agents: null }]);
     expect(keys.out).not.toContain(api_key.slice(4, 36));
   });
 

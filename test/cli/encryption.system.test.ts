@@ -52,9 +52,7 @@ describe("an encrypted data directory", () => {
     expect(written.status).toBe(200);
     const found = await daemon.ask("/v1/data/search", json({ agent_id: "alpha", query: NEEDLE, limit: 3 }));
     expect(await found.text()).toContain(NEEDLE);
-    expect(
-      (await daemon.ask("/v1/audit/export", json({ scope: "workspace", format: "ndjson" }))).status,
-    ).toBe(200);
+    expect((await daemon.ask("/v1/audit/export", json({ scope: "workspace", format: "ndjson" }))).status).toBe(200);
     expect(holding(NEEDLE)).toEqual([]);
     // Beside the running daemon, while the log stands next to the file.
     expect(await governd(["verify", data, "--encryption-key-file", key])).toMatchObject({ code: 0 });

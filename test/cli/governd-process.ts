@@ -63,16 +63,13 @@ export async function startGovernd(
 ): Promise<RunningDaemon> {
   const { program = FROM_SOURCE, cwd, env = {} } = options;
   const listen = words.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-  const child = Bun.spawn(
-    [...program, "serve", "--data-dir", dataDir, ...listen, "--log-format", "json", ...words],
-    {
-      ...(cwd ? { cwd } : {}),
-      env,
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    },
-  );
+  const child = Bun.spawn([...program, "serve", "--data-dir", dataDir, ...listen, "--log-format", "json", ...words], {
+    ...(cwd ? { cwd } : {}),
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const log = follow(child.stderr);
   const ready = await firstLine(child.stdout).catch(async (error) => {
     child.kill("SIGKILL");

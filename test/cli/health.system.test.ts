@@ -83,11 +83,10 @@ describe("governd health", () => {
     const source = ensureDataDirectory(temporary.join("source"));
     await ownCertificate(source, [], Date.now());
     const text = (path: string) => readFileSync(path, "utf8");
-    const { privateKey, publicKey } = await crypto.subtle.generateKey(
-      { name: "ECDSA", namedCurve: "P-256" },
-      true,
-      ["sign", "verify"],
-    );
+    const { privateKey, publicKey } = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, [
+      "sign",
+      "verify",
+    ]);
     // It is its own authority, so a server that trusts it accepts it.
     const client = await X509CertificateGenerator.createSelfSigned({
       keys: { privateKey, publicKey },
@@ -174,10 +173,7 @@ describe("governd health", () => {
     [["--listen", "127.0.0.1:0"], "Give --url"],
     [["--url", "https://127.0.0.1:1", "--cert", "client.crt"], "Give both --cert and --key"],
     [[], "Was the daemon started with this data directory"],
-    [
-      ["--url", "https://127.0.0.1:1", "--ca", "missing.crt"],
-      "Cannot read the certificate authority missing.crt",
-    ],
+    [["--url", "https://127.0.0.1:1", "--ca", "missing.crt"], "Cannot read the certificate authority missing.crt"],
   ])("refuses %p", async (words, message) => {
     const { code, out, err } = await health(...words);
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -23,11 +23,7 @@ class Kept implements LogSink {
   }
 }
 
-function logger(
-  sink: LogSink,
-  format: "text" | "json" = "json",
-  level: "debug" | "info" | "warn" | "error" = "info",
-) {
+function logger(sink: LogSink, format: "text" | "json" = "json", level: "debug" | "info" | "warn" | "error" = "info") {
   return new Logger({ level, format, clock: () => NOW, sink });
 }
 
@@ -58,9 +54,7 @@ describe("the log", () => {
       await using log = logger(sink, "text");
       log.warn("careful", { path: "/a/b", reason: 'no "x"\n', count: 2, absent: undefined });
     }
-    expect(sink.text).toBe(
-      '2026-01-02T03:04:05.006Z WARN  careful path=/a/b reason="no \\"x\\"\\n" count=2\n',
-    );
+    expect(sink.text).toBe('2026-01-02T03:04:05.006Z WARN  careful path=/a/b reason="no \\"x\\"\\n" count=2\n');
   });
 
   test("leaves out what is less severe than its level", async () => {

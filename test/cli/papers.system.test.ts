@@ -84,12 +84,7 @@ describe("completion in bash", () => {
 describe("completion in other shells", () => {
   test.skipIf(!hasProgram("fish"))("fish offers the same", () => {
     const offers = (line: string) => {
-      const { code, out, err } = run([
-        "fish",
-        "--no-config",
-        "-c",
-        `source ${scripts.fish}; complete -C '${line}'`,
-      ]);
+      const { code, out, err } = run(["fish", "--no-config", "-c", `source ${scripts.fish}; complete -C '${line}'`]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
       return out
         .split("\n")

@@ -41,9 +41,7 @@ describe("a path of the wrong kind", () => {
     test(command, async () => {
       for (const [name, path] of Object.entries(paths)) {
         if (accepted.includes(name)) continue;
-        const { code, err, out } = await governd(
-          command.split(" ").map((word) => word.replace("PATH", path)),
-        );
+        const { code, err, out } = await governd(command.split(" ").map((word) => word.replace("PATH", path)));
         expect(code, `${name}: ${out}${err}`).toBe(2);
         expect(err, name).not.toMatch(/\n\s+at |This is a bug/);
       }

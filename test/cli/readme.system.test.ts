@@ -17,9 +17,7 @@ test("the README's worked example runs as printed", async () => {
   expect(lines.split("\n").length).toBeGreaterThan(8);
   using temporary = temporaryDirectory();
   await using daemon = await startGovernd(temporary.join("governd-data"));
-  const script = lines
-    .replaceAll(SCRIPT, FROM_SOURCE.join(" "))
-    .replaceAll("localhost:8443", new URL(daemon.url).host);
+  const script = lines.replaceAll(SCRIPT, FROM_SOURCE.join(" ")).replaceAll("localhost:8443", new URL(daemon.url).host);
   const child = Bun.spawn(["bash", "-euo", "pipefail", "-c", script], {
     cwd: temporary.path,
     env: { PATH: process.env.PATH },

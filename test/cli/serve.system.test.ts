@@ -44,17 +44,7 @@ describe("governd serve", () => {
 
   test("says the same as text", async () => {
     const child = Bun.spawn(
-      [
-        process.execPath,
-        "src/main.ts",
-        "serve",
-        "--data-dir",
-        data,
-        "--listen",
-        "127.0.0.1:0",
-        "--log-format",
-        "text",
-      ],
+      [process.execPath, "src/main.ts", "serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--log-format", "text"],
       { stdout: "pipe", stderr: "pipe", env: {} },
     );
     const reader = child.stdout.getReader();
@@ -102,37 +92,34 @@ describe("governd serve", () => {
     expect((await daemon.ask("/v1/data/list?agent_id=a")).status).toBe(401);
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)(
-    "stops on %s in time, having kept what it acknowledged",
-    async (signal) => {
-      const { api_key: apiKey } = await makeWorkspace(data);
-      await using daemon = await startGovernd(data);
-      const acknowledged: string[] = [];
-      let going = true;
-      const clients = Array.from({ length: 4 }, async (_, client) => {
-        for (let i = 0; going; i++) {
-          const key = `${client}/${i}`;
-          const answer = await daemon
-            .ask("/v1/data/write", { method: "POST", apiKey, body: write(key) })
-            .catch(() => undefined);
-          if (answer?.status === 200) acknowledged.push(key);
-        }
-      });
-      await eventually("some are acknowledged", () => acknowledged.length > 20);
-      // It ends with another code when its ten seconds are over.
-      const { code, err } = await daemon.stop(signal);
-      going = false;
-      await Promise.all(clients);
-      expect({ code, unexpected: err.includes('"level":"error"') }).toEqual({ code: 0, unexpected: false });
-      await using next = await startGovernd(data);
-      for (const key of [acknowledged[0], acknowledged.at(-1)]) {
-        const read = await next.ask(`/v1/data/read?agent_id=a&key=${encodeURIComponent(key ?? "")}`, {
-          apiKey,
-        });
-        expect(read.status).toBe(200);
+  test.each(["SIGTERM", "SIGINT"] as const)("stops on %s in time, having kept what it acknowledged", async (signal) => {
+    const { api_key: apiKey } = await makeWorkspace(data);
+    await using daemon = await startGovernd(data);
+    const acknowledged: string[] = [];
+    let going = true;
+    const clients = Array.from({ length: 4 }, async (_, client) => {
+      for (let i = 0; going; i++) {
+        const key = `${client}/${i}`;
+        const answer = await daemon
+          .ask("/v1/data/write", { method: "POST", apiKey, body: write(key) })
+          .catch(() => undefined);
+        if (answer?.status === 200) acknowledged.push(key);
       }
-    },
-  );
+    });
+    await eventually("some are acknowledged", () => acknowledged.length > 20);
+    // It ends with another code when its ten seconds are over.
+    const { code, err } = await daemon.stop(signal);
+    going = false;
+    await Promise.all(clients);
+    expect({ code, unexpected: err.includes('"level":"error"') }).toEqual({ code: 0, unexpected: false });
+    await using next = await startGovernd(data);
+    for (const key of [acknowledged[0], acknowledged.at(-1)]) {
+      const read = await next.ask(`/v1/data/read?agent_id=a&key=${encodeURIComponent(key ?? "")}`, {
+        apiKey,
+      });
+      expect(read.status).toBe(200);
+    }
+  });
 
   test("starts again after SIGKILL", async () => {
     const { api_key: apiKey } = await makeWorkspace(data);
@@ -187,14 +174,7 @@ describe("governd serve refuses", () => {
   });
 
   test("a certificate that cannot be read", async () => {
-    const files = [
-      "--tls",
-      "files",
-      "--tls-cert",
-      temporary.join("no.crt"),
-      "--tls-key",
-      temporary.join("no.key"),
-    ];
+    const files = ["--tls", "files", "--tls-cert", temporary.join("no.crt"), "--tls-key", temporary.join("no.key")];
     expect(await refusal("--listen", "127.0.0.1:0", ...files)).toBe(
       `governd: Cannot read the certificate ${temporary.join("no.crt")}: no such file or directory.\n`,
     );

@@ -77,9 +77,7 @@ const write = (daemon: RunningDaemon, key: string, value: string) =>
   });
 
 const head = (start: string, ...lines: string[]) =>
-  [start, "Host: localhost", `X-API-Key: ${apiKey}`, "Content-Type: application/json", ...lines, "", ""].join(
-    "\r\n",
-  );
+  [start, "Host: localhost", `X-API-Key: ${apiKey}`, "Content-Type: application/json", ...lines, "", ""].join("\r\n");
 
 /** Resolves when the daemon has read what was sent before this: it serves its connections in turn. */
 const hasSeen = (daemon: RunningDaemon) => daemon.ask("/healthz");

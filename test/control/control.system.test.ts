@@ -225,9 +225,7 @@ describe("administration", () => {
     const first = await administration().revokeKey(record.id);
     now += 1_000;
     expect((await administration().revokeKey(record.id)).revokedAt).toBe(first.revokedAt);
-    expect(
-      recorded.filter((event) => typeof event !== "string" && event.operation === "key.revoke"),
-    ).toHaveLength(1);
+    expect(recorded.filter((event) => typeof event !== "string" && event.operation === "key.revoke")).toHaveLength(1);
   });
 
   test.each([

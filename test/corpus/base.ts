@@ -82,8 +82,7 @@ class Life {
     const { answer } = await this.perform("audit.export", { scope, format, window: {} });
     if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("no export");
     let text = "";
-    for await (const piece of streamExport(this.connection, answer.body, this.writer.workspaceId))
-      text += piece;
+    for await (const piece of streamExport(this.connection, answer.body, this.writer.workspaceId)) text += piece;
     return text;
   }
 }
@@ -103,8 +102,7 @@ async function openLife(database: string, sealFile: string, keyFile: string, id:
 /** Makes the evidence. Two agents, overwritten and deleted entries, configs, checkpoints, a suspension, three seals. */
 export async function makeBase(root: string): Promise<Places> {
   const places = placesIn(root);
-  for (const path of ["data/workspaces", "data/seals", "other"])
-    mkdirSync(join(root, path), { recursive: true });
+  for (const path of ["data/workspaces", "data/seals", "other"]) mkdirSync(join(root, path), { recursive: true });
   const keyFile = join(root, "seal.key");
   writeFileSync(keyFile, newSealKey());
   writeFileSync(places.publicKey, publicPem(readSealKey({ kind: "file", path: keyFile })));

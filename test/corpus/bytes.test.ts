@@ -21,8 +21,7 @@ test("every byte of the events table", async () => {
     const rows = connection.all<[number, string]>(`SELECT seq, ${column} FROM events`);
     for (const [seq, text] of rows) {
       for (let at = 0; at < text.length; at++) {
-        const flipped =
-          text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ FLIP) + text.slice(at + 1);
+        const flipped = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ FLIP) + text.slice(at + 1);
         connection.exec("BEGIN");
         const change = `UPDATE events SET ${column} = ? WHERE seq = ?`;
         // A change that SQLite itself refuses (an id that is there twice, a body that is no JSON) needs no verifier.

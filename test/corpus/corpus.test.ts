@@ -45,13 +45,7 @@ describe("governd verify", () => {
   }
 
   test("says which events are sealed, unsealed and anchored", async () => {
-    const { sources } = await verify([
-      base.database,
-      "--public-key",
-      base.publicKey,
-      "--seal",
-      base.earlySeal,
-    ]);
+    const { sources } = await verify([base.database, "--public-key", base.publicKey, "--seal", base.earlySeal]);
     const [{ events, sealed_through, anchored_through }] = sources;
     expect(sealed_through).toBe(events - 2);
     expect(anchored_through).toBe(4);

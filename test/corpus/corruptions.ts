@@ -61,18 +61,14 @@ const MEMBERS: Corruption[] = [
   member("workspace", '"workspace_id":"ws_0', '"workspace_id":"ws_1'),
   member("format", "governd.audit/1", "governd.audit/2"),
   sql("event-hash-edited", `UPDATE events SET hash = '${"0".repeat(64)}' WHERE seq = 3`, ["hash_mismatch"]),
-  sql("event-id-edited", "UPDATE events SET body = replace(body, 'aud_0', 'aud_1') WHERE seq = 3", [
-    "hash_mismatch",
-  ]),
+  sql("event-id-edited", "UPDATE events SET body = replace(body, 'aud_0', 'aud_1') WHERE seq = 3", ["hash_mismatch"]),
 ];
 
 const ROWS: Corruption[] = [
   sql("details-edited", `UPDATE events SET details = replace(details, '"b"', '"c"') WHERE seq = 3`, [
     "details_mismatch",
   ]),
-  sql("salt-edited", `UPDATE events SET details_salt = '${"ab".repeat(16)}' WHERE seq = 3`, [
-    "details_mismatch",
-  ]),
+  sql("salt-edited", `UPDATE events SET details_salt = '${"ab".repeat(16)}' WHERE seq = 3`, ["details_mismatch"]),
   sql("salt-removed", "UPDATE events SET details_salt = NULL WHERE seq = 3", ["details_mismatch"]),
   {
     name: "details-swapped",
@@ -119,9 +115,7 @@ const ROWS: Corruption[] = [
   },
   sql("entry-edited", `UPDATE entries SET value = '"other"' WHERE key = 'a'`, ["content_mismatch"]),
   sql("entry-removed", "DELETE FROM entries WHERE key = 'k3'", ["content_changed", "row_mismatch"]),
-  sql("config-edited", `UPDATE configs SET config = '{"policies":{}}' WHERE version = 1`, [
-    "content_mismatch",
-  ]),
+  sql("config-edited", `UPDATE configs SET config = '{"policies":{}}' WHERE version = 1`, ["content_mismatch"]),
   sql("config-removed", "DELETE FROM configs WHERE version = 2", ["content_missing"]),
   sql("checkpoint-edited", "UPDATE checkpoints SET label = 'd'", ["content_mismatch"]),
   sql("checkpoint-removed", "DELETE FROM checkpoints", ["content_missing"]),
@@ -215,10 +209,7 @@ const SEALS: Corruption[] = [
   {
     name: "file-of-seals-edited",
     apply: ({ sealFile }) =>
-      writeFileSync(
-        sealFile,
-        readFileSync(sealFile, "utf8").replace(/^5\n/m, "6\n").replaceAll("\n5\n", "\n6\n"),
-      ),
+      writeFileSync(sealFile, readFileSync(sealFile, "utf8").replace(/^5\n/m, "6\n").replaceAll("\n5\n", "\n6\n")),
     verify: directory,
     exit: TAMPERED,
     codes: ["root_mismatch", "seal_signature"],
@@ -279,11 +270,9 @@ const EXPORTS: Corruption[] = [
   exported("event-of-another", (all, places) => all.toSpliced(5, 1, lines(places.otherNdjson)[3] ?? ""), [
     "wrong_workspace",
   ]),
-  exported(
-    "event-edited",
-    (all) => all.with(4, (all[4] ?? "").replace('"result":"allowed"', '"result":"blocked"')),
-    ["hash_mismatch"],
-  ),
+  exported("event-edited", (all) => all.with(4, (all[4] ?? "").replace('"result":"allowed"', '"result":"blocked"')), [
+    "hash_mismatch",
+  ]),
   exported("without-trailer", (all) => all.slice(0, -2), ["export_incomplete"], UNDETERMINED),
   exported("seal-removed", (all) => all.with(0, (all[0] ?? "").replace(/"seal":"[^"]*"/, '"seal":null')), [
     "seal_invalid",
@@ -350,9 +339,7 @@ const FILES: Corruption[] = [
     apply: ({ receipt }) => {
       const all = lines(receipt);
       const shown = Buffer.from((all[1] ?? "").slice("extra ".length), "base64").toString();
-      const edited = Buffer.from(shown.replace('"result":"allowed"', '"result":"blocked"')).toString(
-        "base64",
-      );
+      const edited = Buffer.from(shown.replace('"result":"allowed"', '"result":"blocked"')).toString("base64");
       writeFileSync(receipt, all.with(1, `extra ${edited}`).join("\n"));
     },
     verify: (places) => [places.receipt, ...withKey(places)],
@@ -374,11 +361,4 @@ const UNTOUCHED: Corruption[] = (
   ] as [string, Corruption["verify"]][]
 ).map(([name, verify]) => ({ name: `untouched-${name}`, apply: () => {}, verify, exit: 0, codes: [] }));
 
-export const CORRUPTIONS: readonly Corruption[] = [
-  ...UNTOUCHED,
-  ...MEMBERS,
-  ...ROWS,
-  ...SEALS,
-  ...EXPORTS,
-  ...FILES,
-];
+export const CORRUPTIONS: readonly Corruption[] = [...UNTOUCHED, ...MEMBERS, ...ROWS, ...SEALS, ...EXPORTS, ...FILES];

@@ -20,9 +20,7 @@ const time = (seq: number): string => parseEvent((log.events[seq] as SampleEvent
 const seqOf = ({ canonical }: SampleEvent): number => parseEvent(canonical).seq;
 
 type Form = "json" | "ndjson";
-type Wanted = { events: readonly SampleEvent[]; seal?: string | null } & Partial<
-  Omit<ExportHeader, "seal" | "proof">
->;
+type Wanted = { events: readonly SampleEvent[]; seal?: string | null } & Partial<Omit<ExportHeader, "seal" | "proof">>;
 
 /** An export with counts, proof and head that fit its events, as an attacker without the key would make it. */
 async function write(form: Form, { events, seal: by = seal, ...header }: Wanted): Promise<string> {
@@ -239,9 +237,7 @@ const tampered: Case[] = [
       ["ends at no time", { end_time: "" }],
       ["states no start", { start_time: null }],
     ] as const
-  ).map(
-    ([name, times]): Case => ({ name: `a window that ${name}`, wanted: { ...window, ...times }, ...window_ }),
-  ),
+  ).map(([name, times]): Case => ({ name: `a window that ${name}`, wanted: { ...window, ...times }, ...window_ })),
   { name: "a window with an event before it", wanted: { ...window, events: all.slice(9, 41) }, ...window_ },
   { name: "a window with an event after it", wanted: { ...window, events: all.slice(10, 42) }, ...window_ },
   { name: "a window said to be whole", wanted: { events: window.events }, ...window_ },
@@ -381,10 +377,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 function second(path: string, { keyed = true, seals = [] }: Case, ...more: string[]): number {
   const kept = join(directory, "kept.txt");
   writeFileSync(kept, seals.map((size) => log.seal(size)).join(""));
-  const given = [
-    ...(keyed ? ["--public-key", log.publicKey] : []),
-    ...(seals.length > 0 ? ["--seal", kept] : []),
-  ];
+  const given = [...(keyed ? ["--public-key", log.publicKey] : []), ...(seals.length > 0 ? ["--seal", kept] : [])];
   const script = join(import.meta.dir, "../../tools/verify.py");
   return Bun.spawnSync(["python3", "-B", script, ...given, ...more, path]).exitCode;
 }
@@ -409,8 +402,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
       verdict,
       verdict === "verified" ? [] : expect.any(Array),
     ]);
-    if (code !== undefined)
-      expect(found.report.problems.map((problem) => problem.code as string)).toContain(code);
+    if (code !== undefined) expect(found.report.problems.map((problem) => problem.code as string)).toContain(code);
     if (completeness !== undefined) expect(found.report.completeness).toBe(completeness);
     if (verdict === "tampered") expect(found.report.completeness).toBe("unknown");
     if (!python) return;

@@ -29,10 +29,7 @@ test.skipIf(!CAN_FAIL).each(CASES)("%s fails: the database is whole", async (_na
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, complaints] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
+  const [out, complaints] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   await child.exited;
   expect(complaints).toBe("");
   const { acknowledged, errors } = JSON.parse(out) as { acknowledged: number; errors: number };

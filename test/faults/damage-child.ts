@@ -42,12 +42,7 @@ function damage(bytes: Buffer, seed: number): Buffer {
     case 1:
       return Buffer.from(bytes.fill(0, below(pages) * PAGE_BYTES).subarray(0, bytes.length));
     case 2:
-      bytes.copy(
-        bytes,
-        below(pages) * PAGE_BYTES,
-        below(pages) * PAGE_BYTES,
-        (below(pages) + 1) * PAGE_BYTES,
-      );
+      bytes.copy(bytes, below(pages) * PAGE_BYTES, below(pages) * PAGE_BYTES, (below(pages) + 1) * PAGE_BYTES);
       return bytes;
     case 3:
       return bytes.subarray(0, below(bytes.length));
@@ -128,12 +123,10 @@ const original = await makeWorkspace(root, systemClock, PUBLIC_KEY);
 for (let i = 0; i < ENTRIES; i++) {
   const value = `words to find, number ${i}, größer als ${"x".repeat(i)}`;
   await ask(original, "data.write", { agentId: "agent", key: `key ${i}`, value, metadata: { n: i } });
-  if (i % 40 === 0)
-    await ask(original, "config.update", { agentId: "agent", config: { instructions: `i ${i}` } });
+  if (i % 40 === 0) await ask(original, "config.update", { agentId: "agent", config: { instructions: `i ${i}` } });
   if (i % 50 === 0) await ask(original, "checkpoint.create", { agentId: "agent", label: "cp", metadata: {} });
 }
-if ((await useAll(original, "agent")) > 0)
-  throw new Error("the workspace does not work before it is damaged");
+if ((await useAll(original, "agent")) > 0) throw new Error("the workspace does not work before it is damaged");
 const bytes = Buffer.from(serialise(file(original)));
 
 /** The file with what its write-ahead log holds. */

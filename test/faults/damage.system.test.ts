@@ -123,8 +123,7 @@ test("a file that is taken away under the running daemon is not written any more
   for (const suffix of ["", "-wal", "-shm"]) renameSync(`${fileOf(one)}${suffix}`, `${moved}${suffix}`);
   expect((await write(daemon, one)).status).toBe(503);
   for (const suffix of ["", "-wal", "-shm"]) {
-    if (await Bun.file(`${moved}${suffix}`).exists())
-      renameSync(`${moved}${suffix}`, `${fileOf(one)}${suffix}`);
+    if (await Bun.file(`${moved}${suffix}`).exists()) renameSync(`${moved}${suffix}`, `${fileOf(one)}${suffix}`);
   }
   expect((await write(daemon, one, "later")).status).toBe(200);
   expect((await read(daemon, one)).status).toBe(200);
@@ -159,11 +158,7 @@ test("exchanged files are served to no one", async () => {
 
 describe("the control database", () => {
   test.each([
-    [
-      "damaged",
-      (path: string) => writeFileSync(path, readFileSync(path).fill(0x5a, 100, 9_000)),
-      "is damaged",
-    ],
+    ["damaged", (path: string) => writeFileSync(path, readFileSync(path).fill(0x5a, 100, 9_000)), "is damaged"],
     ["something else", (path: string) => writeFileSync(path, "hello ".repeat(1_000)), "is damaged"],
     ["missing", (path: string) => rmSync(path), "is missing, although there are workspaces"],
     ["empty", (path: string) => truncateSync(path, 0), "is empty, although there are workspaces"],

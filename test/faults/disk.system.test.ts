@@ -110,8 +110,7 @@ describe
     const [one, two] = [await place.made("one"), await place.made("two")];
     await using daemon = await place.start();
     const [user, other] = [new User(daemon, one.api_key), new User(daemon, two.api_key)];
-    for (let i = 0; i < 5; i++)
-      for (const each of [user, other]) expect((await each.write()).status).toBe(200);
+    for (let i = 0; i < 5; i++) for (const each of [user, other]) expect((await each.write()).status).toBe(200);
 
     disk.fail(failing, "/workspaces/");
     for (let i = 0; i < 8; i++) for (const each of [user, other]) await expectUnavailable(await each.write());
@@ -211,52 +210,49 @@ const CAN_MOUNT =
     return exitCode === 0;
   })();
 
-test.skipIf(!CAN_MOUNT)(
-  "a small disk that is filled: reads and deletions go on, and are recorded",
-  async () => {
-    using directory = temporaryDirectory();
-    const disk = directory.join("disk");
-    mkdirSync(disk);
-    Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk]);
-    try {
-      const data = `${disk}/data`;
-      const one = await makeWorkspace(data, "one");
-      await using daemon = await startGovernd(data, ["--threads", "1"]);
-      const user = new User(daemon, one.api_key);
-      for (let i = 0; i < 20; i++) expect((await user.write()).status).toBe(200);
-      const reserve = `${data}/disk.reserve`;
-      await eventually("space is set aside", () => Bun.file(reserve).exists());
-      // All that is left, to the last page.
-      Bun.spawnSync(["dd", "if=/dev/zero", `of=${disk}/filler`, "bs=4096"], { stderr: "ignore" });
-      let status = 200;
-      for (let i = 0; i < 500 && status === 200; i++) status = (await user.write(1_000)).status;
-      expect(status).toBe(503);
-      await isReady(daemon, 503);
-      await expectUnavailable(await user.write());
-      await eventually("reads go on", async () => (await user.read("k0")).status === 200);
-      for (let i = 0; i < 300; i++) {
-        const answer = await user.read(`k${i % 20}`);
-        expect([i, answer.status]).toEqual([i, 200]);
-        expect(answer.headers.get("x-audit-id")).toStartWith("aud_");
-      }
-      const deleted = await daemon.ask("/v1/data?agent_id=a&key=k19", {
-        method: "DELETE",
-        apiKey: one.api_key,
-      });
-      expect(deleted.status).toBe(200);
-      user.acknowledged.delete("k19");
-      await expectUnavailable(await user.write());
-      rmSync(`${disk}/filler`);
-      await isReady(daemon, 200);
-      await user.recovered();
-      await user.check();
-      await daemon.stop();
-      expect(await governd(["verify", data])).toMatchObject({ code: 0 });
-    } finally {
-      Bun.spawnSync(["umount", "-l", disk]);
+test.skipIf(!CAN_MOUNT)("a small disk that is filled: reads and deletions go on, and are recorded", async () => {
+  using directory = temporaryDirectory();
+  const disk = directory.join("disk");
+  mkdirSync(disk);
+  Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk]);
+  try {
+    const data = `${disk}/data`;
+    const one = await makeWorkspace(data, "one");
+    await using daemon = await startGovernd(data, ["--threads", "1"]);
+    const user = new User(daemon, one.api_key);
+    for (let i = 0; i < 20; i++) expect((await user.write()).status).toBe(200);
+    const reserve = `${data}/disk.reserve`;
+    await eventually("space is set aside", () => Bun.file(reserve).exists());
+    // All that is left, to the last page.
+    Bun.spawnSync(["dd", "if=/dev/zero", `of=${disk}/filler`, "bs=4096"], { stderr: "ignore" });
+    let status = 200;
+    for (let i = 0; i < 500 && status === 200; i++) status = (await user.write(1_000)).status;
+    expect(status).toBe(503);
+    await isReady(daemon, 503);
+    await expectUnavailable(await user.write());
+    await eventually("reads go on", async () => (await user.read("k0")).status === 200);
+    for (let i = 0; i < 300; i++) {
+      const answer = await user.read(`k${i % 20}`);
+      expect([i, answer.status]).toEqual([i, 200]);
+      expect(answer.headers.get("x-audit-id")).toStartWith("aud_");
     }
-  },
-);
+    const deleted = await daemon.ask("/v1/data?agent_id=a&key=k19", {
+      method: "DELETE",
+      apiKey: one.api_key,
+    });
+    expect(deleted.status).toBe(200);
+    user.acknowledged.delete("k19");
+    await expectUnavailable(await user.write());
+    rmSync(`${disk}/filler`);
+    await isReady(daemon, 200);
+    await user.recovered();
+    await user.check();
+    await daemon.stop();
+    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+  } finally {
+    Bun.spawnSync(["umount", "-l", disk]);
+  }
+});
 
 test.skipIf(!CAN_FAIL)("the control database cannot be written: people are asked to retry", async () => {
   using place = new Place();

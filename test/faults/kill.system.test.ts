@@ -62,8 +62,7 @@ class Client {
     const { id } = await post("/v1/checkpoints", { agent_id, label: "under load" });
     await post("/v1/data/write", { agent_id, key: `k${(this.#count + 1) % 7}`, value: crypto.randomUUID() });
     await post(`/v1/checkpoints/${id}/restore`);
-    if (this.#count % 3 === 0)
-      await post("/v1/audit/export", { scope: "workspace", format: "ndjson" }).catch(gone);
+    if (this.#count % 3 === 0) await post("/v1/audit/export", { scope: "workspace", format: "ndjson" }).catch(gone);
   }
 
   async check(daemon: RunningDaemon): Promise<void> {
@@ -81,8 +80,7 @@ const gone = (error: unknown) => {
   if (!(error instanceof SyntaxError)) throw error;
 };
 
-const total = (clients: readonly Client[]) =>
-  clients.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
+const total = (clients: readonly Client[]) => clients.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
 
 test.each([
   ["in plain", []],

@@ -57,16 +57,11 @@ test("a pruning that is killed is done or not begun, and can be done again", asy
     daemon.ask(path, { method: "POST", body: JSON.stringify(body), apiKey: made.api_key });
   const write = (key: string) => post("/v1/data/write", { agent_id: "a", key, value: `of ${key}` });
   for (let i = 0; i < EVENTS; i += AT_ONCE) {
-    const answers = await Promise.all(
-      Array.from({ length: AT_ONCE }, (_, k) => write(`old-${(i + k) % 100}`)),
-    );
+    const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, k) => write(`old-${(i + k) % 100}`)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
   }
   const exported = directory.join("export.ndjson");
-  writeFileSync(
-    exported,
-    await (await post("/v1/audit/export", { scope: "workspace", format: "ndjson" })).text(),
-  );
+  writeFileSync(exported, await (await post("/v1/audit/export", { scope: "workspace", format: "ndjson" })).text());
 
   const before = new Date(Date.now() + 1).toISOString();
   const words = ["prune", "--workspace", made.workspace_id, "--before", before, "--data-dir", data, "--json"];

@@ -20,8 +20,7 @@ async function unfinished(): Promise<string> {
   const workspace = await OpenWorkspace.make(directory.path);
   for (let i = 0; i < WRITES; i++) {
     await workspace.perform("data.write", { agentId: "a", key: `k${i}`, value: `${i}`, metadata: {} });
-    if (i % 9 === 0)
-      await workspace.perform("checkpoint.create", { agentId: "a", label: null, metadata: {} });
+    if (i % 9 === 0) await workspace.perform("checkpoint.create", { agentId: "a", label: null, metadata: {} });
     if (i % 11 === 0) await workspace.perform("data.delete", { agentId: "a", key: `k${i - 3}` });
   }
   const copy = join(directory.path, "copy.db");
@@ -57,9 +56,7 @@ test("cut off anywhere", async () => {
   const whole = await check(source, log, "whole");
   expect(whole).toBeGreaterThan(WRITES);
   // What is longer holds as much or more.
-  const lengths = Array.from({ length: CUTS }, () => Math.floor(Math.random() * log.length)).sort(
-    (a, b) => a - b,
-  );
+  const lengths = Array.from({ length: CUTS }, () => Math.floor(Math.random() * log.length)).sort((a, b) => a - b);
   let before = 0;
   for (const length of lengths) {
     const events = await check(source, log.subarray(0, length), `cut-${length}`).catch((error) => {

@@ -1,15 +1,6 @@
 /** Data directories of every release are opened, verified, read and written by this program. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { CONTROL_MIGRATIONS } from "../../src/control/database.ts";
@@ -68,12 +59,7 @@ describe.each(VERSIONS)("the data directory of %s", (version) => {
 
   test("verifies as it is, with its key", async () => {
     using directory = temporaryDirectory();
-    const { code, out } = await governd([
-      "verify",
-      restored(version, directory),
-      "--public-key",
-      sealPem().publicPem,
-    ]);
+    const { code, out } = await governd(["verify", restored(version, directory), "--public-key", sealPem().publicPem]);
     expect([code, out]).toEqual([0, expect.stringContaining("Verified: every hash, link, seal")]);
   });
 
@@ -88,8 +74,7 @@ describe.each(VERSIONS)("the data directory of %s", (version) => {
     expect([made.code, made.err]).toEqual([0, ""]);
     const apiKey = made.json<{ api_key: string }>().api_key;
     await using daemon = await startGovernd(root);
-    const get = async (path: string) =>
-      (await daemon.ask(path, { apiKey })).json() as Promise<Record<string, unknown>>;
+    const get = async (path: string) => (await daemon.ask(path, { apiKey })).json() as Promise<Record<string, unknown>>;
     expect((await get("/v1/data/read?agent_id=support-bot&key=greeting")).value).toBe("Hello");
     expect((await get("/v1/data/read?agent_id=support-bot&key=many/3")).value).toBe("276");
     const body = JSON.stringify({ agent_id: "support-bot", key: "new", value: "written by the newer one" });
@@ -99,9 +84,7 @@ describe.each(VERSIONS)("the data directory of %s", (version) => {
       CONTROL_MIGRATIONS.length,
       WORKSPACE_MIGRATIONS.length,
     ]);
-    expect(copiesBeforeMigration(data.control).length).toBe(
-      before.control < CONTROL_MIGRATIONS.length ? 1 : 0,
-    );
+    expect(copiesBeforeMigration(data.control).length).toBe(before.control < CONTROL_MIGRATIONS.length ? 1 : 0);
     expect(copiesBeforeMigration(file).length).toBe(before.workspace < WORKSPACE_MIGRATIONS.length ? 1 : 0);
     const { code } = await governd(["verify", root, "--public-key", sealPem().publicPem]);
     expect(code).toBe(0);

@@ -41,10 +41,7 @@ function eventsOf(text: string): unknown[] {
 
 /** Every event goes the thorough way: the quick one takes only lines in this format's own form. */
 const spaced = (bytes: Uint8Array): Uint8Array =>
-  Buffer.from(
-    Buffer.from(bytes).toString("latin1").replaceAll("\n{", "\n {").replaceAll("\n  {", "\n   {"),
-    "latin1",
-  );
+  Buffer.from(Buffer.from(bytes).toString("latin1").replaceAll("\n{", "\n {").replaceAll("\n  {", "\n   {"), "latin1");
 
 /** What a report says, apart from the wording about what is no export at all. */
 const said = ({ undetermined, problems, eventsChecked, header, agents }: ExportReport) => ({
@@ -99,11 +96,7 @@ function notes(random: Seeded): void {
   const request = attempt(() => parseAddCheckpoint(asked), NoteError);
   if (request !== undefined) {
     const { oldSize, proof, seal: submitted } = request;
-    requireEqual(
-      "a request's own form",
-      addCheckpointBody(oldSize, proof, formatNote(submitted.note)),
-      asked,
-    );
+    requireEqual("a request's own form", addCheckpointBody(oldSize, proof, formatNote(submitted.note)), asked);
   }
 }
 
@@ -120,8 +113,7 @@ function receipts(random: Seeded): void {
   if (receipt === undefined || receiptProblem(receipt, publicKey) !== null) return;
   const genuine = parseReceipt(original);
   requireEqual("the event that is proved", receipt.event, genuine.event);
-  if (receipt.stored.details !== null)
-    requireEqual("its details", receipt.stored.details, genuine.stored.details);
+  if (receipt.stored.details !== null) requireEqual("its details", receipt.stored.details, genuine.stored.details);
 }
 
 interface Tree {
@@ -154,14 +146,9 @@ function proofs(random: Seeded): void {
   const head = { size: included.size, root: bytesOf(tree.roots[included.size] as string) };
   const leaf = bytesOf(tree.leaves[included.index] as string);
   requireEqual("inclusion", verifyInclusion(leaf, included.index, head, path), true);
-  requireEqual(
-    "changed inclusion",
-    verifyInclusion(leaf, included.index, head, changedPath(random, path)),
-    false,
-  );
+  requireEqual("changed inclusion", verifyInclusion(leaf, included.index, head, changedPath(random, path)), false);
   const other = random.pick([-1, random.below(2 ** 31), random.below(head.size), 2 ** 53]);
-  if (other !== included.index)
-    requireEqual("another place", verifyInclusion(leaf, other, head, path), false);
+  if (other !== included.index) requireEqual("another place", verifyInclusion(leaf, other, head, path), false);
   const { from, to, path: hashes } = random.pick(tree.consistency);
   const [older, newer] = [from, to].map((size) => ({ size, root: bytesOf(tree.roots[size] as string) })) as [
     typeof head,

@@ -7,9 +7,8 @@ import { TEXT_TARGETS } from "./text-targets.ts";
 
 /** By name. */
 export const TARGETS: ReadonlyMap<string, Target> = new Map(
-  Object.entries({ json: JSON_TARGETS, evidence: EVIDENCE_TARGETS, text: TEXT_TARGETS }).flatMap(
-    ([kind, targets]) =>
-      Object.entries(targets).map(([name, target]): [string, Target] => [`${kind}.${name}`, target]),
+  Object.entries({ json: JSON_TARGETS, evidence: EVIDENCE_TARGETS, text: TEXT_TARGETS }).flatMap(([kind, targets]) =>
+    Object.entries(targets).map(([name, target]): [string, Target] => [`${kind}.${name}`, target]),
   ),
 );
 
@@ -22,8 +21,7 @@ const MAX_ROUND_MS = 5_000;
  */
 export async function fuzz(name: string, seed: number, rounds: number): Promise<void> {
   const target = TARGETS.get(name);
-  if (target === undefined)
-    throw new Error(`there is no target ${name}; there are ${[...TARGETS.keys()].join(", ")}`);
+  if (target === undefined) throw new Error(`there is no target ${name}; there are ${[...TARGETS.keys()].join(", ")}`);
   for (let round = seed; round < seed + rounds; round++) {
     const beganMs = performance.now();
     try {

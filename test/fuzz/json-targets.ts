@@ -11,8 +11,7 @@ import { attempt, requireEqual, type Target } from "./target.ts";
 const DEEP = 20_000;
 
 function someText(random: Seeded): string {
-  const object = () =>
-    `{"a":${randomJson(random)},"events":[${randomJson(random)},${randomJson(random)}],"z":1}`;
+  const object = () => `{"a":${randomJson(random)},"events":[${randomJson(random)},${randomJson(random)}],"z":1}`;
   const text = random.weighted<() => string>([
     [6, object],
     [3, () => randomJson(random)],
@@ -37,11 +36,7 @@ function body(random: Seeded): void {
   }
   const found = isUtf8 ? readJson(decoded) : null;
   const isGood =
-    found?.isObject === true &&
-    !found.repeated &&
-    !found.halfPair &&
-    !found.inexact &&
-    found.depth <= MAX_DEPTH;
+    found?.isObject === true && !found.repeated && !found.halfPair && !found.inexact && found.depth <= MAX_DEPTH;
   requireEqual(`accepts ${JSON.stringify(decoded)}`, value !== undefined, isGood);
   if (value !== undefined) requireEqual("value", value, JSON.parse(decoded));
 }
@@ -56,24 +51,13 @@ function onceNamed(random: Seeded): void {
 
 function canonical(random: Seeded): void {
   const original = someText(random);
-  const first = attempt(
-    () => canonicalJson(JSON.parse(original)),
-    CanonicalJsonError,
-    SyntaxError,
-    RangeError,
-  );
+  const first = attempt(() => canonicalJson(JSON.parse(original)), CanonicalJsonError, SyntaxError, RangeError);
   const text =
-    first === undefined || random.chance(0.3)
-      ? original
-      : random.chance(0.5)
-        ? first
-        : mutateText(random, first);
+    first === undefined || random.chance(0.3) ? original : random.chance(0.5) ? first : mutateText(random, first);
   const value = attempt(() => parseCanonicalJson(text), CanonicalJsonError);
-  const isObject =
-    value !== undefined && value !== null && typeof value === "object" && !Array.isArray(value);
+  const isObject = value !== undefined && value !== null && typeof value === "object" && !Array.isArray(value);
   // The quick way says yes only to what the thorough one takes.
-  if (isPlainlyCanonicalObject(text))
-    requireEqual(`plainly canonical: ${JSON.stringify(text)}`, isObject, true);
+  if (isPlainlyCanonicalObject(text)) requireEqual(`plainly canonical: ${JSON.stringify(text)}`, isObject, true);
   const bytes = Buffer.from(text);
   const end = new CanonicalScan().objectEnd(bytes, 0);
   if (end === bytes.length && text.isWellFormed())
@@ -106,9 +90,7 @@ function scanned(random: Seeded): void {
   if (found.repeated) return;
   const events = value.events;
   if (Object.keys(value).join() !== "a,events,z" || !Array.isArray(events)) return;
-  const values = whole
-    ?.slice(0, -1)
-    .map((piece) => JSON.parse(piece.replace(/^element |^member (?:a|events|z) /, "")));
+  const values = whole?.slice(0, -1).map((piece) => JSON.parse(piece.replace(/^element |^member (?:a|events|z) /, "")));
   requireEqual(text, values, [value.a, ...events, value.z]);
 }
 

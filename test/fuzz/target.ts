@@ -5,12 +5,7 @@ import type { Seeded } from "../seeded.ts";
 export type Target = (random: Seeded) => void | Promise<void>;
 
 /** What the work returns; undefined when it threw one of these errors. Any other error is a finding. */
-export function attempt<T>(
-  work: () => T,
-  ...known: (abstract new (
-    ...parameters: never[]
-  ) => Error)[]
-): T | undefined {
+export function attempt<T>(work: () => T, ...known: (abstract new (...parameters: never[]) => Error)[]): T | undefined {
   try {
     return work();
   } catch (error) {

@@ -59,9 +59,7 @@ function apiKeys(random: Seeded): void {
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 function timestamps(random: Seeded): void {
-  const moment = new Date(
-    random.between(-60_000_000, 250_000_000) * 1_000_000 + random.below(1_000),
-  ).toISOString();
+  const moment = new Date(random.between(-60_000_000, 250_000_000) * 1_000_000 + random.below(1_000)).toISOString();
   const text = mutateText(random, random.chance(0.5) ? moment : moment.replace("Z", "+05:30"));
   const ms = parseTimestamp(text);
   if (ms === null) return;
@@ -157,8 +155,7 @@ function replies(random: Seeded): void {
       auditId: random.chance(0.8) ? "aud_1" : null,
     };
     if (reply.answer.kind === "json" && random.chance(0.3)) reply.answer.etag = "v1";
-    if (random.chance(0.2))
-      reply.answer = { kind: "problem", code: "internal", detail: mutateText(random, "a\tb\nc") };
+    if (random.chance(0.2)) reply.answer = { kind: "problem", code: "internal", detail: mutateText(random, "a\tb\nc") };
     if (random.chance(0.7)) reply.result = "allowed";
     if (reply.result !== undefined && random.chance(0.3)) reply.blockedBy = "policy:block_pii";
     return reply;

@@ -18,20 +18,12 @@ describe("what reaches the workspace", () => {
   const accepted: [string, Sent, string, unknown][] = [
     ["config.read", get("/v1/config/a"), "config.read", { agentId: "a" }],
     ["an encoded agent", get("/v1/config/%61%40b"), "config.read", { agentId: "a@b" }],
-    [
-      "every character of an agent's id",
-      get("/v1/config/aZ0._:@~-"),
-      "config.read",
-      { agentId: "aZ0._:@~-" },
-    ],
+    ["every character of an agent's id", get("/v1/config/aZ0._:@~-"), "config.read", { agentId: "aZ0._:@~-" }],
     ["a malformed agent, which is not found", get("/v1/config/a%20b"), "config.read", { agentId: "a b" }],
     ["an empty config", put("/v1/config/a", {}), "config.update", { agentId: "a", config: {} }],
     [
       "a config value for value",
-      put(
-        "/v1/config/a",
-        '{"policies":{"block_pii":true},"x":{"y":[1.0,null,{"__proto__":{"z":1}}]},"":false}',
-      ),
+      put("/v1/config/a", '{"policies":{"block_pii":true},"x":{"y":[1.0,null,{"__proto__":{"z":1}}]},"":false}'),
       "config.update",
       JSON.parse(
         '{"agentId":"a","config":{"policies":{"block_pii":true},"x":{"y":[1,null,{"__proto__":{"z":1}}]},"":false}}',
@@ -62,12 +54,7 @@ describe("what reaches the workspace", () => {
       "config.read_version",
       { agentId: "a", version: "latest" },
     ],
-    [
-      "rollback",
-      post("/v1/config/a/rollback", { version: "v1" }),
-      "config.rollback",
-      { agentId: "a", version: "v1" },
-    ],
+    ["rollback", post("/v1/config/a/rollback", { version: "v1" }), "config.rollback", { agentId: "a", version: "v1" }],
     ["an agent called versions", get("/v1/config/versions"), "config.read", { agentId: "versions" }],
     [
       "a checkpoint",
@@ -112,12 +99,7 @@ describe("what reaches the workspace", () => {
       "data.write",
       { agentId: "a", key: "k", value: "v", metadata: { source: "crm" } },
     ],
-    [
-      "an empty value",
-      write({ value: "" }),
-      "data.write",
-      { agentId: "a", key: "k", value: "", metadata: {} },
-    ],
+    ["an empty value", write({ value: "" }), "data.write", { agentId: "a", key: "k", value: "", metadata: {} }],
     [
       "a value with controls",
       write({ value: "\u0000\n" }),
@@ -132,12 +114,7 @@ describe("what reaches the workspace", () => {
     ],
     ["read", get("/v1/data/read?agent_id=a&key=a%2Fb+c%25"), "data.read", { agentId: "a", key: "a/b c%" }],
     ["read-full", get("/v1/data/read-full?key=k&agent_id=a"), "data.read_full", { agentId: "a", key: "k" }],
-    [
-      "list",
-      get("/v1/data/list?agent_id=a"),
-      "data.list",
-      { agentId: "a", prefix: "", includeValues: false, page },
-    ],
+    ["list", get("/v1/data/list?agent_id=a"), "data.list", { agentId: "a", prefix: "", includeValues: false, page }],
     [
       "list with everything",
       get("/v1/data/list?agent_id=a&prefix=%25_*&include_values=true&limit=1000&offset=9007199254740991"),
@@ -213,12 +190,7 @@ describe("what reaches the workspace", () => {
     ["the newest seal", get("/v1/audit/seal"), "audit.seal", {}],
     ["where seals were taken to", get("/v1/audit/anchors"), "audit.anchors", {}],
     ["the sealing key", get("/v1/audit/key"), "audit.key", {}],
-    [
-      "a consistency proof",
-      get("/v1/audit/consistency?from=1&to=3"),
-      "audit.consistency",
-      { from: 1, to: 3 },
-    ],
+    ["a consistency proof", get("/v1/audit/consistency?from=1&to=3"), "audit.consistency", { from: 1, to: 3 }],
     ["verify", post("/v1/audit/verify", { agent_id: "a" }), "audit.verify", { scope: { agentId: "a" } }],
     [
       "verify everything",

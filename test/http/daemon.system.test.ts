@@ -95,21 +95,13 @@ test("every operation answers as documented, and is recorded once", async () => 
   const state = await run("checkpoint.read ok", { path: `/v1/checkpoints/${checkpoint.json.id}` });
   expect(state.json.state.entries.map((entry: { key: string }) => entry.key)).toEqual(["a/1", "b/1"]);
   await run("data.delete ok", { method: "DELETE", path: `/v1/data?agent_id=${agent_id}&key=a%2F1` });
-  await run(
-    "data.delete not_found",
-    { method: "DELETE", path: `/v1/data?agent_id=${agent_id}&key=a%2F1` },
-    404,
-  );
+  await run("data.delete not_found", { method: "DELETE", path: `/v1/data?agent_id=${agent_id}&key=a%2F1` }, 404);
   await run("data.delete_prefix ok", {
     method: "DELETE",
     path: `/v1/data/prefix?agent_id=${agent_id}&prefix=b`,
   });
   await run("config.rollback ok", { path: `/v1/config/${agent_id}/rollback`, body: { version: "v1" } });
-  await run(
-    "config.rollback not_found",
-    { path: `/v1/config/${agent_id}/rollback`, body: { version: "latest" } },
-    404,
-  );
+  await run("config.rollback not_found", { path: `/v1/config/${agent_id}/rollback`, body: { version: "latest" } }, 404);
   const restored = await run("checkpoint.restore ok", {
     method: "POST",
     path: `/v1/checkpoints/${checkpoint.json.id}/restore`,
@@ -188,9 +180,7 @@ test("a restore that a policy refuses is 409 and changes nothing", async () => {
 test("a value with every kind of character is returned unchanged", async () => {
   const key = '\u{1f600}"\\/%_*é\u2028';
   const value = `\u0000\u0001\n"\\${key}\uffff\u{10ffff}`;
-  const metadata = JSON.parse(
-    '{"__proto__":{"x":1},"":[],"b":{"\\u0000":null},"n":[1e21,-0.5,1e-7,9007199254740991]}',
-  );
+  const metadata = JSON.parse('{"__proto__":{"x":1},"":[],"b":{"\\u0000":null},"n":[1e21,-0.5,1e-7,9007199254740991]}');
   await operation({ path: "/v1/data/write", body: { agent_id: "any", key, value, metadata } });
   const read = await operation({ path: `/v1/data/read-full?agent_id=any&key=${encodeURIComponent(key)}` });
   expect(read.json).toMatchObject({ key, value });
@@ -206,10 +196,7 @@ test("a value with every kind of character is returned unchanged", async () => {
 test("keys do what their scopes allow", async () => {
   const { agent, auditor, limited } = daemon.keys;
   await operation({ path: "/v1/data/write", key: limited, body: { agent_id, key: "k", value: "v" } });
-  await step(
-    { path: "/v1/data/write", key: limited, body: { agent_id: "guarded", key: "k", value: "v" } },
-    403,
-  );
+  await step({ path: "/v1/data/write", key: limited, body: { agent_id: "guarded", key: "k", value: "v" } }, 403);
   await step({ path: `/v1/data/read?agent_id=${agent_id}&key=k`, key: auditor }, 403);
   await operation({ path: "/v1/audit/verify", key: auditor, body: { agent_id } });
   await step({ method: "PUT", path: `/v1/config/${agent_id}`, key: agent, body: {} }, 403);

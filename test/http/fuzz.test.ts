@@ -49,10 +49,7 @@ const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...MEMBERS) }, { w
 const value = fc.oneof(text, fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(1, 0, -1, 1.5, true, null));
 const object = fc
   .array(fc.tuple(name, value), { maxLength: 6 })
-  .map(
-    (members) =>
-      `{${members.map(([key, item]) => `${JSON.stringify(key)}:${JSON.stringify(item)}`).join(",")}}`,
-  );
+  .map((members) => `{${members.map(([key, item]) => `${JSON.stringify(key)}:${JSON.stringify(item)}`).join(",")}}`);
 const body = fc.oneof(
   { weight: 6, arbitrary: object },
   { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
@@ -66,32 +63,20 @@ const encode = (part: string) => encodeURIComponent(part.toWellFormed());
 
 test("requests of every form", async () => {
   await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...routes),
-      text,
-      body,
-      query,
-      async (route, id, sentBody, sentQuery) => {
-        const path = route.path.replace(/:[a-z_]+/g, encode(id) || "x");
-        const sent: Sent = { method: route.method, path: `${path}?${sentQuery}` };
-        if (route.body !== null)
-          Object.assign(sent, { body: sentBody, headers: { "content-type": "application/json" } });
-        server.workspace.asked.length = 0;
-        const answer = await server.send(sent);
-        expect(server.internalErrors).toEqual([]);
-        expect(server.workspace.asked.length).toBe(answer.status === 200 ? 1 : 0);
-        if (answer.status === 200) return;
-        expect([400, 404, 405]).toContain(answer.status);
-        if (answer.json.code !== "not_found" && answer.status !== 405) {
-          assertMatchesOpenApi(
-            route.method,
-            route.path.replace(/:[a-z_]+/g, "x"),
-            answer.status,
-            answer.json,
-          );
-        }
-      },
-    ),
+    fc.asyncProperty(fc.constantFrom(...routes), text, body, query, async (route, id, sentBody, sentQuery) => {
+      const path = route.path.replace(/:[a-z_]+/g, encode(id) || "x");
+      const sent: Sent = { method: route.method, path: `${path}?${sentQuery}` };
+      if (route.body !== null) Object.assign(sent, { body: sentBody, headers: { "content-type": "application/json" } });
+      server.workspace.asked.length = 0;
+      const answer = await server.send(sent);
+      expect(server.internalErrors).toEqual([]);
+      expect(server.workspace.asked.length).toBe(answer.status === 200 ? 1 : 0);
+      if (answer.status === 200) return;
+      expect([400, 404, 405]).toContain(answer.status);
+      if (answer.json.code !== "not_found" && answer.status !== 405) {
+        assertMatchesOpenApi(route.method, route.path.replace(/:[a-z_]+/g, "x"), answer.status, answer.json);
+      }
+    }),
     { numRuns: RUNS },
   );
 });

@@ -88,9 +88,7 @@ const TARGETS: readonly (Omit<Target, "headers"> & { with: keyof typeof credenti
 function hostilePaths(path: string, hostile: string): string[] {
   const names = path.match(/:[a-z_]+/g) ?? [];
   const filled = (name: string) => (name === ":workspace_id" ? workspaceId : "x");
-  const one = names.map((bad) =>
-    path.replace(/:[a-z_]+/g, (name) => (name === bad ? hostile : filled(name))),
-  );
+  const one = names.map((bad) => path.replace(/:[a-z_]+/g, (name) => (name === bad ? hostile : filled(name))));
   return [...new Set([...one, path.replace(/:[a-z_]+/g, hostile)])];
 }
 

@@ -71,9 +71,7 @@ describe("keys that are not valid", () => {
       const headers = { "x-forwarded-proto": "https", "x-forwarded-for": address };
       return (await behind.send({ path, key, headers })).status;
     };
-    expect([await from("192.0.2.1"), await from("192.0.2.1"), await from("192.0.2.1")]).toEqual([
-      401, 401, 429,
-    ]);
+    expect([await from("192.0.2.1"), await from("192.0.2.1"), await from("192.0.2.1")]).toEqual([401, 401, 429]);
     // What a client says of itself does not count: the last address is what the proxy saw.
     expect(await from("10.9.9.9, 192.0.2.1")).toBe(429);
     expect(await from("192.0.2.2")).toBe(401);
@@ -86,7 +84,6 @@ describe("keys that are not valid", () => {
 
   test("without a limit are 401 for ever", async () => {
     await using server = await serveTls();
-    for (let count = 0; count < 50; count++)
-      expect((await server.send({ path, key: "wrong" })).status).toBe(401);
+    for (let count = 0; count < 50; count++) expect((await server.send({ path, key: "wrong" })).status).toBe(401);
   });
 });

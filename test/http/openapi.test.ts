@@ -26,9 +26,7 @@ test("every operation is documented with words, examples, errors and the key", (
     // biome-ignore lint/suspicious/noExplicitAny: the document has every form
     const operation = document.paths[path]?.[route.method.toLowerCase()] as any;
     expect(operation?.summary, `${route.method} ${path}`).toBeString();
-    expect(
-      operation.responses[401].content["application/problem+json"].examples.unauthenticated,
-    ).toBeDefined();
+    expect(operation.responses[401].content["application/problem+json"].examples.unauthenticated).toBeDefined();
     for (const status of [400, 403, 429, 500, 503]) expect(operation.responses[status]).toBeDefined();
     if (route.bodySchema !== null) {
       expect(operation.requestBody.content["application/json"].example).toBeDefined();
@@ -79,9 +77,7 @@ test("the page loads nothing from elsewhere", async () => {
     expect(asset.status).toBe(200);
     expect(asset.text.length).toBeGreaterThan(50);
     if (!path.endsWith(".css")) continue;
-    const loaded = [...asset.text.matchAll(/@import.{40}|url\(.{9}/g)].map(([found]) =>
-      found.replace(/["'\\]/g, ""),
-    );
+    const loaded = [...asset.text.matchAll(/@import.{40}|url\(.{9}/g)].map(([found]) => found.replace(/["'\\]/g, ""));
     expect(loaded.filter((found) => !found.startsWith("url(data:"))).toEqual([]);
   }
 });

@@ -106,28 +106,15 @@ describe("query strings", () => {
       ["ab", ""],
     ]);
   });
-  for (const text of [
-    "a=1&a=1",
-    "a=1&%61=2",
-    "a=%",
-    "a=%z1",
-    "a=%4",
-    "a=%ff",
-    "a=%ED%A0%80",
-    "%ff=1",
-    "a=%C0%80",
-  ]) {
+  for (const text of ["a=1&a=1", "a=1&%61=2", "a=%", "a=%z1", "a=%4", "a=%ff", "a=%ED%A0%80", "%ff=1", "a=%C0%80"]) {
     test(`refused: ${text}`, () => expect(() => parseQuery(text)).toThrow(Problem));
   }
   test("whatever a form encoder writes is read back", () => {
     fc.assert(
-      fc.property(
-        fc.dictionary(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" })),
-        (record) => {
-          const text = new URLSearchParams(record).toString();
-          expect(new Map(parseQuery(text))).toEqual(new Map(new URLSearchParams(text)));
-        },
-      ),
+      fc.property(fc.dictionary(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" })), (record) => {
+        const text = new URLSearchParams(record).toString();
+        expect(new Map(parseQuery(text))).toEqual(new Map(new URLSearchParams(text)));
+      }),
     );
   });
 });
@@ -157,16 +144,7 @@ describe("trusted proxies", () => {
   for (const [peer, expected] of cases) {
     test(`${peer} ${expected}`, () => expect(proxies.includes(peer)).toBe(expected));
   }
-  for (const entry of [
-    "",
-    "10.0.0.0/33",
-    "10.0.0/8",
-    "::/129",
-    "10.0.0.0/",
-    "10.0.0.0/8/8",
-    "host",
-    "10.0.0.0/-1",
-  ]) {
+  for (const entry of ["", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/", "10.0.0.0/8/8", "host", "10.0.0.0/-1"]) {
     test(`refused: ${entry}`, () => expect(() => new TrustedProxies([entry])).toThrow(TypeError));
   }
 });

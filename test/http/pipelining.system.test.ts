@@ -24,14 +24,12 @@ const send = (text: string, answers: number) =>
 
 function request(line: string, headers: string, body?: object): string {
   const text = body === undefined ? "" : JSON.stringify(body);
-  const type =
-    body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
+  const type = body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
   return `${line} HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n${headers}${type}\r\n${text}`;
 }
 
 const key = () => `X-API-Key: ${workspace.client.apiKey}\r\n`;
-const write = (name: string) =>
-  request("POST /v1/data/write", key(), { agent_id: "a", key: name, value: "v" });
+const write = (name: string) => request("POST /v1/data/write", key(), { agent_id: "a", key: name, value: "v" });
 const read = (name: string) => request(`GET /v1/data/read?agent_id=a&key=${name}`, key());
 const search = () => request("POST /v1/data/search", key(), { agent_id: "a", query: "v" });
 
@@ -80,11 +78,7 @@ test("more than one Host is refused, whatever they are", async () => {
   const { host } = new URL(daemon.url);
   const { head } = workspace.view;
   for (const second of [host, "other.example", ""]) {
-    for (const headers of [
-      `Host: ${second}\r\n${key()}`,
-      `${key()}host: ${second}\r\n`,
-      `Host: ${second}\r\n`,
-    ]) {
+    for (const headers of [`Host: ${second}\r\n${key()}`, `${key()}host: ${second}\r\n`, `Host: ${second}\r\n`]) {
       for (const line of ["GET /v1/config/a", "GET /healthz", "GET /account/status", "GET /nothing"]) {
         const answer = await send(request(line, headers), 1);
         expect(answer, `${line} ${second}`).toStartWith("HTTP/1.1 400");

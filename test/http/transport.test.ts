@@ -82,9 +82,7 @@ describe("bodies of unknown length", () => {
       `POST /v1/checkpoints/cp_x/restore HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     );
     expect(answer).toStartWith("HTTP/1.1 200");
-    const without = await raw(
-      `POST /v1/checkpoints/cp_x/restore HTTP/1.1\r\n${HEAD}Content-Length: 0\r\n\r\n`,
-    );
+    const without = await raw(`POST /v1/checkpoints/cp_x/restore HTTP/1.1\r\n${HEAD}Content-Length: 0\r\n\r\n`);
     expect(without).toStartWith("HTTP/1.1 200");
   });
 
@@ -341,8 +339,7 @@ test("a key over its rate gets a time to retry; others are not delayed", async (
 });
 
 describe("behind a TLS proxy", () => {
-  const proxied = (proxies: string[]) =>
-    new TestServer(null, { trustedProxies: new TrustedProxies(proxies) });
+  const proxied = (proxies: string[]) => new TestServer(null, { trustedProxies: new TrustedProxies(proxies) });
 
   test("a trusted proxy that speaks for HTTPS is served", async () => {
     await using behind = proxied(["127.0.0.0/8"]);
@@ -383,9 +380,7 @@ describe("behind a TLS proxy", () => {
 
 test("Elysia prepares nothing that the pipeline does itself", () => {
   const app = createApp({} as never);
-  const generated = [app.fetch.toString(), ...app.routes.map((route) => route.compile().toString())].join(
-    "\n",
-  );
+  const generated = [app.fetch.toString(), ...app.routes.map((route) => route.compile().toString())].join("\n");
   expect(generated).not.toMatch(
     /parseCookie|parseQueryFromURL|headers\.toJSON|async function map|request\.(json|text)\(/,
   );

@@ -105,11 +105,7 @@ describe.skipIf(!canInstall)("what the image holds", () => {
       lends: { [the("VOLUME")]: data },
       readOnly: true,
     };
-    const { code, out, err } = await runIn(
-      system,
-      ["/tools/busybox", "sh", "-euc", script.join("\n")],
-      environment(),
-    );
+    const { code, out, err } = await runIn(system, ["/tools/busybox", "sh", "-euc", script.join("\n")], environment());
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const url = "https://localhost:8443";
     expect(out).toBe(

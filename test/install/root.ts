@@ -58,19 +58,7 @@ export async function runIn(
   const start = join(base, "start.sh");
   writeFileSync(start, mounting(system, base));
   const child = Bun.spawn(
-    [
-      "unshare",
-      "--mount",
-      "--net",
-      "--pid",
-      "--ipc",
-      "--uts",
-      "--fork",
-      "--kill-child",
-      "sh",
-      start,
-      ...command,
-    ],
+    ["unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "sh", start, ...command],
     {
       env: { PATH: process.env.PATH ?? "", ...environment },
       stdin: "ignore",
@@ -90,10 +78,7 @@ function mounting({ root, shows = {}, lends = {}, readOnly = false }: System, ba
     `mkdir -p ${inside}/proc ${inside}/dev ${inside}/tmp`,
     `mount -t proc proc ${inside}/proc`,
     `mount -t tmpfs -o mode=755 tmpfs ${inside}/dev`,
-    ...DEVICES.flatMap((name) => [
-      `touch ${inside}/dev/${name}`,
-      `mount --bind /dev/${name} ${inside}/dev/${name}`,
-    ]),
+    ...DEVICES.flatMap((name) => [`touch ${inside}/dev/${name}`, `mount --bind /dev/${name} ${inside}/dev/${name}`]),
     `ln -s /proc/self/fd ${inside}/dev/fd`,
     `mount -t tmpfs -o mode=1777 tmpfs ${inside}/tmp`,
     ...Object.entries({ ...shows, ...lends }).flatMap(([place, directory]) => [
@@ -148,8 +133,6 @@ export function librariesOf(binary: string): string[] {
   const { stdout } = Bun.spawnSync(["ldd", binary]);
   const named = [...stdout.toString().matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path]) => path as string);
   // libSQL's native part is loaded later, and needs these as well.
-  const beside = named.flatMap((path) =>
-    ["libgcc_s.so.1", "librt.so.1"].map((name) => join(path, "..", name)),
-  );
+  const beside = named.flatMap((path) => ["libgcc_s.so.1", "librt.so.1"].map((name) => join(path, "..", name)));
   return [...new Set([...named, ...beside])].filter((path) => existsSync(path));
 }

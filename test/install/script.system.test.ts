@@ -1,15 +1,7 @@
 /** install.sh without root: where it puts things, what it refuses, and what it takes for a release. */
 import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
 import { governd } from "../cli/governd.ts";
@@ -67,10 +59,7 @@ beforeAll(async () => {
   for (const words of ASKED) answers.set(words, (await governd(words.split(" "))).out);
 });
 
-async function install(
-  words: readonly string[],
-  { shell = ["sh"], script = INSTALLER } = {},
-): Promise<Ended> {
+async function install(words: readonly string[], { shell = ["sh"], script = INSTALLER } = {}): Promise<Ended> {
   const child = Bun.spawn([...shell, script, ...words], {
     cwd: temporary.path,
     env: { PATH: process.env.PATH ?? "", HOME: home },
@@ -167,9 +156,7 @@ test("the digest that is known from elsewhere must be the binary's", async () =>
   const wrong = await install(["--user", "--binary", one, "--sha256", "0".repeat(64)]);
   expect({ code: wrong.code, there: existsSync(installed()) }).toEqual({ code: 1, there: false });
   expect((await install(["--user", "--binary", one, "--sha256", digest])).code).toBe(0);
-  expect(readFileSync(join(home, ".local/share/man/man1/governd.1"), "utf8")).toBe(
-    answers.get("man") as string,
-  );
+  expect(readFileSync(join(home, ".local/share/man/man1/governd.1"), "utf8")).toBe(answers.get("man") as string);
 });
 
 describe.skipIf(!canCheckSignatures)("a release", () => {

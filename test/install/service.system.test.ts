@@ -195,9 +195,7 @@ describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
       "echo --- end",
     ]);
     const part = (name: string) => said.split(`--- ${name}\n`)[1]?.split("---")[0] as string;
-    expect(said).toMatch(
-      /There is no account yet\.[^\n]*\n {2}https:\/\/127\.0\.0\.1:8443\/sign-up#token=\S+\n/,
-    );
+    expect(said).toMatch(/There is no account yet\.[^\n]*\n {2}https:\/\/127\.0\.0\.1:8443\/sign-up#token=\S+\n/);
     expect(part("running")).toMatch(/^CapEff:\s+0{16}\nNoNewPrivs:\s+1\nSeccomp:\s+2\n/);
     expect(part("running")).toContain('"allowed":true');
     expect(part("running")).toContain('{"data":[{"key":"k","value":"hello"');

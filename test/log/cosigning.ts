@@ -10,8 +10,7 @@ export function parseAddCheckpoint(body: string): { oldSize: number; proof: Uint
   const end = body.indexOf("\n\n");
   const [first = "", ...lines] = body.slice(0, Math.max(end, 0)).split("\n");
   const size = /^old (0|[1-9][0-9]{0,15})$/.exec(first);
-  if (size === null || lines.length > MAX_PROOF_HASHES)
-    throw new NoteError("not a request to add a checkpoint");
+  if (size === null || lines.length > MAX_PROOF_HASHES) throw new NoteError("not a request to add a checkpoint");
   const proof = lines.map((line) => {
     const hash = fromBase64(line);
     if (hash?.length !== HASH_BYTES) throw new NoteError("a line of the proof is not a hash");

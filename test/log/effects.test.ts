@@ -77,9 +77,7 @@ test.each(EXAMPLES)("%s", (operation, details, effect) => {
 
 test("every operation that has an effect is among the examples", () => {
   const examples = new Set(EXAMPLES.map(([operation]) => operation));
-  const withEffect: string[] = EVENT_NAMES.filter(
-    (operation) => effectKind(operation, resultOf(operation)) !== "none",
-  );
+  const withEffect: string[] = EVENT_NAMES.filter((operation) => effectKind(operation, resultOf(operation)) !== "none");
   expect(withEffect.toSorted()).toEqual([...examples].sort());
   expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update"]);
 });

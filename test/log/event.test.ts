@@ -78,11 +78,7 @@ describe("format governd.audit/1", () => {
   });
 
   test("leap days are days", () => {
-    for (const timestamp of [
-      "2024-02-29T00:00:00.000Z",
-      "2000-02-29T00:00:00.000Z",
-      "2026-12-31T23:59:59.999Z",
-    ]) {
+    for (const timestamp of ["2024-02-29T00:00:00.000Z", "2000-02-29T00:00:00.000Z", "2026-12-31T23:59:59.999Z"]) {
       expect(parseEvent(canonicalEvent({ ...body, timestamp })).timestamp).toBe(timestamp);
     }
     for (const timestamp of ["1900-02-29T00:00:00.000Z", "2026-04-31T00:00:00.000Z"]) {
@@ -115,9 +111,7 @@ describe("format governd.audit/1", () => {
     for (const { canonical, hash } of sampleLog(8).events) {
       for (let at = 0; at < canonical.length; at++) {
         const flipped =
-          canonical.slice(0, at) +
-          String.fromCharCode(canonical.charCodeAt(at) ^ 1) +
-          canonical.slice(at + 1);
+          canonical.slice(0, at) + String.fromCharCode(canonical.charCodeAt(at) ^ 1) + canonical.slice(at + 1);
         expect(eventHash(flipped)).not.toBe(hash);
       }
     }

@@ -12,10 +12,7 @@ import { sampleLog, WORKSPACE } from "./sample.ts";
 const log = sampleLog(40);
 const beta = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
 
-function about(
-  events: readonly StoredEvent[],
-  change: Partial<ExportHeader> = {},
-): Omit<ExportHeader, "format"> {
+function about(events: readonly StoredEvent[], change: Partial<ExportHeader> = {}): Omit<ExportHeader, "format"> {
   return {
     workspace_id: WORKSPACE,
     agent_id: null,
@@ -225,14 +222,7 @@ describe("csv exports", () => {
   });
 
   test("no field is a formula to a spreadsheet", () => {
-    expect(["=1", "+1", "-1", "@a", "\tx", "a=1"].map(csvField)).toEqual([
-      "'=1",
-      "'+1",
-      "'-1",
-      "'@a",
-      "'\tx",
-      "a=1",
-    ]);
+    expect(["=1", "+1", "-1", "@a", "\tx", "a=1"].map(csvField)).toEqual(["'=1", "'+1", "'-1", "'@a", "'\tx", "a=1"]);
     expect(csvField('say "hi", you')).toBe('"say ""hi"", you"');
     expect([csvField(null), csvField(0)]).toEqual(["", "0"]);
   });

@@ -1,13 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { CompactRange, EMPTY_ROOT } from "../../src/log/merkle.ts";
-import {
-  consistencyProof,
-  inclusionProof,
-  rangeProof,
-  verifyInclusion,
-  verifyRange,
-} from "../../src/log/proof.ts";
+import { consistencyProof, inclusionProof, rangeProof, verifyInclusion, verifyRange } from "../../src/log/proof.ts";
 import { partialWidth, TILE_WIDTH, TileWriter } from "../../src/log/tiles.ts";
 import { verifyConsistency } from "./consistency.ts";
 import { auditPath, consistency, leafHash, leaves, MemoryTiles, mth } from "./tree.ts";
@@ -184,9 +178,7 @@ describe("proofs", () => {
         expect(check(all.slice(start, end))).toBe(true);
         if (end > start) expect(check(all.slice(start, end - 1))).toBe(false);
         if (end > start + 1)
-          expect(check([all[start + 1] as Buffer, all[start] as Buffer, ...all.slice(start + 2, end)])).toBe(
-            false,
-          );
+          expect(check([all[start + 1] as Buffer, all[start] as Buffer, ...all.slice(start + 2, end)])).toBe(false);
         expect(check(all.slice(start, end), { ...proof, after: [...proof.after, mth([])] })).toBe(false);
       }
     }

@@ -89,8 +89,7 @@ export function sampleLog(count = 24, agents = ["alpha", "beta", "gamma"]): Samp
   while (log.events.length < count) {
     const seq = log.events.length;
     const agent = agents[seq % agents.length] as string;
-    if (seq % 7 === 3)
-      log.append({ agent, operation: "data.read", details: { key: `k${seq}` }, configVersion: "v1" });
+    if (seq % 7 === 3) log.append({ agent, operation: "data.read", details: { key: `k${seq}` }, configVersion: "v1" });
     else if (seq % 7 === 5) {
       log.append({
         agent,

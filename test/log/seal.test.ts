@@ -17,12 +17,7 @@ import {
 import { consistencyProof, inclusionProof } from "../../src/log/proof.ts";
 import { makeReceipt, parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, makeSeal, parseSeal, sealedWorkspace, sealText } from "../../src/log/seal.ts";
-import {
-  addCheckpointBody,
-  checkCosignature,
-  cosignedText,
-  withCosignatures,
-} from "../../src/log/witness.ts";
+import { addCheckpointBody, checkCosignature, cosignedText, withCosignatures } from "../../src/log/witness.ts";
 import { eventFacts } from "../../src/operations.ts";
 import { verifyConsistency } from "./consistency.ts";
 import { formatCosignature, parseAddCheckpoint } from "./cosigning.ts";
@@ -84,8 +79,7 @@ describe("signed notes (C2SP signed-note)", () => {
   });
 
   test("names and texts that could not be read back are not signed", () => {
-    for (const name of ["", "a b", "a+b", "a\u00a0b"])
-      expect(() => verifierKey(name, publicKey)).toThrow(NoteError);
+    for (const name of ["", "a b", "a+b", "a\u00a0b"]) expect(() => verifierKey(name, publicKey)).toThrow(NoteError);
     for (const text of ["", "no newline", "tab\t\n", "\ud800\n"])
       expect(() => signNote(text, [signer])).toThrow(NoteError);
     expect(() => signNote("x\n", [])).toThrow(NoteError);
@@ -132,8 +126,7 @@ describe("seals (C2SP tlog-checkpoint)", () => {
 
   test("extension lines are refused, and so is an origin with a space or plus", () => {
     expect(() => parseSeal(signNote(`${sealText(ORIGIN, 1, root)}more\n`, [signer]))).toThrow(NoteError);
-    for (const origin of ["", "a b", "a+b", "a\nb"])
-      expect(() => sealText(origin, 1, root)).toThrow(NoteError);
+    for (const origin of ["", "a b", "a+b", "a\nb"]) expect(() => sealText(origin, 1, root)).toThrow(NoteError);
   });
 });
 
@@ -197,9 +190,7 @@ describe("receipts (C2SP tlog-proof)", () => {
     expect(problem(4, seal)).toContain("does not lead");
     expect(problem(5, other.seal)).toContain("does not lead");
     const stranger = rawPublicKey(generateKeyPairSync("ed25519").publicKey);
-    expect(receiptProblem(parseReceipt(makeReceipt(log.events[5] as never, path, seal)), stranger)).toContain(
-      "signed",
-    );
+    expect(receiptProblem(parseReceipt(makeReceipt(log.events[5] as never, path, seal)), stranger)).toContain("signed");
     const foreign = `governd.example/${typeId("ws", 3)}`;
     const parsed = parseSeal(seal);
     const theirs = makeSeal({ ...parsed, origin: foreign }, [ed25519Signer(foreign, privateKey)]);

@@ -21,10 +21,7 @@ interface Wanted {
 }
 
 /** An export as the daemon makes it: sealed as it is now. */
-async function exported(
-  form: "json" | "ndjson",
-  { events, agent, by = seal, header = {} }: Wanted,
-): Promise<string> {
+async function exported(form: "json" | "ndjson", { events, agent, by = seal, header = {} }: Wanted): Promise<string> {
   const seqs = events.map(({ canonical }) => parseEvent(canonical));
   const run = { first: seqs[0]?.seq as number, last: seqs.at(-1)?.seq as number };
   const first = seqs[0];
@@ -145,9 +142,7 @@ describe.each(["json", "ndjson"] as const)("sealed %s exports", (form) => {
     expect(verdict(whole, null, [other.seal(20)])).toBe("tampered");
     expect(verdict(whole, null, [other.seal(40)])).toBe("tampered");
     const agent = await exported(form, { events: beta, agent: "beta" });
-    expect(verify(agent, null, [seal]).seals?.anchoredThrough).toBe(
-      parseEvent(beta.at(-1)?.canonical as string).seq,
-    );
+    expect(verify(agent, null, [seal]).seals?.anchoredThrough).toBe(parseEvent(beta.at(-1)?.canonical as string).seq);
     expect(verdict(agent, null, [log.seal(20)])).toBe("undetermined");
   });
 });

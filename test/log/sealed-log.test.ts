@@ -56,9 +56,7 @@ describe("a sealed log", () => {
     });
     expect(verdictOf(report)).toBe("verified");
     expect(verify({ events: log.events, seals, offered: [log.key] }).seals?.sealedThrough).toBe(32);
-    expect(verify({ events: log.events, seals: [log.seal()], trusted: log.key }).seals?.sealedThrough).toBe(
-      39,
-    );
+    expect(verify({ events: log.events, seals: [log.seal()], trusted: log.key }).seals?.sealedThrough).toBe(39);
   });
 
   test("without a key at hand the roots still have to fit, and the seals are called unverified", () => {
@@ -81,30 +79,20 @@ describe("a sealed log", () => {
   });
 
   test("a tail that was cut off is found by the seal that covered it", () => {
-    expect(codes(verify({ events: log.events.slice(0, 30), seals, trusted: log.key }))).toEqual([
-      "seal_beyond_log",
-    ]);
+    expect(codes(verify({ events: log.events.slice(0, 30), seals, trusted: log.key }))).toEqual(["seal_beyond_log"]);
     expect(verify({ events: log.events.slice(0, 35), seals, trusted: log.key }).valid).toBe(true);
   });
 
   test("seals out of order, of another workspace, or by a stranger", () => {
     const [a, , b, c] = seals as [string, string, string, string];
-    expect(codes(verify({ events: log.events, seals: [a, c, b], trusted: log.key }))).toEqual([
-      "seal_invalid",
-    ]);
+    expect(codes(verify({ events: log.events, seals: [a, c, b], trusted: log.key }))).toEqual(["seal_invalid"]);
     const foreign = log.seal(17, log.key, originOf(typeId("ws", 4)));
-    expect(codes(verify({ events: log.events, seals: [a, foreign, c], trusted: log.key }))).toEqual([
-      "seal_invalid",
-    ]);
+    expect(codes(verify({ events: log.events, seals: [a, foreign, c], trusted: log.key }))).toEqual(["seal_invalid"]);
     const stranger = newKey();
     const strange = log.seal(17, stranger);
-    expect(codes(verify({ events: log.events, seals: [a, strange, c], trusted: log.key }))).toEqual([
-      "seal_signature",
-    ]);
+    expect(codes(verify({ events: log.events, seals: [a, strange, c], trusted: log.key }))).toEqual(["seal_signature"]);
     const forged = c.replace(/.{20}=\n$/, `${"A".repeat(20)}=\n`);
-    expect(codes(verify({ events: log.events, seals: [a, forged], trusted: log.key }))).toEqual([
-      "seal_signature",
-    ]);
+    expect(codes(verify({ events: log.events, seals: [a, forged], trusted: log.key }))).toEqual(["seal_signature"]);
   });
 
   test("a log that was remade and sealed with another key does not pass under the right key", () => {
@@ -128,12 +116,10 @@ describe("a sealed log", () => {
   });
 
   test("an empty tree may be sealed", () => {
-    expect(verify({ events: log.events, seals: [log.seal(0), log.seal(3)], trusted: log.key })).toMatchObject(
-      {
-        valid: true,
-        seals: { checked: 2, sealedThrough: 2 },
-      },
-    );
+    expect(verify({ events: log.events, seals: [log.seal(0), log.seal(3)], trusted: log.key })).toMatchObject({
+      valid: true,
+      seals: { checked: 2, sealedThrough: 2 },
+    });
   });
 
   test("damage in the middle is found by the seals behind it, links or not", () => {
@@ -149,21 +135,15 @@ describe("seals that the auditor kept", () => {
   });
 
   test("find truncation and rewriting even by who has the key", () => {
-    expect(codes(verify({ events: log.events.slice(0, 11), anchors: [log.seal(12)] }))).toEqual([
-      "seal_beyond_log",
-    ]);
-    expect(codes(verify({ events: rewritten(log, 3), anchors: [log.seal(12)] }))).toEqual([
-      "anchor_mismatch",
-    ]);
+    expect(codes(verify({ events: log.events.slice(0, 11), anchors: [log.seal(12)] }))).toEqual(["seal_beyond_log"]);
+    expect(codes(verify({ events: rewritten(log, 3), anchors: [log.seal(12)] }))).toEqual(["anchor_mismatch"]);
   });
 
   test("a seal of another workspace, or a damaged one, establishes nothing", () => {
     const foreign = log.seal(12, log.key, originOf(typeId("ws", 4)));
     expect(verdictOf(verify({ events: log.events, anchors: [foreign] }))).toBe("undetermined");
     const damaged = log.seal(12).replace(/.{20}=\n$/, `${"A".repeat(20)}=\n`);
-    expect(verdictOf(verify({ events: log.events, seals, anchors: [damaged], trusted: log.key }))).toBe(
-      "undetermined",
-    );
+    expect(verdictOf(verify({ events: log.events, seals, anchors: [damaged], trusted: log.key }))).toBe("undetermined");
   });
 });
 

@@ -3,8 +3,7 @@ import { createHash } from "node:crypto";
 import { HASH_BYTES } from "../../src/log/merkle.ts";
 import { TILE_WIDTH, type Tile, type TileReader } from "../../src/log/tiles.ts";
 
-export const sha256 = (...parts: Uint8Array[]): Buffer =>
-  createHash("sha256").update(Buffer.concat(parts)).digest();
+export const sha256 = (...parts: Uint8Array[]): Buffer => createHash("sha256").update(Buffer.concat(parts)).digest();
 export const leafHash = (entry: Uint8Array): Buffer => sha256(Buffer.of(0), entry);
 
 const half = (n: number): number => {

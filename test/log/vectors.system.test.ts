@@ -59,32 +59,29 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
     expect(python(join(tools, "check_vectors.py"), directory)).toMatchObject({ code: 0 });
   });
 
-  test.each(["export.json", "export.ndjson", "agent.ndjson"])(
-    "judges %s and its forgeries as we do",
-    async (name) => {
-      const text = read(name);
-      expect(await bothSay(name, text)).toEqual([0, 0]);
-      const lines = text.split("\n");
-      const forgeries = [
-        text.replace('"result":"allowed"', '"result":"ok"'),
-        text.replace('"details_salt":"00', '"details_salt":"01'),
-        text.replace(/"key":"key/, '"key":"kex'),
-        text.replace(/"agent_seq":3/, '"agent_seq":4'),
-        text.replace(/"hash":"[0-9a-f]{8}/, '"hash":"00000000'),
-        text.replace(/"event_count":/, '"event_count":1'),
-        lines.toSpliced(3, 1).join("\n"),
-        lines
-          .with(3, lines[4] as string)
-          .with(4, lines[3] as string)
-          .join("\n"),
-      ];
-      for (const [index, forged] of forgeries.entries()) {
-        expect(forged).not.toBe(text);
-        expect([index, ...(await bothSay(name, forged))]).toEqual([index, 1, 1]);
-      }
-      expect(await bothSay(name, text.slice(0, -30))).toEqual([2, 2]);
-    },
-  );
+  test.each(["export.json", "export.ndjson", "agent.ndjson"])("judges %s and its forgeries as we do", async (name) => {
+    const text = read(name);
+    expect(await bothSay(name, text)).toEqual([0, 0]);
+    const lines = text.split("\n");
+    const forgeries = [
+      text.replace('"result":"allowed"', '"result":"ok"'),
+      text.replace('"details_salt":"00', '"details_salt":"01'),
+      text.replace(/"key":"key/, '"key":"kex'),
+      text.replace(/"agent_seq":3/, '"agent_seq":4'),
+      text.replace(/"hash":"[0-9a-f]{8}/, '"hash":"00000000'),
+      text.replace(/"event_count":/, '"event_count":1'),
+      lines.toSpliced(3, 1).join("\n"),
+      lines
+        .with(3, lines[4] as string)
+        .with(4, lines[3] as string)
+        .join("\n"),
+    ];
+    for (const [index, forged] of forgeries.entries()) {
+      expect(forged).not.toBe(text);
+      expect([index, ...(await bothSay(name, forged))]).toEqual([index, 1, 1]);
+    }
+    expect(await bothSay(name, text.slice(0, -30))).toEqual([2, 2]);
+  });
 
   test.each(["sealed.ndjson", "sealed-window.json", "sealed-agent.json"])(
     "judges the sealed %s and its forgeries as we do",
@@ -101,10 +98,7 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
       const forgeries = [
         cut
           .join("\n")
-          .replace(
-            /"head":"[0-9a-f]+"/,
-            `"head":"${/"hash":"([0-9a-f]{64})"/.exec(cut[lastEvent - 1] ?? "")?.[1]}"`,
-          ),
+          .replace(/"head":"[0-9a-f]+"/, `"head":"${/"hash":"([0-9a-f]{64})"/.exec(cut[lastEvent - 1] ?? "")?.[1]}"`),
         text.replace(/(\\n\\n— \S+ hhPM)./, "$1A"),
         text.replace(/(\\n21\\n)./, "$1A"),
         text.replace("\\n21\\n", "\\n22\\n"),

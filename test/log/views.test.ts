@@ -58,13 +58,8 @@ describe("OCSF", () => {
     const { databucket, actor, ...rest } = event;
     expect(ocsfProblems({ ...rest, actor })).toEqual(["event has none of database, databucket, table"]);
     expect(ocsfProblems({ ...rest, databucket })).toEqual(["event.actor is missing"]);
-    expect(ocsfProblems({ ...event, activity_id: 12 })).toEqual([
-      "event.activity_id may not be 12",
-      "type_uid",
-    ]);
-    expect(ocsfProblems({ ...event, api: { operation: "x" } })).toEqual([
-      "event.api needs the profile cloud",
-    ]);
+    expect(ocsfProblems({ ...event, activity_id: 12 })).toEqual(["event.activity_id may not be 12", "type_uid"]);
+    expect(ocsfProblems({ ...event, api: { operation: "x" } })).toEqual(["event.api needs the profile cloud"]);
     expect(ocsfProblems({ ...event, invented: 1 })).toEqual(["event.invented is no attribute"]);
   });
 });

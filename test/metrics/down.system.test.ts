@@ -29,9 +29,7 @@ test("a damaged workspace is named to the operator, counted in the metrics, and 
   expect(detail.status).toBe(200);
   expect(await detail.json()).toMatchObject({
     status: "ready",
-    workspaces_down: [
-      { workspace_id: damaged.id, reason: expect.stringMatching(/./), since: expect.any(String) },
-    ],
+    workspaces_down: [{ workspace_id: damaged.id, reason: expect.stringMatching(/./), since: expect.any(String) }],
   });
   const brief = await fine.send({ path: "/readyz", key: null });
   expect(brief.json).toEqual({ status: "ready", workspaces_down: 1 });

@@ -114,10 +114,7 @@ describe("what is counted", () => {
     );
     expect(seen.value("governd_seals_total")).toBeGreaterThan(0);
     expect(seen.value("governd_seal_lag_seconds")).toBe(0);
-    expect(seen.value("governd_last_seal_timestamp_seconds")).toBeWithin(
-      begunMs / 1_000,
-      (Date.now() + 1) / 1_000,
-    );
+    expect(seen.value("governd_last_seal_timestamp_seconds")).toBeWithin(begunMs / 1_000, (Date.now() + 1) / 1_000);
     expect(seen.value('governd_anchor_lag_seconds{sink="command true"}')).toBe(0);
     expect(seen.value("governd_seal_failures_total")).toBe(0);
   });
@@ -141,9 +138,7 @@ describe("what is counted", () => {
       expect(seen.value(`governd_storage_bytes{kind="${kind}"}`)).toBeGreaterThan(0);
     }
     expect(seen.value("governd_storage_free_bytes")).toBeGreaterThan(0);
-    expect(seen.value("governd_storage_capacity_bytes")).toBeGreaterThan(
-      seen.value("governd_storage_free_bytes"),
-    );
+    expect(seen.value("governd_storage_capacity_bytes")).toBeGreaterThan(seen.value("governd_storage_free_bytes"));
     expect(seen.value("governd_search_index_bytes")).toBeGreaterThan(0);
     expect(seen.value("governd_workspaces")).toBe(1);
     expect(seen.value("governd_workspaces_open")).toBe(1);

@@ -62,8 +62,7 @@ test("a family whose numbers cannot be had does not take the others with it", as
 });
 
 describe("the count of requests", () => {
-  const exchange = (method: string, route: string | null) =>
-    Object.assign(new Exchange("r", method, 0), { route });
+  const exchange = (method: string, route: string | null) => Object.assign(new Exchange("r", method, 0), { route });
 
   test("knows the common methods by name, and no others", () => {
     const meter = new RequestMeter();
@@ -101,9 +100,11 @@ test("a thread's numbers are read through shared memory, and a restarted thread 
 
 test("sizes of files are measured at most once a minute", async () => {
   using directory = temporaryDirectory();
-  const [workspaces, seals, control] = ["workspaces", "seals", "control.db"].map((name) =>
-    directory.join(name),
-  ) as [string, string, string];
+  const [workspaces, seals, control] = ["workspaces", "seals", "control.db"].map((name) => directory.join(name)) as [
+    string,
+    string,
+    string,
+  ];
   for (const path of [workspaces, seals]) mkdirSync(path);
   writeFileSync(control, "12345");
   for (let i = 0; i < 200; i++) writeFileSync(`${workspaces}/${i}.db`, "xx");

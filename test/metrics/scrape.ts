@@ -38,8 +38,7 @@ export class Scrape {
   missing(expression: string): string[] {
     const names = expression.match(/\b(governd|process|nodejs)_\w+|\bup\b/g) ?? [];
     return names.filter(
-      (name) =>
-        !ITS_OWN.has(name) && !this.#families.has(name) && !this.#families.has(name.replace(PART, "")),
+      (name) => !ITS_OWN.has(name) && !this.#families.has(name) && !this.#families.has(name.replace(PART, "")),
     );
   }
 }

@@ -33,8 +33,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
 };
 
 const DISGUISES: Readonly<Record<string, (text: string) => string>> = {
-  "full-width": (text) =>
-    each(text, (c) => (c > " " && c <= "~" ? String.fromCharCode(code(c) + 0xfee0) : c)),
+  "full-width": (text) => each(text, (c) => (c > " " && c <= "~" ? String.fromCharCode(code(c) + 0xfee0) : c)),
   "mathematical letters and digits": (text) =>
     each(text, (c) =>
       /[a-z]/.test(c)
@@ -65,8 +64,7 @@ for (const [name, disguise] of Object.entries(DISGUISES)) {
       const decision = decide(BOTH, { key: "k", value, metadata: {} });
       if (decision.allowed) throw new Error(`${name}: ${plain} passed`);
       const finding = decision.findings.find((one) => one.detector === detector);
-      if (!finding)
-        throw new Error(`${name}: ${plain} was found as ${decision.findings.map((one) => one.detector)}`);
+      if (!finding) throw new Error(`${name}: ${plain} was found as ${decision.findings.map((one) => one.detector)}`);
       expect(finding.start).toBeGreaterThanOrEqual(0);
       expect(finding.end).toBeLessThanOrEqual(value.length);
       expect(finding.end).toBeGreaterThan(finding.start);

@@ -55,9 +55,7 @@ function uuid(version: string, digits: string, random: Seeded): string {
 const KINDS: Readonly<Record<string, (random: Seeded) => string>> = {
   "UUID v1": (random) => {
     // 100 ns since 1582-10-15 (RFC 9562 section 5.1).
-    const ticks = (BigInt(timeMs(random)) * 10_000n + 122_192_928_000_000_000n)
-      .toString(16)
-      .padStart(16, "0");
+    const ticks = (BigInt(timeMs(random)) * 10_000n + 122_192_928_000_000_000n).toString(16).padStart(16, "0");
     return uuid("1", `${ticks.slice(8)}${ticks.slice(4, 8)}${ticks.slice(0, 4)}${hex(random, 16)}`, random);
   },
   "UUID v4": (random) => uuid("4", hex(random, 32), random),
@@ -101,9 +99,7 @@ const KINDS: Readonly<Record<string, (random: Seeded) => string>> = {
 
 function findings(value: string): string | null {
   const decision = decide(BOTH, { key: "state", value, metadata: {} });
-  return decision.allowed
-    ? null
-    : `${value}: ${decision.findings.map(({ detector }) => detector).join(", ")}`;
+  return decision.allowed ? null : `${value}: ${decision.findings.map(({ detector }) => detector).join(", ")}`;
 }
 
 test.each(Object.keys(KINDS))(

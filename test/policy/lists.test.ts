@@ -59,8 +59,7 @@ describe("a third policy", () => {
   const agentId = "a";
   const limit = (most: number) =>
     workspace.perform("config.update", { agentId, config: { policies: { value_length: most } } });
-  const write = (value: string) =>
-    workspace.perform("data.write", { agentId, key: "k", value, metadata: {} });
+  const write = (value: string) => workspace.perform("data.write", { agentId, key: "k", value, metadata: {} });
   const FINDING = { policy: "value_length", detector: "excess", field: "value", start: 4, end: 6 };
 
   test("is enforced on writes", async () => {
@@ -162,10 +161,7 @@ test.each(Object.entries(FOUND))("%s is found", (detector, value) => {
 
 test("docs/screening.md has the detectors of the list", () => {
   const page = readFileSync(join(ROOT, "docs/screening.md"), "utf8");
-  const rows = Array.from(
-    page.matchAll(/^\| `(\w+)` +\| `(\w+)` +\| ([12]?) +\| (.*?) +\|$/gm),
-    ([, ...row]) => row,
-  );
+  const rows = Array.from(page.matchAll(/^\| `(\w+)` +\| `(\w+)` +\| ([12]?) +\| (.*?) +\|$/gm), ([, ...row]) => row);
   const tierOf = ({ tier }: Detector) => (tier === null ? "" : String(tier));
   expect(rows).toEqual(
     screeningPolicies().flatMap((policy: PolicyName) =>

@@ -145,9 +145,9 @@ for (const [detector, label, value] of LABELLED) {
   test(`${detector}: ${label}`, () => {
     expect(found(`${label}: ${value}`)).toContain(detector);
     expect(found(`Her ${label} is ${value}, thanks.`)).toContain(detector);
-    expect(
-      found(JSON.stringify({ id: 7, [label.replace(/[ '-]/g, "_").toLowerCase()]: value, ok: true })),
-    ).toContain(detector);
+    expect(found(JSON.stringify({ id: 7, [label.replace(/[ '-]/g, "_").toLowerCase()]: value, ok: true }))).toContain(
+      detector,
+    );
     expect(found(`name;${label}\nx;1`)).toEqual([]);
   });
 }

@@ -25,20 +25,7 @@ const PLANTED: readonly string[] = [
 /** Words that are neither labels nor numbers. */
 const harmless = fc
   .array(
-    fc.constantFrom(
-      "lorem",
-      "quick",
-      "brown",
-      "fox",
-      "und",
-      "gestern",
-      "we",
-      "went",
-      "home",
-      "🙂",
-      "été",
-      "日本",
-    ),
+    fc.constantFrom("lorem", "quick", "brown", "fox", "und", "gestern", "we", "went", "home", "🙂", "été", "日本"),
     { maxLength: 12 },
   )
   .map((words) => words.join(" "));
@@ -83,14 +70,11 @@ test("any string gets an answer, the same each time, with offsets inside it", ()
 test("any metadata gets an answer that never repeats what was found", () => {
   const planted = fc.constantFrom(...PLANTED);
   fc.assert(
-    fc.property(
-      fc.dictionary(fc.oneof(fc.string(), planted), fc.oneof(fc.jsonValue(), planted)),
-      (metadata) => {
-        const decision = decide(BOTH, { key: "k", value: "v", metadata: metadata as JsonObject });
-        const said = JSON.stringify(decision);
-        for (const secret of PLANTED) expect(said).not.toContain(secret);
-      },
-    ),
+    fc.property(fc.dictionary(fc.oneof(fc.string(), planted), fc.oneof(fc.jsonValue(), planted)), (metadata) => {
+      const decision = decide(BOTH, { key: "k", value: "v", metadata: metadata as JsonObject });
+      const said = JSON.stringify(decision);
+      for (const secret of PLANTED) expect(said).not.toContain(secret);
+    }),
     { numRuns: 400 },
   );
 });

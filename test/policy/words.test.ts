@@ -28,9 +28,7 @@ describe.each(LISTS)("%s", (name) => {
 
   test("has each word of a section and each heading once", () => {
     expect(twice(sections.map(({ heading }) => heading))).toEqual([]);
-    expect(
-      sections.flatMap(({ heading, lines }) => twice(lines).map((word) => `${heading}: ${word}`)),
-    ).toEqual([]);
+    expect(sections.flatMap(({ heading, lines }) => twice(lines).map((word) => `${heading}: ${word}`))).toEqual([]);
   });
 });
 
@@ -73,9 +71,7 @@ test("every table's rows have the columns of their section, without duplicates",
 test("forms are of known detectors, and the leads of separated forms are well formed", () => {
   const forms = [...SEPARATED_FORMS, ...TOKEN_FORMS];
   expect(forms.filter(({ detector }) => !(detector in DETECTORS))).toEqual([]);
-  expect(SEPARATED_FORMS.flatMap(({ leads }) => leads).filter((lead) => !/^\d+[-+ ./]?$/.test(lead))).toEqual(
-    [],
-  );
+  expect(SEPARATED_FORMS.flatMap(({ leads }) => leads).filter((lead) => !/^\d+[-+ ./]?$/.test(lead))).toEqual([]);
 });
 
 test("a row that is no pattern is refused", () => {
@@ -88,13 +84,7 @@ test("characters are read as plain ones, by their codes where they cannot be see
   expect(readings("look-alikes").get("\u0430")).toBe("a");
   expect(readings("signs").get("\u2010")).toBe("-");
   const entities = readings("entities");
-  expect(["amp", "nbsp", "newline", "shy", "num"].map((name) => entities.get(name))).toEqual([
-    "&",
-    " ",
-    "\n",
-    "",
-    "#",
-  ]);
+  expect(["amp", "nbsp", "newline", "shy", "num"].map((name) => entities.get(name))).toEqual(["&", " ", "\n", "", "#"]);
   for (const section of ["look-alikes", "signs"] as const) {
     expect([...readings(section).keys()].filter((character) => character.length !== 1)).toEqual([]);
   }

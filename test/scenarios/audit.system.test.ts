@@ -34,8 +34,7 @@ const eventful = async ({ client, agent }: Scene) => {
 };
 const OPERATIONS = ["config.update", "data.read", "data.write", "data.write", "config.update"];
 
-const operationsOf = ({ json }: Answered) =>
-  json.data.map(({ operation }: { operation: string }) => operation);
+const operationsOf = ({ json }: Answered) => json.data.map(({ operation }: { operation: string }) => operation);
 
 describe("querying", () => {
   scenarios(

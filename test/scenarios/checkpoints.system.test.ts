@@ -54,9 +54,7 @@ async function valuesOf(client: Client, agent: string): Promise<Record<string, s
 
 async function stateOf(client: Client, id: string): Promise<Record<string, string>> {
   const { json } = await client.get(`/v1/checkpoints/${id}`);
-  return Object.fromEntries(
-    json.state.entries.map(({ key, value }: { key: string; value: string }) => [key, value]),
-  );
+  return Object.fromEntries(json.state.entries.map(({ key, value }: { key: string; value: string }) => [key, value]));
 }
 
 describe("making", () => {
@@ -313,8 +311,7 @@ describe("restoring", () => {
         name: "restored entries keep the write that they are from",
         given: async (scene) => {
           await put(scene, { k: "1" });
-          const full = (await scene.client.get("/v1/data/read-full", { agent_id: scene.agent, key: "k" }))
-            .json;
+          const full = (await scene.client.get("/v1/data/read-full", { agent_id: scene.agent, key: "k" })).json;
           const id = await make(scene);
           await put(scene, { k: "2" });
           return { id, full };

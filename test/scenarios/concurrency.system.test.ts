@@ -30,10 +30,7 @@ async function expectSoundTrail(): Promise<void> {
 }
 
 /** One client that sends one request after another. Returns the acknowledged ones. */
-async function keepWriting(
-  agentOf: (i: number) => string,
-  name: number,
-): Promise<[string, string, string][]> {
+async function keepWriting(agentOf: (i: number) => string, name: number): Promise<[string, string, string][]> {
   const acknowledged: [string, string, string][] = [];
   for (let i = 0; i < WRITES_EACH; i++) {
     const [agent, key, value] = [agentOf(i), `client-${name}/${i}`, `${name}.${i}`];
@@ -64,9 +61,7 @@ test(
   "everybody updates one config: versions without gaps, and If-Match lets one through",
   async () => {
     await client.configure("config", { start: true });
-    const updates = await Promise.all(
-      Array.from({ length: CLIENTS }, (_, i) => client.configure("config", { i })),
-    );
+    const updates = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => client.configure("config", { i })));
     const versions = updates.map(({ json }) => Number(json.version.slice(1))).sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: CLIENTS }, (_, i) => i + 2));
     const current = `"v${CLIENTS + 1}"`;
@@ -95,8 +90,7 @@ test(
     const clients = Array.from({ length: 8 }, (_, name) => keepWriting(() => "shared", name));
     const [acknowledged] = await Promise.all([Promise.all(clients), beside()]);
     expect(acknowledged.flat()).toHaveLength(8 * WRITES_EACH);
-    for (let i = 0; i < 40; i++)
-      expect((await client.read("shared", `other/${i}`)).json.value).toBe(String(i));
+    for (let i = 0; i < 40; i++) expect((await client.read("shared", `other/${i}`)).json.value).toBe(String(i));
     await expectSoundTrail();
   },
   TIMEOUT_MS,

@@ -55,9 +55,7 @@ describe("writing", () => {
             audit_id: view.eventsAfter(-1).at(-1)?.id,
             message: "Stored.",
           });
-          expect(
-            (await client.get("/v1/data/read-full", { agent_id: agent, key: "k" })).json.metadata,
-          ).toEqual({});
+          expect((await client.get("/v1/data/read-full", { agent_id: agent, key: "k" })).json.metadata).toEqual({});
         },
       },
       {
@@ -87,8 +85,7 @@ describe("writing", () => {
           status: 200,
           appends: ["agent data.write allowed"],
           changes: ["agents", "entries"],
-          check: async ({ client, agent }) =>
-            expect((await client.read(agent, "k")).json.value === value).toBe(true),
+          check: async ({ client, agent }) => expect((await client.read(agent, "k")).json.value === value).toBe(true),
         }),
       ),
       ...[
@@ -211,8 +208,7 @@ describe("writing", () => {
         request: write({ key: "k", value: TOKEN }),
         status: 200,
         appends: ["agent data.write blocked"],
-        check: async ({ client, agent }) =>
-          expect((await client.read(agent, "k")).json.value).toBe("value of k"),
+        check: async ({ client, agent }) => expect((await client.read(agent, "k")).json.value).toBe("value of k"),
       },
       ...(
         [
@@ -297,8 +293,7 @@ describe("reading", () => {
         status: 200,
         appends: ["agent data.read ok"],
         details: { key: "k" },
-        check: ({ agent }, { json }) =>
-          expect(json).toEqual({ agent_id: agent, key: "k", value: "value of k" }),
+        check: ({ agent }, { json }) => expect(json).toEqual({ agent_id: agent, key: "k", value: "value of k" }),
       },
       {
         name: "read-full: everything about the entry",

@@ -76,9 +76,7 @@ async function fill({ client }: TestWorkspace): Promise<void> {
 
 const count = ({ view }: TestWorkspace, model: string): number => {
   try {
-    return (
-      view.connection.get<[number]>("SELECT count(*) FROM search_vectors WHERE model = ?", [model])?.[0] ?? 0
-    );
+    return view.connection.get<[number]>("SELECT count(*) FROM search_vectors WHERE model = ?", [model])?.[0] ?? 0;
   } catch {
     return 0;
   }

@@ -128,9 +128,7 @@ test(
     );
     await fc.assert(
       fc.asyncProperty(request, async ({ method, path, values }) => {
-        const members = values
-          .filter(([, value]) => value !== null)
-          .map(([name, value]) => `"${name}":${value}`);
+        const members = values.filter(([, value]) => value !== null).map(([name, value]) => `"${name}":${value}`);
         const { status } = await client.send({ method, path, body: `{${members.join(",")}}` });
         expect(DESERVED).toContain(status);
       }),
@@ -152,9 +150,7 @@ test(
     );
     await fc.assert(
       fc.asyncProperty(request, async ({ method, path, values }) => {
-        const parameters = values
-          .filter(([, value]) => value !== null)
-          .map(([name, value]) => `${name}=${value}`);
+        const parameters = values.filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`);
         const { status } = await client.send({ method, path: `${path}?${parameters.join("&")}` });
         expect(DESERVED).toContain(status);
       }),

@@ -56,8 +56,7 @@ const ORDERED = [...routes].sort(
 const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] as const);
 
 const AGENT_SCOPE = /^(data\.|checkpoint\.|config\.(read|list_versions|read_version)$)/;
-const AUDITOR_SCOPE =
-  /^(audit\.|agent\.(list|read)$|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
+const AUDITOR_SCOPE = /^(audit\.|agent\.(list|read)$|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
 
 test("every operation has one route", () => {
   expect(new Set(routes.map(({ operation }) => operation)).size).toBe(routes.length);

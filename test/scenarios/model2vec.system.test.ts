@@ -36,10 +36,8 @@ test(
     const { client } = await daemon.workspace();
     await client.write("agent", "target", "The quibble is in the cellar.");
     await client.write("agent", "other", "A fnordle hangs on the wall.");
-    for (let i = 0; i < 40; i++)
-      await client.write("agent", `k${i}`, `Note ${i} says nothing in particular.`);
-    const search = async () =>
-      (await client.post("/v1/data/search", { agent_id: "agent", query: "zorblax" })).json;
+    for (let i = 0; i < 40; i++) await client.write("agent", `k${i}`, `Note ${i} says nothing in particular.`);
+    const search = async () => (await client.post("/v1/data/search", { agent_id: "agent", query: "zorblax" })).json;
     let found = await search();
     await eventually("it is found", async () => {
       if (found.data[0]?.key !== "target") found = await search();
@@ -53,9 +51,7 @@ test(
 
     // Without the setting the built-in model answers again.
     await daemon.restart(0, { embeddings_path: null });
-    const { json } = await daemon
-      .client(client.apiKey)
-      .post("/v1/data/search", { agent_id: "agent", query: "cellar" });
+    const { json } = await daemon.client(client.apiKey).post("/v1/data/search", { agent_id: "agent", query: "cellar" });
     expect([json.model, json.data[0].key]).toEqual([BUILT_IN, "target"]);
   },
   TIMEOUT_MS,
@@ -63,18 +59,8 @@ test(
 
 const damages: [name: string, file: string, damage: (path: string) => void, said: string][] = [
   ["is missing", "model.safetensors", (path) => rmSync(path), "no such file or directory"],
-  [
-    "is cut short",
-    "model.safetensors",
-    (path) => writeFileSync(path, readFileSync(path).subarray(0, -7)),
-    "cut short",
-  ],
-  [
-    "is something else",
-    "model.safetensors",
-    (path) => writeFileSync(path, "weights"),
-    "not a safetensors file",
-  ],
+  ["is cut short", "model.safetensors", (path) => writeFileSync(path, readFileSync(path).subarray(0, -7)), "cut short"],
+  ["is something else", "model.safetensors", (path) => writeFileSync(path, "weights"), "not a safetensors file"],
   ["is missing", "tokenizer.json", (path) => rmSync(path), "no such file or directory"],
   ["is damaged", "tokenizer.json", (path) => writeFileSync(path, '{"model":'), "tokenizer.json"],
 ];

@@ -65,9 +65,7 @@ test("entries are counted over all agents, and a full workspace says so", async 
 test("a group of writes is counted one by one, and what failed is not counted", async () => {
   const workspace = await daemon.workspace();
   const { client } = workspace;
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, i) => client.write(`agent-${i % 3}`, `k${i}`, "v")),
-  );
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => client.write(`agent-${i % 3}`, `k${i}`, "v")));
   const statuses = answers.map(({ status }) => status);
   expect(statuses.filter((status) => status === 200).length).toBe(ENTRIES);
   expect(statuses.filter((status) => status === 507).length).toBe(40 - ENTRIES);
@@ -76,8 +74,7 @@ test("a group of writes is counted one by one, and what failed is not counted", 
     await client.delete("/v1/data/prefix", { agent_id: `agent-${i}`, prefix: "k" });
   }
   expect((await client.write("agent-0", "k", "ada@example.com")).json.allowed).toBe(false);
-  for (let i = 0; i < ENTRIES; i++)
-    expect((await client.write("agent-0", `n${i}`, "v")).json.allowed).toBe(true);
+  for (let i = 0; i < ENTRIES; i++) expect((await client.write("agent-0", `n${i}`, "v")).json.allowed).toBe(true);
   expect((await client.write("agent-0", "n", "v")).status).toBe(507);
   expect(await isIntact(workspace)).toBe(true);
 });

@@ -190,8 +190,7 @@ const REQUESTS = new Map([
 
 const DOCUMENTED = Object.entries(document.paths).flatMap(([path, operations]) =>
   Object.entries(operations).map(
-    ([method, operation]) =>
-      [`${method.toUpperCase()} ${path.replace(/\{([a-z_]+)\}/g, ":$1")}`, operation] as const,
+    ([method, operation]) => [`${method.toUpperCase()} ${path.replace(/\{([a-z_]+)\}/g, ":$1")}`, operation] as const,
   ),
 );
 

@@ -77,9 +77,7 @@ test("is removed by a sweep, from history too, with one event", async () => {
     await Bun.sleep(POLL_MS);
   }
   const stored = view.connection
-    .all<[string]>(
-      "SELECT value FROM entries WHERE agent = (SELECT first_seq FROM agents WHERE agent_id = 'a')",
-    )
+    .all<[string]>("SELECT value FROM entries WHERE agent = (SELECT first_seq FROM agents WHERE agent_id = 'a')")
     .map(([value]) => JSON.parse(value));
   expect(new Set(stored)).toEqual(new Set(["fresh words"]));
   expect(swept().map(({ line }) => line)).toEqual(["a data.expire ok"]);

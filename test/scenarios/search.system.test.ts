@@ -52,11 +52,9 @@ test(
     using directory = temporaryDirectory();
     const dataDir = join(directory.path, "data");
     const { apiKey } = await administer(dataDir, (one) => one.createWorkspace("killed"));
-    const client = (url: string) =>
-      new Client(url, readFileSync(join(dataDir, "tls", "ca.crt"), "utf8"), apiKey);
+    const client = (url: string) => new Client(url, readFileSync(join(dataDir, "tls", "ca.crt"), "utf8"), apiKey);
     const first = await serve(dataDir);
-    for (let i = 0; i < 50; i++)
-      await client(first.url).write("agent", `k${i}`, `order ERR-${1000 + i} failed`);
+    for (let i = 0; i < 50; i++) await client(first.url).write("agent", `k${i}`, `order ERR-${1000 + i} failed`);
     expect((await keysFor(client(first.url), "ERR-1007"))[0]).toBe("k7");
     await client(first.url).write("agent", "k7", "settled");
     await client(first.url).write("agent", "last", "order ERR-2000 failed");

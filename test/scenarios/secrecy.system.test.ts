@@ -96,9 +96,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
   ]) {
     expect([400, 413]).toContain(await post("/v1/data/write", body));
   }
-  expect(
-    await ask("/v1/config/bot", { method: "PUT", body: `{"policies":{"${hide("policy")}":true}}` }),
-  ).toBe(400);
+  expect(await ask("/v1/config/bot", { method: "PUT", body: `{"policies":{"${hide("policy")}":true}}` })).toBe(400);
   // People.
   const [password, wrong] = [hide("password"), hide("wrong password")];
   const link = new URL(daemon.ready.sign_up_url as string);
@@ -109,9 +107,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
   await post("/account/sign-up", signUp, origin);
   await post("/account/sign-up", { ...signUp, token: hide("token") }, origin);
   expect(await post("/account/sign-in", { email, password: wrong }, origin)).toBe(401);
-  expect(await ask("/account", { headers: { cookie: `__Host-governd_session=${hide("session")}` } })).toBe(
-    401,
-  );
+  expect(await ask("/account", { headers: { cookie: `__Host-governd_session=${hide("session")}` } })).toBe(401);
 
   const exported = await daemon.ask("/v1/audit/export", {
     method: "POST",
@@ -139,8 +135,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
       trail: false,
     });
   }
-  for (const text of unsaid)
-    expect([text, err.includes(text), metrics.includes(text)]).toEqual([text, false, false]);
+  for (const text of unsaid) expect([text, err.includes(text), metrics.includes(text)]).toEqual([text, false, false]);
 });
 
 test("the search finds what is repeated, as it is and as JSON writes it", () => {

@@ -11,24 +11,16 @@ const KEY = "customers/anna-schmidt-4711";
 const VALUE = "Anna Schmidt lives in Lindenstrasse 12 and prefers mornings.";
 const MARK = "metadata-mark-of-anna";
 
-async function perform<N extends OperationName>(
-  { writer }: SealedWorkspace,
-  name: N,
-  ...inputs: OperationInputs[N][]
-) {
+async function perform<N extends OperationName>({ writer }: SealedWorkspace, name: N, ...inputs: OperationInputs[N][]) {
   const settled = await writer.perform(inputs.map((input) => jobOf({ name, input, principal: PRINCIPAL })));
   return settled.map(({ answer }) =>
-    answer.kind === "json"
-      ? JSON.parse(answer.body)
-      : { problem: answer.kind === "problem" ? answer.code : "" },
+    answer.kind === "json" ? JSON.parse(answer.body) : { problem: answer.kind === "problem" ? answer.code : "" },
   );
 }
 
 /** The files of the directory that hold a text, in UTF-8. */
 function filesWith(directory: TemporaryDirectory, text: string): string[] {
-  return readdirSync(directory.path).filter((name) =>
-    readFileSync(directory.join(name)).includes(Buffer.from(text)),
-  );
+  return readdirSync(directory.path).filter((name) => readFileSync(directory.join(name)).includes(Buffer.from(text)));
 }
 
 const agentId = "alpha";

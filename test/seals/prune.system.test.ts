@@ -60,8 +60,7 @@ beforeAll(async () => {
   const given = await client.send({ path: `/v1/audit/${first.json.audit_id}/receipt` });
   writeFileSync(receipt, given.text);
   exported = await exportTo("whole.ndjson", workspace, {});
-  const middle = (await client.send({ path: "/v1/audit", query: { agent_id: "alpha", limit: 400 } })).json
-    .data;
+  const middle = (await client.send({ path: "/v1/audit", query: { agent_id: "alpha", limit: 400 } })).json.data;
   partial = await exportTo("partial.ndjson", workspace, { start_time: middle.at(-1).timestamp });
   for (let i = 0; i < 5; i++) await other.client.write("a", "k", "v");
   otherExport = await exportTo("other.ndjson", other, {});
@@ -118,11 +117,7 @@ describe("pruning", () => {
       expect([body, verified.first_invalid, verified.valid]).toEqual([body, null, true]);
     }
     await client.write("alpha", "kept", "overwritten");
-    for (const body of [
-      {},
-      { scope: undefined, agent_id: "alpha" },
-      { scope: undefined, agent_id: "beta" },
-    ]) {
+    for (const body of [{}, { scope: undefined, agent_id: "alpha" }, { scope: undefined, agent_id: "beta" }]) {
       const again = await verify(await exportTo("after.ndjson", workspace, body));
       expect([again.exit, again.json.sources[0].problems]).toEqual([0, []]);
     }
@@ -145,24 +140,19 @@ describe("pruning", () => {
     }
   });
 
-  test.each([null, "alpha"])(
-    "a stream resumed at the first kept event sends the rest once: %j",
-    async (agentId) => {
-      const { connection } = workspace.view;
-      const [number, whose] = agentId === null ? ["seq", "true"] : ["agent_seq", "agent_id = 'alpha'"];
-      const rows = connection.all<[number, string]>(
-        `SELECT ${number}, id FROM events WHERE ${whose} ORDER BY seq`,
-      );
-      const [first, ...rest] = rows;
-      expect(rest.length).toBeGreaterThan(100);
-      const sent: string[] = [];
-      for await (const piece of streamTail(connection, { kind: "tail", agentId, after: first?.[0] ?? -1 })) {
-        sent.push(...[...piece.matchAll(/^id: (.*)$/gm)].map(([, id]) => id as string));
-        if (sent.length >= rest.length) break;
-      }
-      expect(sent).toEqual(rest.map(([, id]) => id));
-    },
-  );
+  test.each([null, "alpha"])("a stream resumed at the first kept event sends the rest once: %j", async (agentId) => {
+    const { connection } = workspace.view;
+    const [number, whose] = agentId === null ? ["seq", "true"] : ["agent_seq", "agent_id = 'alpha'"];
+    const rows = connection.all<[number, string]>(`SELECT ${number}, id FROM events WHERE ${whose} ORDER BY seq`);
+    const [first, ...rest] = rows;
+    expect(rest.length).toBeGreaterThan(100);
+    const sent: string[] = [];
+    for await (const piece of streamTail(connection, { kind: "tail", agentId, after: first?.[0] ?? -1 })) {
+      sent.push(...[...piece.matchAll(/^id: (.*)$/gm)].map(([, id]) => id as string));
+      if (sent.length >= rest.length) break;
+    }
+    expect(sent).toEqual(rest.map(([, id]) => id));
+  });
 
   test("the remains of the pruned part are still checked", async () => {
     const { view } = workspace;
@@ -170,9 +160,7 @@ describe("pruning", () => {
     await daemon.restart();
     const { copyFileSync } = await import("node:fs");
     const { tamper } = await import("../corpus/base.ts");
-    const kept = view.connection.get<[number]>(
-      "SELECT max(seq) FROM events WHERE seq < 512 AND agent_id = 'beta'",
-    );
+    const kept = view.connection.get<[number]>("SELECT max(seq) FROM events WHERE seq < 512 AND agent_id = 'beta'");
     for (const [what, sql] of [
       ["a leaf", "UPDATE tiles SET hashes = zeroblob(8192) WHERE level = 0 AND tile = 0"],
       ["a tile", "DELETE FROM tiles WHERE level = 0 AND tile = 1"],
@@ -180,10 +168,7 @@ describe("pruning", () => {
         "a kept event",
         `UPDATE events SET body = replace(body, '"actor":"key_', '"actor":"usr_') WHERE seq = ${kept?.[0]}`,
       ],
-      [
-        "a kept event's details",
-        `UPDATE events SET details = replace(details, 'v', 'w') WHERE seq = ${kept?.[0]}`,
-      ],
+      ["a kept event's details", `UPDATE events SET details = replace(details, 'v', 'w') WHERE seq = ${kept?.[0]}`],
       ["a chain's end", `DELETE FROM events WHERE seq = ${kept?.[0]}`],
       ["an event behind", "DELETE FROM events WHERE seq = 600"],
       ["the prune event", "DELETE FROM events WHERE operation = 'audit.prune'"],

@@ -36,9 +36,7 @@ test("the old key announces the new one, and a running daemon uses it", async ()
   expect(rotated).toMatchObject({ exit: 0, json: { announced: 2 } });
   const after = await keyOf(workspace);
   expect(after.fingerprint).toBe(rotated.json.fingerprint);
-  expect(after.earlier).toEqual([
-    expect.objectContaining({ fingerprint: before.fingerprint, announced_seq: 0 }),
-  ]);
+  expect(after.earlier).toEqual([expect.objectContaining({ fingerprint: before.fingerprint, announced_seq: 0 })]);
   expect(after.origin).toBe(before.origin);
   expect(readFileSync(join(daemon.dataDir, "keys", "seal.pub"), "utf8")).toBe(rotated.json.public_key);
   expect(existsSync(join(daemon.dataDir, "keys", "seal.key.next"))).toBe(false);

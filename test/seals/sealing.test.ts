@@ -1,14 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
-import {
-  appendFileSync,
-  existsSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
 import { SealKeyring } from "../../src/seals/keyring.ts";
 import { appendSeals, lastFiledSeal, parseSealFile } from "../../src/seals/seal-file.ts";
@@ -18,8 +10,7 @@ import { treeRoot } from "../../src/state/tree.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { openSealed, sealedWorkspace, writeSome } from "./support.ts";
 
-const sizes = (file: string): number[] =>
-  parseSealFile(readFileSync(file, "utf8")).map(({ seal }) => seal.size);
+const sizes = (file: string): number[] => parseSealFile(readFileSync(file, "utf8")).map(({ seal }) => seal.size);
 
 async function fresh(directory: TemporaryDirectory) {
   const made = await sealedWorkspace(directory);

@@ -49,11 +49,7 @@ export async function sealedWorkspace(directory: TemporaryDirectory): Promise<Se
 
 /** Opens the workspace of a directory, as another process would. */
 export async function openSealed(directory: TemporaryDirectory): Promise<SealedWorkspace> {
-  const [path, sealFile, keyFile] = [
-    directory.join("w.db"),
-    directory.join("w.log"),
-    directory.join("seal.key"),
-  ];
+  const [path, sealFile, keyFile] = [directory.join("w.db"), directory.join("w.log"), directory.join("seal.key")];
   const connection = openWorkspaceFile(path);
   const sealed: StoredSeal[] = [];
   const sealer = new WorkspaceSealer({

@@ -98,9 +98,7 @@ describe("the tree of a workspace", () => {
     const hashes = connection.all<[string]>("SELECT hash FROM events ORDER BY seq").map(([hash]) => hash);
     const leaves = hashes.map((hash) => Buffer.from(hash, "hex"));
     expect(hex(await treeRoot(connection, leaves.length))).toBe(hex(mth(leaves)));
-    expect(connection.get("SELECT count(*) FROM tiles WHERE level = 0")).toEqual([
-      Math.floor(leaves.length / 256),
-    ]);
+    expect(connection.get("SELECT count(*) FROM tiles WHERE level = 0")).toEqual([Math.floor(leaves.length / 256)]);
     first.close();
     second.close();
   });

@@ -85,9 +85,7 @@ describe("what is found", () => {
   });
 
   test("a sentence in the middle of a value of 1 MiB is found", () => {
-    const filler = "the weather was fine and nothing happened at all today "
-      .repeat(19_000)
-      .slice(0, 1_040_000);
+    const filler = "the weather was fine and nothing happened at all today ".repeat(19_000).slice(0, 1_040_000);
     const value = `${filler.slice(0, 500_000)} The spare key is hidden under the blue flowerpot. ${filler.slice(500_000)}`;
     const index = indexOf(["weather report", value, "flowers were delivered"]);
     expect(ids(index, "where is the spare key hidden")[0]).toBe(1);
@@ -129,11 +127,7 @@ describe("options", () => {
 });
 
 test("similarity lies between 0 and 1 and falls from the same text to an unrelated one", () => {
-  const index = indexOf([
-    "The train to Porto leaves at nine.",
-    "Departure of the railway to Lisbon",
-    "Cats like milk",
-  ]);
+  const index = indexOf(["The train to Porto leaves at nine.", "Departure of the railway to Lisbon", "Cats like milk"]);
   const hits = index.search("The train to Porto leaves at nine.", { limit: 10 });
   for (const { similarity } of hits) {
     expect(similarity).toBeGreaterThan(0);
@@ -152,8 +146,7 @@ test("one agent's entries do not change another's answers", () => {
   expect(index.search("red pear", { limit: 10 })).toEqual(before);
 });
 
-const WORDS =
-  "apple pear plum train trains porto invoice invoices user_42 ERR-7 茶 the of Müller wages".split(" ");
+const WORDS = "apple pear plum train trains porto invoice invoices user_42 ERR-7 茶 the of Müller wages".split(" ");
 const text = fc.array(fc.constantFrom(...WORDS), { maxLength: 40 }).map((words) => words.join(" "));
 const step = fc.record({ id: fc.nat(7), value: fc.option(text, { nil: undefined }), key: text });
 

@@ -23,16 +23,14 @@ const CONCEPTS: Record<string, number> = {
 /** What the test's server answers for a text: one direction for each concept it names. */
 function conceptVector(text: string): number[] {
   const vector = new Array<number>(DIMENSIONS).fill(0.01);
-  for (const word of text.toLowerCase().match(/\w+/g) ?? [])
-    vector[CONCEPTS[word] ?? 4 + (word.length % 20)] = 1;
+  for (const word of text.toLowerCase().match(/\w+/g) ?? []) vector[CONCEPTS[word] ?? 4 + (word.length % 20)] = 1;
   return vector;
 }
 
 describe("an OpenAI-compatible server", () => {
   let server: ReturnType<typeof Bun.serve>;
   let respond: (inputs: string[], request: Request) => Response;
-  const requests: { path: string; body: { model: string; input: string[] }; authorization: string | null }[] =
-    [];
+  const requests: { path: string; body: { model: string; input: string[] }; authorization: string | null }[] = [];
 
   function vectorsOf(inputs: string[]): Response {
     const data = inputs.map((text, index) => ({
@@ -125,10 +123,7 @@ describe("an OpenAI-compatible server", () => {
     ["a redirect", () => Response.redirect("http://127.0.0.1:9/")],
     ["something else", () => new Response("<html>")],
     ["too few vectors", (inputs) => vectorsOf(inputs.slice(1))],
-    [
-      "one index twice",
-      (inputs) => Response.json({ data: inputs.map(() => ({ index: 0, embedding: [1] })) }),
-    ],
+    ["one index twice", (inputs) => Response.json({ data: inputs.map(() => ({ index: 0, embedding: [1] })) })],
     ["no numbers", () => Response.json({ data: [{ index: 0, embedding: ["a"] }] })],
   ];
   for (const [name, answer] of wrong) {
@@ -148,11 +143,7 @@ describe("an OpenAI-compatible server", () => {
   test("a search goes by the model's vectors, and by the built-in ones where they are missing", async () => {
     const model = embedder();
     const index = new AgentIndex();
-    const values = [
-      "zorblax came by",
-      ...Array.from({ length: 30 }, (_, i) => `note number ${i}`),
-      "the salary rose",
-    ];
+    const values = ["zorblax came by", ...Array.from({ length: 30 }, (_, i) => `note number ${i}`), "the salary rose"];
     const documents = values.map((value, id) => ({ key: `k${id}`, value }));
     documents.forEach((document, id) => {
       index.add(id, document);
@@ -164,18 +155,12 @@ describe("an OpenAI-compatible server", () => {
     // All but the last entry get vectors; a word that the built-in model lacks is now understood.
     expect(index.withoutVectors("concepts", 1000)).toHaveLength(values.length);
     for (const id of index.withoutVectors("concepts", values.length - 1)) {
-      index.setVectors(
-        id,
-        "concepts",
-        await model.embed(embeddingTexts(documents[id] as (typeof documents)[0])),
-      );
+      index.setVectors(id, "concepts", await model.embed(embeddingTexts(documents[id] as (typeof documents)[0])));
     }
     expect(index.withoutVectors("concepts", 1000)).toEqual([values.length - 1]);
     expect(first()).toBe(0);
     const [salary] = await model.embed(["wages"]);
-    expect(index.search("wages", { limit: 1, queryVector: salary as Float32Array })[0]?.id).toBe(
-      values.length - 1,
-    );
+    expect(index.search("wages", { limit: 1, queryVector: salary as Float32Array })[0]?.id).toBe(values.length - 1);
 
     // They outlive other entries' removal and compaction, and go with another model.
     for (let round = 0; round < 3000; round++) index.add(500, { key: "x", value: `filler ${round}` });
@@ -244,9 +229,9 @@ describe("a Model2Vec model", () => {
     const whole = safetensors({ embeddings });
     expect(() => readSafetensors(whole.subarray(0, 4))).toThrow("not a safetensors file");
     expect(() => readSafetensors(whole.subarray(0, -1))).toThrow("cut short");
-    expect(() =>
-      readSafetensors(safetensors({ a: { dtype: "BF8", shape: [1], bytes: new Uint8Array(1) } })),
-    ).toThrow("BF8");
+    expect(() => readSafetensors(safetensors({ a: { dtype: "BF8", shape: [1], bytes: new Uint8Array(1) } }))).toThrow(
+      "BF8",
+    );
     await writeFile(join(directory, "model.safetensors"), whole.subarray(0, -1));
     await expect(Model2VecEmbedder.load(directory)).rejects.toThrow(EmbeddingError);
     await expect(Model2VecEmbedder.load("/nowhere")).rejects.toThrow("/nowhere");

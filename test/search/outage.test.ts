@@ -16,9 +16,7 @@ test("pauses double up to the longest, and a success resets them", () => {
 
 test("the first failure is news, and one for another reason", () => {
   const outage = new Outage();
-  const news = ["away", "away", "refused", "refused", "away"].map(
-    (reason) => outage.fail(reason, PAUSES).isNews,
-  );
+  const news = ["away", "away", "refused", "refused", "away"].map((reason) => outage.fail(reason, PAUSES).isNews);
   expect(news).toEqual([true, false, true, false, true]);
 });
 

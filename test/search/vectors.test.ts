@@ -95,9 +95,7 @@ describe("word vectors", () => {
   test("what is written is read back", () => {
     const vectors = new WordVectors(file);
     expect(words.map((word) => vectors.find(word))).toEqual([0, 1, 2]);
-    expect(["", "app", "apples", "äpple", "\n"].map((word) => vectors.find(word))).toEqual([
-      -1, -1, -1, -1, -1,
-    ]);
+    expect(["", "app", "apples", "äpple", "\n"].map((word) => vectors.find(word))).toEqual([-1, -1, -1, -1, -1]);
     const sum = new Float32Array(2);
     vectors.addTo(sum, 0);
     vectors.addTo(sum, 2);

@@ -9,8 +9,7 @@ const world = { cwd: "/home/op", cores: 4 };
 
 function spoken(parts: Partial<Sources> & { toml?: string } = {}): Sources {
   const { toml, ...rest } = parts;
-  const file =
-    toml === undefined ? null : { path: "/etc/governd/governd.toml", directory: "/etc/governd", text: toml };
+  const file = toml === undefined ? null : { path: "/etc/governd/governd.toml", directory: "/etc/governd", text: toml };
   return { flags: {}, environment: {}, file, world, ...rest };
 }
 
@@ -108,16 +107,8 @@ describe("settings", () => {
     ["nothing in a list", { hostnames: "" }, { hostnames: [] }],
     ["off", { metrics_listen: "off" }, { metrics_listen: null }],
     ["metrics", { metrics_listen: "127.0.0.1:9090" }, { metrics_listen: { host: "127.0.0.1", port: 9090 } }],
-    [
-      "a proxy",
-      { tls: "off", trusted_proxies: "10.0.0.0/8,::1" },
-      { trusted_proxies: ["10.0.0.0/8", "::1"] },
-    ],
-    [
-      "limits",
-      { idle_timeout: "30s", quota_bytes: "5GiB" },
-      { idle_timeout: 30_000, quota_bytes: 5 * 1024 ** 3 },
-    ],
+    ["a proxy", { tls: "off", trusted_proxies: "10.0.0.0/8,::1" }, { trusted_proxies: ["10.0.0.0/8", "::1"] }],
+    ["limits", { idle_timeout: "30s", quota_bytes: "5GiB" }, { idle_timeout: 30_000, quota_bytes: 5 * 1024 ** 3 }],
     ["files", { tls: "files", tls_cert: "c.pem", tls_key: "k.pem" }, { tls_cert: "/home/op/c.pem" }],
   ])("understands %s", (_, flags, expected) => {
     expect(settingsOf({ flags })).toMatchObject(expected);
@@ -192,9 +183,7 @@ describe("settings", () => {
       "embeddings_modle (/etc/governd/governd.toml): there is no such setting",
     ]);
     const twice = `${toml}\nembeddings_model = "n"`;
-    expect(mistakesOf({ toml: twice })).toEqual([
-      "embeddings_model (/etc/governd/governd.toml): is given twice",
-    ]);
+    expect(mistakesOf({ toml: twice })).toEqual(["embeddings_model (/etc/governd/governd.toml): is given twice"]);
   });
 
   test("a file that is no TOML is reported by its place, without its text", () => {

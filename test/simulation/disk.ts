@@ -34,13 +34,7 @@ class SqliteError extends Error {
   }
 }
 
-const CODES = [
-  "SQLITE_IOERR_WRITE",
-  "SQLITE_IOERR_FSYNC",
-  "SQLITE_IOERR_READ",
-  "SQLITE_FULL",
-  "SQLITE_BUSY",
-] as const;
+const CODES = ["SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_READ", "SQLITE_FULL", "SQLITE_BUSY"] as const;
 const LASTING = ["SQLITE_IOERR_WRITE", "SQLITE_FULL", "SQLITE_READONLY"] as const;
 
 /** What happens after this many statements or commits. */
@@ -212,9 +206,7 @@ export class SimulatedDisk {
         if (lost[i] !== old[i]) lost[i] = isGarbled ? this.#random.below(256) : (old[i] as number);
     }
     // The length of the file may be behind, too.
-    const length = this.#random.chance(0.5)
-      ? written.length
-      : this.#random.between(synced.length, written.length);
+    const length = this.#random.chance(0.5) ? written.length : this.#random.between(synced.length, written.length);
     writeFileSync(log, written.subarray(0, length));
   }
 

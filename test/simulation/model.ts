@@ -80,14 +80,10 @@ export class ModelWorkspace {
     return agent;
   }
 
-  write(
-    { agentId, key, value, metadata }: OperationInputs["data.write"],
-    { nowMs }: Circumstances,
-  ): Expected {
+  write({ agentId, key, value, metadata }: OperationInputs["data.write"], { nowMs }: Circumstances): Expected {
     const agent = this.#known(agentId);
     const blockedBy = blockedByPolicy(inForce(agent), value);
-    if (blockedBy !== null)
-      return { agentId, result: "blocked", body: { allowed: false, blocked_by: blockedBy } };
+    if (blockedBy !== null) return { agentId, result: "blocked", body: { allowed: false, blocked_by: blockedBy } };
     agent.data.write(key, value, nowMs);
     const digest = sha256Hex(canonicalJson({ key, metadata, value }));
     return { agentId, result: "allowed", details: { key, value_digest: digest }, body: { allowed: true } };
@@ -104,10 +100,7 @@ export class ModelWorkspace {
     return { agentId: this.#orNull(agentId), result: gone === 1 ? "ok" : "not_found" };
   }
 
-  deletePrefix(
-    { agentId, prefix }: OperationInputs["data.delete_prefix"],
-    { nowMs }: Circumstances,
-  ): Expected {
+  deletePrefix({ agentId, prefix }: OperationInputs["data.delete_prefix"], { nowMs }: Circumstances): Expected {
     const count = this.agents.get(agentId)?.data.delete((key) => key.startsWith(prefix), nowMs) ?? 0;
     return { agentId: this.#orNull(agentId), result: "ok", details: { count }, body: { deleted: count } };
   }
@@ -125,14 +118,10 @@ export class ModelWorkspace {
     return { agentId: this.#orNull(agentId), result: "ok", details: { entries }, body: { deleted: entries } };
   }
 
-  configure(
-    { agentId, config, ifMatch }: OperationInputs["config.update"],
-    { nowMs }: Circumstances,
-  ): Expected {
+  configure({ agentId, config, ifMatch }: OperationInputs["config.update"], { nowMs }: Circumstances): Expected {
     const known = this.agents.get(agentId);
     const version = known?.configs.length ?? 0;
-    const matches =
-      ifMatch === undefined || (version > 0 && (ifMatch === "*" || ifMatch.includes(`v${version}`)));
+    const matches = ifMatch === undefined || (version > 0 && (ifMatch === "*" || ifMatch.includes(`v${version}`)));
     if (!matches) return { agentId: this.#orNull(agentId), result: "conflict" };
     return this.#addConfig(agentId, canonicalJson(config), nowMs);
   }
@@ -152,10 +141,7 @@ export class ModelWorkspace {
     return { agentId, result: "ok", details: { version, config_digest: sha256Hex(text) }, body: { version } };
   }
 
-  checkpoint(
-    { agentId, label }: OperationInputs["checkpoint.create"],
-    { event, nowMs }: Circumstances,
-  ): Expected {
+  checkpoint({ agentId, label }: OperationInputs["checkpoint.create"], { event, nowMs }: Circumstances): Expected {
     const agent = this.#known(agentId);
     const id = event.details?.checkpoint_id as string;
     agent.checkpoints.set(id, agent.configs.length);
@@ -258,6 +244,5 @@ function blockedByPolicy(policies: Policies, value: string): string | null {
 
 /** Before another configuration takes effect, expired entries are removed. */
 function requireSwept({ data }: Agent, nowMs: number): void {
-  if (data.hasExpired(nowMs))
-    throw new Error("expired entries were not removed before the configuration changed");
+  if (data.hasExpired(nowMs)) throw new Error("expired entries were not removed before the configuration changed");
 }

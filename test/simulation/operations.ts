@@ -33,10 +33,7 @@ const POLICIES: readonly Policies[] = [
 ];
 const NO_CHECKPOINT = "cp_01h455vb4pex5vsknk084sn02q";
 
-type Make = (
-  random: Seeded,
-  model: ModelWorkspace,
-) => { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
+type Make = (random: Seeded, model: ModelWorkspace) => { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
 
 const agent = (random: Seeded) => random.pick(AGENTS);
 const checkpoint = (random: Seeded, model: ModelWorkspace): string => {
@@ -49,10 +46,7 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
     30,
     (random) => {
       const metadata: JsonObject = random.chance(0.3) ? { n: random.below(9), tag: "ü" } : {};
-      return [
-        "data.write",
-        { agentId: agent(random), key: random.pick(KEYS), value: random.pick(VALUES), metadata },
-      ];
+      return ["data.write", { agentId: agent(random), key: random.pick(KEYS), value: random.pick(VALUES), metadata }];
     },
   ],
   [5, (random) => ["data.read", { agentId: agent(random), key: random.pick(KEYS) }]],
@@ -72,20 +66,11 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
       const config = { policies: random.pick(POLICIES) as JsonObject, n: random.below(3) };
       const input = { agentId: agent(random), config };
       if (random.chance(0.7)) return ["config.update", input];
-      return [
-        "config.update",
-        { ...input, ifMatch: random.chance(0.3) ? "*" : [`v${random.between(1, 4)}`] },
-      ];
+      return ["config.update", { ...input, ifMatch: random.chance(0.3) ? "*" : [`v${random.between(1, 4)}`] }];
     },
   ],
   [2, (random) => ["config.rollback", { agentId: agent(random), version: `v${random.between(1, 4)}` }]],
-  [
-    6,
-    (random) => [
-      "checkpoint.create",
-      { agentId: agent(random), label: random.pick([null, "l"]), metadata: {} },
-    ],
-  ],
+  [6, (random) => ["checkpoint.create", { agentId: agent(random), label: random.pick([null, "l"]), metadata: {} }]],
   [2, (random, model) => ["checkpoint.delete", { checkpointId: checkpoint(random, model) }]],
   [
     6,
@@ -101,12 +86,7 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
 ];
 
 /** Something that a workspace is asked for, under an actor that nothing else has. */
-export function randomOperation(
-  random: Seeded,
-  model: ModelWorkspace,
-  workspaceId: string,
-  actor: string,
-): Asked {
+export function randomOperation(random: Seeded, model: ModelWorkspace, workspaceId: string, actor: string): Asked {
   if (random.chance(0.02)) {
     const details = { key_id: actor, n: random.below(9) };
     return { event: { operation: "key.create", actor, details } };

@@ -261,8 +261,7 @@ class Simulation {
       const random = new RandomPool((bytes) => this.#random.fill(bytes));
       const writer = new WorkspaceWriter(connection, { clock: this.#time.clock, random });
       const [settled] = await writer.perform([recordingJob(workspace.id, event)]);
-      if (settled === undefined || settled.auditId === null)
-        throw new Error("the other process could not write");
+      if (settled === undefined || settled.auditId === null) throw new Error("the other process could not write");
       this.#tell(workspace, actor, settled);
     } finally {
       connection.close();
@@ -299,17 +298,13 @@ class Simulation {
 
   #followLog(workspace: SimulatedWorkspace, view: WorkspaceView): void {
     const { hashes, model, asked, told } = workspace;
-    const rows = view.connection.all<[number, string, string]>(
-      "SELECT seq, hash, body FROM events ORDER BY seq",
-    );
+    const rows = view.connection.all<[number, string, string]>("SELECT seq, hash, body FROM events ORDER BY seq");
     const recorded = new Set<string>();
     rows.forEach(([seq, hash], index) => {
       if (seq !== index) throw new Error(`position ${index} of the log is missing`);
-      if (hashes[seq] !== undefined && hashes[seq] !== hash)
-        throw new Error(`position ${seq} was used twice`);
+      if (hashes[seq] !== undefined && hashes[seq] !== hash) throw new Error(`position ${seq} was used twice`);
     });
-    if (rows.length < hashes.length)
-      throw new Error(`the log lost ${hashes.length - rows.length} events that it had`);
+    if (rows.length < hashes.length) throw new Error(`the log lost ${hashes.length - rows.length} events that it had`);
     for (const event of view.eventsAfter(hashes.length - 1)) {
       const [, hash, body] = rows[event.seq] as [number, string, string];
       hashes[event.seq] = hash;
@@ -371,9 +366,10 @@ class Simulation {
         } as const;
         let text = "";
         for await (const piece of streamCheckpoint(connection, plan)) text += piece;
-        const state = (JSON.parse(text).state.entries as { key: string; value: string }[]).map(
-          ({ key, value }) => ({ key, value }),
-        );
+        const state = (JSON.parse(text).state.entries as { key: string; value: string }[]).map(({ key, value }) => ({
+          key,
+          value,
+        }));
         const wanted = data.state(checkpointId, nowMs).map(({ key, value }) => ({ key, value }));
         requireSame(`the state of ${checkpointId}`, { state: wanted }, { state });
       }

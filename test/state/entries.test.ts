@@ -185,21 +185,18 @@ test(
   async () => {
     using directory = temporaryDirectory();
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { minLength: 10, maxLength: MAX_STEPS, size: "max" }),
-        async (steps) => {
-          let pair: Pair | null = null;
-          using real = await OpenWorkspace.make(directory.path, () => pair?.nowMs ?? START_MS);
-          pair = new Pair(real);
-          for (const one of steps) {
-            await pair.take(one);
-            await pair.compare();
-          }
-          expect(real.failures).toEqual([]);
-          const report = await verifyWorkspace(real.connection, { scope: "workspace" });
-          expect(report.problems).toEqual([]);
-        },
-      ),
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: MAX_STEPS, size: "max" }), async (steps) => {
+        let pair: Pair | null = null;
+        using real = await OpenWorkspace.make(directory.path, () => pair?.nowMs ?? START_MS);
+        pair = new Pair(real);
+        for (const one of steps) {
+          await pair.take(one);
+          await pair.compare();
+        }
+        expect(real.failures).toEqual([]);
+        const report = await verifyWorkspace(real.connection, { scope: "workspace" });
+        expect(report.problems).toEqual([]);
+      }),
       { numRuns: RUNS },
     );
   },

@@ -114,9 +114,7 @@ test(
           await start(workspace, agentId);
         }
         await finish(workspace);
-        const inIt = workspace.connection.all(
-          "SELECT entry, agent, key, written_seq FROM search_rows ORDER BY 1",
-        );
+        const inIt = workspace.connection.all("SELECT entry, agent, key, written_seq FROM search_rows ORDER BY 1");
         const live = workspace.connection.all(
           "SELECT id, agent, key, written_seq FROM entries WHERE live_to IS NULL ORDER BY 1",
         );

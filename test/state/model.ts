@@ -73,20 +73,14 @@ export class ModelAgent {
     this.#checkpoints.delete(id);
   }
 
-  restore(
-    id: string,
-    parts: { config: boolean; data: boolean },
-    safetyId: string,
-    nowMs: number,
-  ): RestoreCounts {
+  restore(id: string, parts: { config: boolean; data: boolean }, safetyId: string, nowMs: number): RestoreCounts {
     const then = this.#checkpoints.get(id) as Checkpoint;
     const before = this.#retention;
     this.#save(safetyId, this.#step);
     this.#step++;
     if (parts.config && then.retention !== undefined) this.#retention = then.retention;
     // What is past the one retention or the other stays gone.
-    const isFresh = (entry: Entry) =>
-      isWithin(before, entry, nowMs) && isWithin(this.#retention, entry, nowMs);
+    const isFresh = (entry: Entry) => isWithin(before, entry, nowMs) && isWithin(this.#retention, entry, nowMs);
     if (parts.data) return this.#restoreData(then, isFresh);
     const unchanged = [...this.#live.values()].filter((entry) => isWithin(before, entry, nowMs)).length;
     return { entries_restored: 0, entries_removed: 0, entries_unchanged: unchanged };
@@ -128,8 +122,7 @@ export class ModelAgent {
   erase(wanted: (key: string) => boolean): number {
     this.#step++;
     const before = this.#live.size;
-    for (const entries of this.#states)
-      for (const key of entries.keys()) if (wanted(key)) entries.delete(key);
+    for (const entries of this.#states) for (const key of entries.keys()) if (wanted(key)) entries.delete(key);
     return before - this.#live.size;
   }
 

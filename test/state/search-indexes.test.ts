@@ -109,9 +109,7 @@ test(
           if (one.kind !== "search") continue;
           for (const agent of AGENTS) {
             const rebuilt = new SearchIndexes(MEMORY);
-            expect(await answers(following, workspace, agent)).toEqual(
-              await answers(rebuilt, workspace, agent),
-            );
+            expect(await answers(following, workspace, agent)).toEqual(await answers(rebuilt, workspace, agent));
             rebuilt.close();
           }
         }
@@ -128,8 +126,7 @@ test("a row's id that went to another key is followed", async () => {
   using directory = temporaryDirectory();
   using workspace = await OpenWorkspace.make(directory.path);
   const agentId = "one";
-  const write = (key: string, value: string) =>
-    workspace.perform("data.write", { agentId, key, value, metadata: {} });
+  const write = (key: string, value: string) => workspace.perform("data.write", { agentId, key, value, metadata: {} });
   const indexes = new SearchIndexes(MEMORY);
   await write("first", "nothing");
   await write("a", "green tea");

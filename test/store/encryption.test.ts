@@ -130,12 +130,7 @@ describe("an encrypted file", () => {
   });
 
   test("the key does not show", () => {
-    const shown = [
-      String(KEY),
-      JSON.stringify({ KEY }),
-      inspect(KEY, { showHidden: true }),
-      `${inspect({ KEY })}`,
-    ];
+    const shown = [String(KEY), JSON.stringify({ KEY }), inspect(KEY, { showHidden: true }), `${inspect({ KEY })}`];
     for (const text of shown) expect(text).not.toContain("0707");
     expect(EncryptionKey.ofText(KEY.reveal()).reveal()).toBe(KEY.reveal());
     expect(() => EncryptionKey.ofBytes(new Uint8Array(31))).toThrow(RangeError);

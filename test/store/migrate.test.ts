@@ -24,10 +24,7 @@ import { Driver } from "../verify/sample-workspace.ts";
 const FIRST = ["CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) STRICT"];
 const SECOND = [...FIRST, "ALTER TABLE t ADD COLUMN c TEXT"];
 const THIRD = [...SECOND, "CREATE TABLE u (a INTEGER) STRICT; UPDATE t SET c = b"];
-const BROKEN = [
-  ...SECOND,
-  "CREATE TABLE u (a INTEGER) STRICT; UPDATE t SET c = 'half'; UPDATE nowhere SET a = 1",
-];
+const BROKEN = [...SECOND, "CREATE TABLE u (a INTEGER) STRICT; UPDATE t SET c = 'half'; UPDATE nowhere SET a = 1"];
 
 const digest = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
@@ -107,8 +104,7 @@ describe("a migration that the file's content decides on", () => {
   const byContent: Migration[] = [
     ...FIRST,
     (connection) => {
-      if (connection.get("SELECT 1 FROM t") !== undefined)
-        connection.exec("CREATE TABLE u (a INTEGER) STRICT");
+      if (connection.get("SELECT 1 FROM t") !== undefined) connection.exec("CREATE TABLE u (a INTEGER) STRICT");
     },
   ];
   const tables = (path: string): unknown[] => {

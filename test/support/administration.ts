@@ -10,10 +10,7 @@ import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
 
 /** Works beside a daemon that runs on the same directory, and before its start. */
-export async function administer<T>(
-  dataDir: string,
-  work: (administration: Administration) => Promise<T>,
-): Promise<T> {
+export async function administer<T>(dataDir: string, work: (administration: Administration) => Promise<T>): Promise<T> {
   const directory = ensureDataDirectory(dataDir);
   using control = ControlDatabase.open(dataDirectory(dataDir));
   const random = new RandomPool();

@@ -60,9 +60,7 @@ export class Confidences {
 
   #assert(what: string, text: string, texts: readonly string[]): void {
     const said = [...this.#said].join("\n");
-    const found = texts.filter(
-      (one) => (text.includes(one) || text.includes(escaped(one))) && !said.includes(one),
-    );
+    const found = texts.filter((one) => (text.includes(one) || text.includes(escaped(one))) && !said.includes(one));
     expect({ what, found }).toEqual({ what, found: [] });
   }
 

@@ -46,16 +46,10 @@ export function tokenizerOf(words: readonly string[]): object {
 /** Writes a model that knows these words by these vectors, all of one length. */
 export function writeModel(directory: string, vectors: Readonly<Record<string, readonly number[]>>): void {
   const dimensions = Object.values(vectors)[0]?.length ?? 0;
-  const rows = Float32Array.from([
-    ...new Array<number>(dimensions).fill(0),
-    ...Object.values(vectors).flat(),
-  ]);
+  const rows = Float32Array.from([...new Array<number>(dimensions).fill(0), ...Object.values(vectors).flat()]);
   const shape = [rows.length / dimensions, dimensions];
   const embeddings = { dtype: "F32", shape, bytes: new Uint8Array(rows.buffer) };
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "model.safetensors"), safetensors({ embeddings }));
-  writeFileSync(
-    join(directory, "tokenizer.json"),
-    JSON.stringify(tokenizerOf(["[UNK]", ...Object.keys(vectors)])),
-  );
+  writeFileSync(join(directory, "tokenizer.json"), JSON.stringify(tokenizerOf(["[UNK]", ...Object.keys(vectors)])));
 }

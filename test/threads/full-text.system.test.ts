@@ -37,11 +37,9 @@ test(
         if (answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(answer)}`);
         return JSON.parse(answer.body);
       };
-      const write = (key: string, value: string) =>
-        ask("data.write", { agentId: "a", key, value, metadata: {} });
+      const write = (key: string, value: string) => ask("data.write", { agentId: "a", key, value, metadata: {} });
       const first = async (query: string) =>
-        (await ask("data.search", { agentId: "a", query, limit: 10, prefix: "", minSimilarity: 0 })).data[0]
-          ?.key;
+        (await ask("data.search", { agentId: "a", query, limit: 10, prefix: "", minSimilarity: 0 })).data[0]?.key;
       return { pool, write, first };
     };
     const file = join(directory.path, `${workspaceId}.db`);

@@ -1,14 +1,6 @@
 /** The pool of threads: overload, many workspaces, damaged ones, a stop in the middle of work. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
@@ -59,11 +51,7 @@ afterEach(async () => {
   directory[Symbol.dispose]();
 });
 
-function ask<N extends OperationName>(
-  workspaceId: string,
-  name: N,
-  input: OperationInputs[N],
-): Promise<Reply<Bytes>> {
+function ask<N extends OperationName>(workspaceId: string, name: N, input: OperationInputs[N]): Promise<Reply<Bytes>> {
   return pool.perform({ name, input, principal: anybody(workspaceId) });
 }
 const write = (workspaceId: string, key: string, value = "v") =>
@@ -123,9 +111,7 @@ test(
   async () => {
     const workspaceId = await newWorkspace();
     const value = "x".repeat(1024 * 1024);
-    const replies = await Promise.all(
-      Array.from({ length: 120 }, (_, i) => write(workspaceId, `k${i}`, value)),
-    );
+    const replies = await Promise.all(Array.from({ length: 120 }, (_, i) => write(workspaceId, `k${i}`, value)));
     const outcomes = new Set(replies.map(outcome));
     expect(outcomes).toEqual(new Set(["json", "unavailable"]));
     expect((await read(workspaceId, "k0")).answer.kind).toBe("json");
@@ -178,9 +164,9 @@ test(
       });
       expect(outcome(await read(id, "k"))).toBe("unavailable");
       expect(outcome(await ask(id, "audit.verify", { scope: { agentId: "a" } }))).toBe("unavailable");
-      expect(
-        outcome(await ask(id, "audit.export", { scope: { agentId: "a" }, format: "json", window: {} })),
-      ).toBe("unavailable");
+      expect(outcome(await ask(id, "audit.export", { scope: { agentId: "a" }, format: "json", window: {} }))).toBe(
+        "unavailable",
+      );
       expect((await write(good, "k")).answer.kind).toBe("json");
     }
     expect(existsSync(fileOf(missing))).toBe(false);

@@ -45,8 +45,6 @@ test("any group of replies", () => {
 test("a JSON body is neither wrapped in JSON nor parsed", () => {
   const body = '{"a":"quoted"}';
   for (const etag of [undefined, "v1"]) {
-    expect(writeReplies([7], [{ answer: json(body, etag), auditId: AUDIT_ID, result: "ok" }])).toContain(
-      body,
-    );
+    expect(writeReplies([7], [{ answer: json(body, etag), auditId: AUDIT_ID, result: "ok" }])).toContain(body);
   }
 });

@@ -35,10 +35,7 @@ test("a checkpoint that nobody reads on is not kept open", async () => {
   await pool.ready();
   const workspaceId = await makeWorkspace(directory.path, systemClock, readSealKey(key).publicBytes);
   const principal = anybody(workspaceId);
-  await using server = await serveTls(
-    { workspaces: pool, authenticate: () => principal },
-    { idleTimeoutMs: IDLE_MS },
-  );
+  await using server = await serveTls({ workspaces: pool, authenticate: () => principal }, { idleTimeoutMs: IDLE_MS });
   for (let i = 0; i < ENTRIES; i++) {
     const input = { agentId: "a", key: `k${i}`, value: "x".repeat(MIB), metadata: {} };
     await pool.perform({ name: "data.write", input, principal });

@@ -60,10 +60,7 @@ export class TestAuthority {
         ]),
       ],
     });
-    const key = x509.PemConverter.encode(
-      await crypto.subtle.exportKey("pkcs8", keys.privateKey),
-      "PRIVATE KEY",
-    );
+    const key = x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
     return { cert: certificate.toString("pem"), key };
   }
 }

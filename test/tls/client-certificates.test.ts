@@ -47,9 +47,7 @@ function ask(version: (typeof VERSIONS)[number], pair: Pair | null, key = "full-
     });
     let received = "";
     socket.on("secureConnect", () => {
-      socket.write(
-        `GET /v1/config/a HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${key}\r\nConnection: close\r\n\r\n`,
-      );
+      socket.write(`GET /v1/config/a HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${key}\r\nConnection: close\r\n\r\n`);
     });
     socket.on("data", (data) => {
       received += data.toString("latin1");

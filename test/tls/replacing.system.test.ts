@@ -225,11 +225,7 @@ describe("given files", () => {
         ({ status }) => status,
         () => "refused",
       );
-    expect([await ask(pair), await ask(await others.issue("you")), await ask({})]).toEqual([
-      "refused",
-      200,
-      "refused",
-    ]);
+    expect([await ask(pair), await ask(await others.issue("you")), await ask({})]).toEqual(["refused", 200, "refused"]);
     writeFileSync(temporary.join("clients.crt"), clients.cert);
     await daemon.reload();
     expect([await ask(pair), await ask(await others.issue("you"))]).toEqual([200, "refused"]);
@@ -237,9 +233,7 @@ describe("given files", () => {
       { role: "server" },
       { role: "client_ca", subject: "CN=clients", daysLeft: 9 },
     ]);
-    expect(await lines("a certificate expires soon")).toMatchObject([
-      { role: "client_ca", subject: "CN=clients" },
-    ]);
+    expect(await lines("a certificate expires soon")).toMatchObject([{ role: "client_ca", subject: "CN=clients" }]);
     // What cannot be used leaves the one that is.
     writeFileSync(temporary.join("clients.crt"), "nonsense");
     await daemon.reload();

@@ -65,8 +65,7 @@ function sealedVectors(): Record<string, string> {
   const leaves = log.events.map(({ hash }) => Buffer.from(hash, "hex"));
   const seal = log.seal();
   const about = { seal, public_key: log.publicKey };
-  const hex = (hashes: readonly Uint8Array[]): string[] =>
-    hashes.map((hash) => Buffer.from(hash).toString("hex"));
+  const hex = (hashes: readonly Uint8Array[]): string[] => hashes.map((hash) => Buffer.from(hash).toString("hex"));
   const run = log.events.slice(5, 18);
   const covering = (start: number, end: number): string[] => hex(rangeOf(leaves, start, end).roots);
   const chain = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
@@ -127,11 +126,7 @@ function refusedTexts(text: string): string[] {
 function digests(): JsonValue {
   const entries: [string, JsonObject, string][] = [
     ["greeting", {}, "Hello"],
-    [
-      "k/é 😀",
-      { source: "test", confidence: 0.5, nested: { b: [1, "x"], a: null } },
-      'line\n"quoted" \u0000 \u007f',
-    ],
+    ["k/é 😀", { source: "test", confidence: 0.5, nested: { b: [1, "x"], a: null } }, 'line\n"quoted" \u0000 \u007f'],
   ];
   const configs: JsonObject[] = [
     {},
@@ -148,11 +143,7 @@ function digests(): JsonValue {
   };
 }
 
-function exported(
-  form: "json" | "ndjson",
-  events: readonly StoredEvent[],
-  change: Partial<ExportHeader>,
-): string {
+function exported(form: "json" | "ndjson", events: readonly StoredEvent[], change: Partial<ExportHeader>): string {
   const writer = exportWriter(form, {
     workspace_id: WORKSPACE,
     agent_id: null,

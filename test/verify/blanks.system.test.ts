@@ -28,17 +28,14 @@ function verify(events: readonly StoredEvent[]) {
 
 const codes = (events: readonly StoredEvent[]) => verify(events).problems.map(({ code }) => code);
 
-const erase = (log: SampleLog, details: JsonObject) =>
-  log.append({ agent: "alpha", operation: "data.erase", details });
+const erase = (log: SampleLog, details: JsonObject) => log.append({ agent: "alpha", operation: "data.erase", details });
 
 /** A log whose events at these positions have no details, after `prepare`. */
 function blanked(prepare: (log: SampleLog) => void, ...seqs: number[]): StoredEvent[] {
   const log = sampleLog(30);
   prepare(log);
   const gone = new Set(seqs);
-  return log.events.map((event) =>
-    gone.has(event.seq ?? -1) ? { ...event, details: null, salt: null } : event,
-  );
+  return log.events.map((event) => (gone.has(event.seq ?? -1) ? { ...event, details: null, salt: null } : event));
 }
 
 describe.each(EVENT_NAMES)("%s", (operation) => {
@@ -94,9 +91,7 @@ describe("erasures", () => {
       log.write("alpha", "late", "v");
     };
     expect(codes(blanked(early, 8, 31))).toEqual(["details_missing"]);
-    expect(codes(blanked((log) => erase(log, { ...counts, events: 1, erased: [[30, 30]] }), 30))).not.toEqual(
-      [],
-    );
+    expect(codes(blanked((log) => erase(log, { ...counts, events: 1, erased: [[30, 30]] }), 30))).not.toEqual([]);
   });
 
   test.each<[string, JsonObject["erased"]]>([
@@ -112,9 +107,7 @@ describe("erasures", () => {
     ["after it", [[40, 40]]],
     ["that are no ranges", [8]],
   ])("with positions %s are malformed", (_, erased = null) => {
-    expect(codes(blanked((log) => erase(log, { ...counts, events: 1, erased })))).toEqual([
-      "details_malformed",
-    ]);
+    expect(codes(blanked((log) => erase(log, { ...counts, events: 1, erased })))).toEqual(["details_malformed"]);
   });
 
   test("of the older format account for as many earlier events as they state", () => {
@@ -176,16 +169,10 @@ describe("evidence in files", () => {
     connection.close();
     expect(events.length).toBeGreaterThan(9);
     for (const [seq] of events) {
-      for (const columns of [
-        "details = NULL",
-        "details_salt = NULL",
-        "details = NULL, details_salt = NULL",
-      ]) {
+      for (const columns of ["details = NULL", "details_salt = NULL", "details = NULL, details_salt = NULL"]) {
         const result = await database(`UPDATE events SET ${columns} WHERE seq = ${seq}`);
         expect(result.verdict).toBe("tampered");
-        expect(named(result).some((code) => code === "details_missing" || code === "details_mismatch")).toBe(
-          true,
-        );
+        expect(named(result).some((code) => code === "details_missing" || code === "details_mismatch")).toBe(true);
       }
     }
     const lines = readFileSync(base.ndjson, "utf8").split("\n");
@@ -196,8 +183,7 @@ describe("evidence in files", () => {
       if (at < 0) continue;
       const target = lines[at];
       for (const member of [/"details":\{.*\},(?="details_salt")/, /"details_salt":"[0-9a-f]*",/]) {
-        const blank = (line: string) =>
-          line.replace(member, (text) => `${text.slice(0, text.indexOf(":"))}:null,`);
+        const blank = (line: string) => line.replace(member, (text) => `${text.slice(0, text.indexOf(":"))}:null,`);
         expect((await exported((line) => (line === target ? blank(line) : line))).verdict).toBe("tampered");
       }
       const both = (line: string) =>
@@ -217,10 +203,7 @@ describe("evidence in files", () => {
       "UPDATE entries SET live_to = NULL WHERE key = 'b'",
       "UPDATE agents SET live_entries = live_entries + 1 WHERE agent_id = 'alpha'",
     );
-    expect([result.verdict, named(result)]).toEqual([
-      "tampered",
-      expect.arrayContaining(["details_missing"]),
-    ]);
+    expect([result.verdict, named(result)]).toEqual(["tampered", expect.arrayContaining(["details_missing"])]);
   });
 
   test.skipIf(Bun.which("python3") === null)("the second implementation says the same of each", () => {

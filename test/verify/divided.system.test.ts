@@ -39,8 +39,7 @@ async function perform(...wanted: Wanted[]): Promise<Record<string, unknown>[]> 
 /** Writes of all agents: keys of every form, some again and again. */
 function writes(count: number, round: number): Wanted[] {
   return Array.from({ length: count }, (_, index) => {
-    const form =
-      index % 11 === 0 ? `"quoted" ${index}` : index % 7 === 0 ? `schlüssel/${index}` : `key/${index}`;
+    const form = index % 11 === 0 ? `"quoted" ${index}` : index % 7 === 0 ? `schlüssel/${index}` : `key/${index}`;
     const agentId = AGENTS[index % AGENTS.length] as string;
     const metadata = index % 5 === 0 ? { confidence: 0.5, round } : {};
     return ["data.write", { agentId, key: form, value: `value "${index}" of ${round}`, metadata }] as const;
@@ -114,10 +113,7 @@ async function reported(path: string, count: number, how: OpenOptions = { immuta
 }
 
 /** The report of several threads alone. */
-async function divided(
-  path: string,
-  how: OpenOptions = { immutable: true },
-): Promise<WorkspaceReport | null> {
+async function divided(path: string, how: OpenOptions = { immutable: true }): Promise<WorkspaceReport | null> {
   const connection = openConnection(path, how);
   try {
     return await verifyDivided(connection, options(2));
@@ -127,11 +123,7 @@ async function divided(
 }
 
 test("a good workspace is indeed divided, and reported alike with one thread, two and three", async () => {
-  const [one, two, three] = [
-    await reported(made.path, 1),
-    await reported(made.path, 2),
-    await reported(made.path, 3),
-  ];
+  const [one, two, three] = [await reported(made.path, 1), await reported(made.path, 2), await reported(made.path, 3)];
   expect(one).toMatchObject({ valid: true, problems: [], eventsChecked: lastSeq + 1 });
   expect(one.seals).toMatchObject({ checked: 3, anchoredThrough: expect.any(Number), undetermined: [] });
   expect([two, three]).toEqual([one, one]);
@@ -159,10 +151,7 @@ test("nothing is written: file and directory are the same afterwards, byte for b
   using other = temporaryDirectory();
   const path = other.join("evidence.db");
   copyFileSync(made.path, path);
-  const state = () => [
-    readdirSync(other.path),
-    createHash("sha256").update(readFileSync(path)).digest("hex"),
-  ];
+  const state = () => [readdirSync(other.path), createHash("sha256").update(readFileSync(path)).digest("hex")];
   const before = state();
   expect(await divided(path)).not.toBeNull();
   expect(state()).toEqual(before);
@@ -242,10 +231,7 @@ const changes: [string, string][] = [
       `the hash of event ${seq} is edited`,
       `UPDATE events SET hash = iif(hash LIKE 'a%', 'b', 'a') || substr(hash, 2) WHERE seq = ${seq}`,
     ],
-    [
-      `the details of event ${seq} are edited`,
-      `UPDATE events SET details = details || ' ' WHERE seq = ${seq}`,
-    ],
+    [`the details of event ${seq} are edited`, `UPDATE events SET details = details || ' ' WHERE seq = ${seq}`],
     [`event ${seq} is missing`, `DELETE FROM events WHERE seq = ${seq}`],
   ]),
   [
@@ -264,17 +250,11 @@ const changes: [string, string][] = [
   ["a seal is edited", "UPDATE seals SET size = size - 1 WHERE id = 2"],
   ["seals are exchanged", "UPDATE seals SET id = 99 WHERE id = 1"],
   ["an agent's row is edited", "UPDATE agents SET live_entries = live_entries + 1 WHERE agent_id = 'beta'"],
-  [
-    "a value is edited",
-    `UPDATE entries SET value = replace(value, 'value', 'Value') WHERE id = ${present(30)}`,
-  ],
+  ["a value is edited", `UPDATE entries SET value = replace(value, 'value', 'Value') WHERE id = ${present(30)}`],
   ["metadata are edited", `UPDATE entries SET metadata = '{"a":1}' WHERE id = ${present(31)}`],
   ["metadata are no JSON", `UPDATE entries SET metadata = '{' WHERE id = ${present(32)}`],
   ["a time is edited", `UPDATE entries SET updated_at = updated_at + 1 WHERE id = ${present(33)}`],
-  [
-    "a time of creation is edited",
-    `UPDATE entries SET created_at = created_at - 1 WHERE id = ${present(34)}`,
-  ],
+  ["a time of creation is edited", `UPDATE entries SET created_at = created_at - 1 WHERE id = ${present(34)}`],
   ["a position is edited", `UPDATE entries SET live_from = live_from + 1 WHERE id = ${present(35)}`],
   [
     "an entry is doubled",
@@ -282,19 +262,13 @@ const changes: [string, string][] = [
     created_at, updated_at) SELECT agent, key, value, metadata, written_seq, created_seq, live_from, created_at,
     updated_at FROM entries WHERE live_to IS NULL LIMIT 1 OFFSET 20`,
   ],
-  [
-    "an entry is missing",
-    "DELETE FROM entries WHERE id = (SELECT max(id) FROM entries WHERE live_to IS NULL)",
-  ],
+  ["an entry is missing", "DELETE FROM entries WHERE id = (SELECT max(id) FROM entries WHERE live_to IS NULL)"],
   ["an id is the greatest", `UPDATE entries SET id = 9223372036854775807 WHERE id = ${present(36)}`],
   ["an id is no exact number", `UPDATE entries SET id = 9007199254740993 WHERE id = ${present(37)}`],
   ["an ended entry's id is no exact number", `UPDATE entries SET id = 9007199254740993 WHERE id = ${ended}`],
   ["an end is no exact number", `UPDATE entries SET live_to = 9007199254740993 WHERE id = ${ended}`],
   ["an entry belongs to nobody", "UPDATE entries SET agent = 4000 WHERE id = 40"],
-  [
-    "an entry belongs to another",
-    "UPDATE entries SET agent = (SELECT max(first_seq) FROM agents) WHERE id = 1",
-  ],
+  ["an entry belongs to another", "UPDATE entries SET agent = (SELECT max(first_seq) FROM agents) WHERE id = 1"],
   ["a checkpoint is edited", "UPDATE checkpoints SET entry_count = entry_count + 1"],
   ["a config is edited", "UPDATE configs SET config = '{}'"],
 ];
@@ -323,11 +297,7 @@ test("while somebody writes, the report is of one moment", async () => {
   const writing = write();
   const connection = openConnection(busy.path, { readOnly: true });
   for (let round = 0; round < 3; round++) {
-    const report = await verifyWorkspace(
-      connection,
-      { scope: "workspace" },
-      { ...options(2), sealFile: null },
-    );
+    const report = await verifyWorkspace(connection, { scope: "workspace" }, { ...options(2), sealFile: null });
     expect(report.problems).toEqual([]);
     expect(report.eventsChecked).toBeGreaterThan(lastSeq);
   }

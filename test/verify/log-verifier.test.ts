@@ -112,9 +112,7 @@ describe("the verifier", () => {
       fc.property(fc.nat(19), change, fc.boolean(), (at, what, forgeHash) => {
         const original = events[at] as StoredEvent;
         const forged = edited(original, what);
-        const report = verify(
-          events.with(at, forgeHash ? forged : { ...forged, hash: original.hash ?? null }),
-        );
+        const report = verify(events.with(at, forgeHash ? forged : { ...forged, hash: original.hash ?? null }));
         const isLastOfItsChain = !events
           .slice(at + 1)
           .some(
@@ -122,15 +120,7 @@ describe("the verifier", () => {
               parseEvent(canonical as string).agent_id === parseEvent(original.canonical as string).agent_id,
           );
         // The newest event of a chain with a forged hash is what seals are for.
-        const selfConsistent = [
-          "actor",
-          "blocked_by",
-          "config_version",
-          "id",
-          "operation",
-          "result",
-          "timestamp",
-        ];
+        const selfConsistent = ["actor", "blocked_by", "config_version", "id", "operation", "result", "timestamp"];
         if (forgeHash && isLastOfItsChain && selfConsistent.includes(Object.keys(what)[0] as string)) return;
         expect(report.valid).toBe(false);
       }),
@@ -165,9 +155,7 @@ describe("the verifier", () => {
     });
     expect(codes(verify(events.with(4, { ...a, details: null, salt: null })))).toEqual(["details_missing"]);
     expect(codes(verify(events.with(4, { ...a, salt: null })))).toEqual(["details_mismatch"]);
-    expect(codes(verify(events.with(4, { ...a, details: b.details, salt: b.salt })))).toEqual([
-      "details_mismatch",
-    ]);
+    expect(codes(verify(events.with(4, { ...a, details: b.details, salt: b.salt })))).toEqual(["details_mismatch"]);
     const report = verify(events.with(4, { ...a, details: b.details }));
     expect(report).toMatchObject({ valid: false, chainIntact: true });
     expect(report.firstInvalid?.seq).toBe(4);

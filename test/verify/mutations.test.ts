@@ -48,8 +48,7 @@ async function isFound(change: (connection: Connection) => void): Promise<boolea
   }
 }
 
-const rowidsOf = (table: string): number[] =>
-  file.all<[number]>(`SELECT rowid FROM ${table}`).map(([id]) => id);
+const rowidsOf = (table: string): number[] => file.all<[number]>(`SELECT rowid FROM ${table}`).map(([id]) => id);
 
 test("the sample is valid, and has rows in every table", async () => {
   const report = await verifyChanged(file, () => {});
@@ -81,16 +80,11 @@ describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
     const missed: unknown[] = [];
     let tried = 0;
     for (const rowid of rowidsOf(table)) {
-      const [value] = file.get<[unknown]>(`SELECT ${column} FROM ${table} WHERE rowid = ?`, [rowid]) as [
-        unknown,
-      ];
+      const [value] = file.get<[unknown]>(`SELECT ${column} FROM ${table} WHERE rowid = ?`, [rowid]) as [unknown];
       for (const variant of variants(value, rowid)) {
         if (variant === value || isStoredAs(value, variant)) continue;
         const found = await isFound((connection) =>
-          connection.run(`UPDATE ${table} SET ${column} = ${textOf(variant)} WHERE rowid = ?`, [
-            variant,
-            rowid,
-          ]),
+          connection.run(`UPDATE ${table} SET ${column} = ${textOf(variant)} WHERE rowid = ?`, [variant, rowid]),
         );
         if (found === false) missed.push([rowid, value, variant]);
         if (found !== null) tried += 1;
@@ -102,9 +96,7 @@ describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
 
   test("a deleted row is found", async () => {
     for (const rowid of rowidsOf(table)) {
-      const found = await isFound((connection) =>
-        connection.run(`DELETE FROM ${table} WHERE rowid = ?`, [rowid]),
-      );
+      const found = await isFound((connection) => connection.run(`DELETE FROM ${table} WHERE rowid = ?`, [rowid]));
       expect(found).toBe(true);
     }
   });
@@ -150,10 +142,7 @@ function doublings(table: string, columns: readonly string[]): string[] {
     case "events":
       return [insert({ seq: "1000" }), insert({ seq: "-1" })];
     case "agents":
-      return [
-        insert({ first_seq: "1000", agent_id: "NULL" }),
-        insert({ first_seq: "2", agent_id: "'gamma'" }),
-      ];
+      return [insert({ first_seq: "1000", agent_id: "NULL" }), insert({ first_seq: "2", agent_id: "'gamma'" })];
     case "configs":
       return [insert({ version: "version + 10" }), insert({ agent: "0" }), insert({ agent: "999" })];
     case "entries":
@@ -163,13 +152,7 @@ function doublings(table: string, columns: readonly string[]): string[] {
   }
 }
 
-function exchange(
-  connection: Connection,
-  table: string,
-  column: string,
-  first: number,
-  second: number,
-): void {
+function exchange(connection: Connection, table: string, column: string, first: number, second: number): void {
   const read = (rowid: number): SqlValue => {
     const row = connection.get<[SqlValue]>(`SELECT ${column} FROM ${table} WHERE rowid = ?`, [rowid]);
     return (row as [SqlValue])[0];
@@ -182,8 +165,5 @@ function exchange(
   const update = `UPDATE ${table} SET ${column} = ? WHERE rowid = ?`;
   connection.run(update, [column === "seq" || column === "first_seq" || column === "one" ? -5 : one, first]);
   connection.run(update, [one, second]);
-  connection.run(update, [
-    other,
-    column === "seq" || column === "first_seq" || column === "one" ? -5 : first,
-  ]);
+  connection.run(update, [other, column === "seq" || column === "first_seq" || column === "one" ? -5 : first]);
 }

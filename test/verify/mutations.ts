@@ -16,9 +16,7 @@ export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
     ...["agent", "key", "value", "metadata", "written_seq", "created_seq"],
     ...["live_from", "live_to", "created_at", "updated_at"],
   ],
-  checkpoints: [
-    ...["id", "agent", "as_of_seq", "event_seq", "config_version", "entry_count", "label", "metadata"],
-  ],
+  checkpoints: [...["id", "agent", "as_of_seq", "event_seq", "config_version", "entry_count", "label", "metadata"]],
 };
 
 /** Verifies the file as it is after a change that is rolled back again. */
@@ -30,11 +28,7 @@ export async function verifyChanged(
   connection.exec("BEGIN");
   try {
     change(connection);
-    return await verifyWorkspace(
-      connection,
-      { scope: "workspace" },
-      maxKeys === undefined ? {} : { maxKeys },
-    );
+    return await verifyWorkspace(connection, { scope: "workspace" }, maxKeys === undefined ? {} : { maxKeys });
   } finally {
     connection.exec("ROLLBACK");
   }
@@ -45,8 +39,7 @@ export function openForTampering(source: string, copy: string): Connection {
   for (const suffix of ["", "-wal"]) copyFileSync(`${source}${suffix}`, `${copy}${suffix}`);
   const connection = openConnection(copy);
   connection.exec("PRAGMA ignore_check_constraints = ON");
-  for (const index of ["entries_live", "events_by_id", "events_by_agent"])
-    connection.exec(`DROP INDEX ${index}`);
+  for (const index of ["entries_live", "events_by_id", "events_by_agent"]) connection.exec(`DROP INDEX ${index}`);
   return connection;
 }
 
@@ -56,17 +49,9 @@ const FLIPS_PER_VALUE = effort({ usual: 6, long: 200 });
 /** Values that differ from one in a column by one byte, or by what a careless editor would do. */
 export function variants(value: unknown, rowid: number): SqlValue[] {
   if (value === null) return [1, "x"];
-  if (typeof value === "number")
-    return [value + 1, value - 1, value + 10, value * 10, value - (value % 8), null];
+  if (typeof value === "number") return [value + 1, value - 1, value + 10, value * 10, value - (value % 8), null];
   const bytes = Buffer.from(value as string);
-  const made: SqlValue[] = [
-    "",
-    null,
-    `${value}x`,
-    `${value} `,
-    ` ${value}`,
-    Buffer.concat([bytes, Buffer.alloc(2)]),
-  ];
+  const made: SqlValue[] = ["", null, `${value}x`, `${value} `, ` ${value}`, Buffer.concat([bytes, Buffer.alloc(2)])];
   const step = Math.max(1, Math.floor(bytes.length / FLIPS_PER_VALUE));
   for (let place = rowid % step; place < bytes.length; place += step) {
     const changed = Buffer.from(bytes);

@@ -35,9 +35,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 async function exported(form: "json" | "ndjson", agentId: string | null): Promise<string> {
-  const rows = log.events.filter(
-    ({ canonical }) => agentId === null || canonical.includes(`"agent_id":"${agentId}"`),
-  );
+  const rows = log.events.filter(({ canonical }) => agentId === null || canonical.includes(`"agent_id":"${agentId}"`));
   const run = { first: rows[0]?.seq as number, last: rows.at(-1)?.seq as number };
   const writer = exportWriter(form, {
     ...{ workspace_id: log.workspaceId, agent_id: agentId, start_time: null, end_time: null },
@@ -55,30 +53,22 @@ async function verify(name: string, threads: number) {
   return await verifyExportFile(threads, { path, trust, partBytes: PART_BYTES });
 }
 
-const together = (name: string, ...threads: number[]) =>
-  Promise.all(threads.map((count) => verify(name, count)));
+const together = (name: string, ...threads: number[]) => Promise.all(threads.map((count) => verify(name, count)));
 
 describe("with one thread, two and three", () => {
-  test.each(["json", "ndjson", "alpha.json", "alpha.ndjson"])(
-    "a good export is reported alike: %s",
-    async (name) => {
-      const [one, two, three] = await together(name, 1, 2, 3);
-      expect(one).toMatchObject({ verdict: "verified", report: { sealed_through: expect.any(Number) } });
-      expect([two, three]).toEqual([one, one]);
-    },
-  );
+  test.each(["json", "ndjson", "alpha.json", "alpha.ndjson"])("a good export is reported alike: %s", async (name) => {
+    const [one, two, three] = await together(name, 1, 2, 3);
+    expect(one).toMatchObject({ verdict: "verified", report: { sealed_through: expect.any(Number) } });
+    expect([two, three]).toEqual([one, one]);
+  });
 
   const edits: [string, (lines: string[]) => void][] = [
     [
       "an event is edited",
-      (lines) =>
-        lines.splice(1_600, 1, (lines[1_600] as string).replace('"cli"', '"usr"').replace("key_", "usr_")),
+      (lines) => lines.splice(1_600, 1, (lines[1_600] as string).replace('"cli"', '"usr"').replace("key_", "usr_")),
     ],
     ["an event is missing", (lines) => lines.splice(1_200, 1)],
-    [
-      "events are exchanged",
-      (lines) => lines.splice(2_000, 2, lines[2_001] as string, lines[2_000] as string),
-    ],
+    ["events are exchanged", (lines) => lines.splice(2_000, 2, lines[2_001] as string, lines[2_000] as string)],
     ["an event is no JSON", (lines) => lines.splice(1_000, 1, "{")],
     ["the end is missing", (lines) => lines.splice(2_200)],
     ["a trailer stands in the middle", (lines) => lines.splice(1_800, 0, lines.at(-2) as string)],

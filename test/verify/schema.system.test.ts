@@ -82,14 +82,8 @@ describe("each index", () => {
     ["partial, its text put back", (name) => rebuiltUnder(name, partial)],
     ["dropped", (name) => [exec(`DROP INDEX ${name}`)]],
     ["with an extra column", (name) => [rewrite(name, (sql) => sql.replace(")", ", -1)"))]],
-    [
-      "with an extra column, its text put back",
-      (name) => rebuiltUnder(name, (sql) => sql.replace(/\)/, ", -1)")),
-    ],
-    [
-      "with another collation",
-      (name) => [rewrite(name, (sql) => sql.replace(/(,|\))/, " COLLATE NOCASE$1"))],
-    ],
+    ["with an extra column, its text put back", (name) => rebuiltUnder(name, (sql) => sql.replace(/\)/, ", -1)"))],
+    ["with another collation", (name) => [rewrite(name, (sql) => sql.replace(/(,|\))/, " COLLATE NOCASE$1"))]],
   ];
   test.each(cases)("%s", async (_, changes) => {
     for (const name of declared()) {
@@ -147,11 +141,7 @@ describe("each table", () => {
       const [verdict, named] = await found(...changes(name));
       // Without its events, a file is no workspace at all.
       if (name === "events" && verdict === "undetermined") continue;
-      expect([name, verdict, named]).toEqual([
-        name,
-        "tampered",
-        expect.stringMatching(new RegExp(`${name}|more`)),
-      ]);
+      expect([name, verdict, named]).toEqual([name, "tampered", expect.stringMatching(new RegExp(`${name}|more`))]);
     }
   });
 
@@ -159,15 +149,12 @@ describe("each table", () => {
     for (const name of tables) {
       const [verdict, named] = await found(exec(`DROP TABLE ${name}`));
       if (name === "events") expect(verdict).toBe("undetermined");
-      else
-        expect([verdict, named]).toEqual(["tampered", expect.stringContaining(`table ${name} is missing`)]);
+      else expect([verdict, named]).toEqual(["tampered", expect.stringContaining(`table ${name} is missing`)]);
     }
   });
 
   test("a generated column that computes something else", async () => {
-    const [verdict, named] = await found(
-      rewrite("events", (sql) => sql.replace("'$.result'", "'$.operation'")),
-    );
+    const [verdict, named] = await found(rewrite("events", (sql) => sql.replace("'$.result'", "'$.operation'")));
     expect([verdict, named]).toEqual(["tampered", expect.stringContaining("table events was changed")]);
   });
 

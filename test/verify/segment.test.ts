@@ -31,9 +31,7 @@ function inSegments(
   const bounds = [0, ...[...cuts].sort((a, b) => a - b), COUNT];
   for (const [index, start] of bounds.slice(0, -1).entries()) {
     const end = bounds[index + 1] as number;
-    const marks = [...new Set(expected.map(({ size }) => size))].filter(
-      (size) => size > start && size <= end,
-    );
+    const marks = [...new Set(expected.map(({ size }) => size))].filter((size) => size > start && size <= end);
     const part = new LogVerifier({
       scope: "workspace",
       start: { seq: start },
@@ -56,9 +54,7 @@ describe("a log verified in segments", () => {
   test("is reported as one that is verified at once", () => {
     const expected = summary(atOnce(log.events, seals));
     expect(expected).toMatchObject({ valid: true, seals: { sealedThrough: COUNT - 1, checked: 6 } });
-    fc.assert(
-      fc.property(cuts, (at) => expect(summary(inSegments(log.events, seals, at))).toEqual(expected)),
-    );
+    fc.assert(fc.property(cuts, (at) => expect(summary(inSegments(log.events, seals, at))).toEqual(expected)));
   });
 
   test("so are logs with an event edited, broken or half erased, or seals that do not fit", () => {

@@ -59,8 +59,7 @@ function quick(rows: readonly Row[], pageSize: number): { report: VerificationRe
   for (let from = 0; from < rows.length; from += pageSize) {
     const part = rows.slice(from, from + pageSize);
     const text = part.map(
-      ({ canonical, hash, salt, details }) =>
-        `\0${canonical}\x01${hash}\x01${salt ?? ""}\x01${details ?? ""}`,
+      ({ canonical, hash, salt, details }) => `\0${canonical}\x01${hash}\x01${salt ?? ""}\x01${details ?? ""}`,
     );
     const page = StoredPage.of(
       Buffer.from(text.join("")),
@@ -144,9 +143,7 @@ const edits = fc.array(fc.tuple(fc.nat(log.events.length - 1), edit), { maxLengt
 function edited(changes: readonly (readonly [number, Edit])[]): Row[] {
   const rows: Row[] = [...log.events];
   // Rows that are moved or rehashed are whole, so these come first.
-  const ordered = [...changes].sort(
-    ([, a], [, b]) => Number(a.kind !== "rehash") - Number(b.kind !== "rehash"),
-  );
+  const ordered = [...changes].sort(([, a], [, b]) => Number(a.kind !== "rehash") - Number(b.kind !== "rehash"));
   for (const [index, change] of ordered) apply(rows, index, change);
   return rows;
 }

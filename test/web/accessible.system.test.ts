@@ -49,8 +49,7 @@ describe.skipIf(!hasChromium)("accessible", () => {
   afterAll(() => stage[Symbol.asyncDispose]());
 
   /** The policy forbids scripts from elsewhere, so axe needs an exception; what the policy does is tested apart. */
-  const person = (look: BrowserContextOptions): Promise<BrowserContext> =>
-    stage.person({ ...look, bypassCSP: true });
+  const person = (look: BrowserContextOptions): Promise<BrowserContext> => stage.person({ ...look, bypassCSP: true });
 
   async function violations(page: Page, { name, path, act }: Place): Promise<string[]> {
     await page.goto(path);
@@ -62,13 +61,9 @@ describe.skipIf(!hasChromium)("accessible", () => {
       const results = await tool.run({
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
       });
-      return results.violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ target }) => `${id}: ${target.join(" ")}`),
-      );
+      return results.violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
     });
-    const overflow = await page.evaluate(
-      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-    );
+    const overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
     if ((overflow as number) > 0) found.push(`${overflow} pixels wider than the window`);
     return found.map((violation) => `${name}: ${violation}`);
   }

@@ -29,13 +29,9 @@ describe.skipIf(!hasChromium)("an account", () => {
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("img", { name: /QR code/ }).waitFor();
     const secret = ((await page.getByLabel("Secret", { exact: true }).textContent()) ?? "").trim();
-    await page
-      .getByLabel("Code", { exact: true })
-      .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await page.getByLabel("Code", { exact: true }).fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
     await page.getByRole("button", { name: "Turn on", exact: true }).click();
-    const codes = ((await page.getByRole("region", { name: "Recovery codes" }).textContent()) ?? "")
-      .trim()
-      .split("\n");
+    const codes = ((await page.getByRole("region", { name: "Recovery codes" }).textContent()) ?? "").trim().split("\n");
     expect(codes.length).toBe(10);
     recoveryCode = codes[0] as string;
     await page.getByRole("button", { name: "I have kept them" }).click();

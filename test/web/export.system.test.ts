@@ -32,9 +32,7 @@ describe.skipIf(!hasChromium)("an export", () => {
     const ca = readFileSync(stage.daemon.ready.ca_file as string, "utf8");
     client = new Client(stage.url, ca, kept.apiKey);
     for (let i = 0; i < WRITES; i += AT_ONCE) {
-      const some = Array.from({ length: AT_ONCE }, (_, j) =>
-        client.write("bot", `${i + j}/`.padEnd(500, "k"), "x"),
-      );
+      const some = Array.from({ length: AT_ONCE }, (_, j) => client.write("bot", `${i + j}/`.padEnd(500, "k"), "x"));
       await Promise.all(some);
     }
   });
@@ -78,11 +76,7 @@ describe.skipIf(!hasChromium)("an export", () => {
   test("is for a page of this server and a session of the workspace alone", async () => {
     const { value } = (await context.cookies()).find(({ name }) => name === COOKIE) as { value: string };
     const before = (await exports()).length;
-    const send = async (change: {
-      headers?: Record<string, string | null>;
-      path?: string;
-      body?: string;
-    }) => {
+    const send = async (change: { headers?: Record<string, string | null>; path?: string; body?: string }) => {
       const headers: Record<string, string> = {};
       const wanted = {
         cookie: `${COOKIE}=${value}`,

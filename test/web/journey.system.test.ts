@@ -205,8 +205,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByRole("heading", { name: "crawler is ready" }).waitFor();
     const second = ((await page.getByLabel("API key", { exact: true }).textContent()) ?? "").trim();
     await page.getByRole("button", { name: "Close" }).click();
-    const status = async (apiKey: string) =>
-      (await stage.daemon.ask("/v1/data/list?agent_id=bot", { apiKey })).status;
+    const status = async (apiKey: string) => (await stage.daemon.ask("/v1/data/list?agent_id=bot", { apiKey })).status;
     expect([await status(first), await status(second)]).toEqual([401, 200]);
     await page.getByRole("button", { name: "Revoke crawler" }).click();
     await page.getByRole("button", { name: "Revoke now" }).click();

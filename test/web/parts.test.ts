@@ -22,9 +22,7 @@ const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem =>
 });
 
 test("the filters of the trails name every operation but those that only watch", () => {
-  const named = new Set(
-    [...AGENT_GROUPS, ...WORKSPACE_GROUPS].flatMap(([, , operations]) => operations ?? []),
-  );
+  const named = new Set([...AGENT_GROUPS, ...WORKSPACE_GROUPS].flatMap(([, , operations]) => operations ?? []));
   const missing = EVENT_NAMES.filter((name) => !named.has(name));
   expect(missing.filter((name) => eventFacts(name)?.group !== "watching")).toEqual([]);
 });
@@ -111,8 +109,7 @@ test("a stream is cut into messages, wherever the network cuts it", () => {
   for (const length of [1, 2, 3, 7, text.length]) {
     const reader = new MessageReader();
     const messages = [];
-    for (let at = 0; at < text.length; at += length)
-      messages.push(...reader.push(text.slice(at, at + length)));
+    for (let at = 0; at < text.length; at += length) messages.push(...reader.push(text.slice(at, at + length)));
     expect(messages).toEqual([
       { id: "aud_1", data: "{\n}" },
       { id: "aud_2", data: "x" },

@@ -32,11 +32,7 @@ describe.skipIf(!hasChromium)("secure", () => {
     (await person.cookies()).find(({ name }) => name === COOKIE) as { value: string };
 
   /** A request as a program sends it, which can claim whatever it likes. */
-  const claim = (
-    path: string,
-    cookie: string,
-    init: { method?: string; origin?: string; body?: object } = {},
-  ) =>
+  const claim = (path: string, cookie: string, init: { method?: string; origin?: string; body?: object } = {}) =>
     stage.daemon.ask(path, {
       method: init.method ?? (init.body === undefined ? "GET" : "POST"),
       headers: {
@@ -68,8 +64,7 @@ describe.skipIf(!hasChromium)("secure", () => {
     });
 
     test("is no answer to other addresses and methods", async () => {
-      const status = async (path: string, method = "GET") =>
-        (await stage.daemon.ask(path, { method })).status;
+      const status = async (path: string, method = "GET") => (await stage.daemon.ask(path, { method })).status;
       expect(await status("/nothing")).toBe(404);
       expect(await status("/assets/dashboard-0000000000000000.js")).toBe(404);
       expect(await status("/workspaces", "POST")).toBe(405);
@@ -180,12 +175,7 @@ describe.skipIf(!hasChromium)("secure", () => {
     test("cannot send anybody on after signing in", async () => {
       const fresh = await stage.person();
       const visitor = await fresh.newPage();
-      for (const next of [
-        "https://evil.example/",
-        "//evil.example/",
-        "/\\evil.example",
-        "javascript:alert(1)",
-      ]) {
+      for (const next of ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]) {
         await visitor.goto(`/sign-in?next=${encodeURIComponent(next)}`);
         if (next.startsWith("https")) {
           await visitor.getByLabel("Email").fill(OWNER.email);

@@ -46,10 +46,9 @@ class Watched {
     const [settled] = await writer.perform([{ ...job, run }]);
     expect(failures).toEqual([]);
     if (settled?.auditId == null) return settled as Reply;
-    const [body, details] = connection.get<[string, string]>(
-      "SELECT body, details FROM events WHERE id = ?",
-      [settled.auditId],
-    ) as [string, string];
+    const [body, details] = connection.get<[string, string]>("SELECT body, details FROM events WHERE id = ?", [
+      settled.auditId,
+    ]) as [string, string];
     const recorded = recordedEffect(parseEvent(body), JSON.parse(details) as JsonObject);
     expect(recorded.kind).toBe(stated.kind);
     expect(stated).toMatchObject(recorded);
@@ -63,8 +62,7 @@ test("every effect that is applied is the one that the event records", async () 
   const watched = new Watched(directory.path);
   const ask: Watched["ask"] = (name, input) => watched.ask(name, input);
   using workspace = await watched.workspace;
-  const write = (key: string, value = "tea") =>
-    ask("data.write", { agentId: "a", key, value, metadata: { n: 1 } });
+  const write = (key: string, value = "tea") => ask("data.write", { agentId: "a", key, value, metadata: { n: 1 } });
   const policies = (asked: JsonObject) =>
     ask("config.update", { agentId: "a", config: { model: "any", policies: asked } });
   const restore = (checkpointId: string, restoreConfig: boolean, restoreData: boolean) =>

@@ -22,8 +22,7 @@ afterEach(() => {
 });
 
 const SECRET = "hunter2";
-const writing = (key: string, value = "v") =>
-  workspace.job("data.write", { agentId: "a", key, value, metadata: {} });
+const writing = (key: string, value = "v") => workspace.job("data.write", { agentId: "a", key, value, metadata: {} });
 
 const failing = (error: Error): Job => workspace.failing(writing("broken", SECRET), error);
 
@@ -34,11 +33,7 @@ const read = async (key: string) => (await workspace.perform("data.read", { agen
 const problems = async () => (await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems;
 
 test("an operation that fails after it wrote costs only itself", async () => {
-  const settled = await workspace.writer.perform([
-    writing("one"),
-    failing(new Error(SECRET)),
-    writing("two"),
-  ]);
+  const settled = await workspace.writer.perform([writing("one"), failing(new Error(SECRET)), writing("two")]);
   expect(codes(settled)).toEqual(["json", "internal", "json"]);
   expect(settled[1]?.auditId).toBeNull();
   expect(JSON.stringify(settled)).not.toContain(SECRET);
@@ -54,24 +49,8 @@ test("so does one that fails before it wrote, one that is refused, and each of s
   const early: Job = { ...writing("x"), run: async () => Promise.reject(new TypeError(SECRET)) };
   const refused: Job = { ...writing("x"), run: async () => Promise.reject(new Refusal("forbidden", "No.")) };
   const late = failing(new Error("late"));
-  const settled = await workspace.writer.perform([
-    early,
-    writing("one"),
-    late,
-    refused,
-    late,
-    writing("two"),
-    early,
-  ]);
-  expect(codes(settled)).toEqual([
-    "internal",
-    "json",
-    "internal",
-    "forbidden",
-    "internal",
-    "json",
-    "internal",
-  ]);
+  const settled = await workspace.writer.perform([early, writing("one"), late, refused, late, writing("two"), early]);
+  expect(codes(settled)).toEqual(["internal", "json", "internal", "forbidden", "internal", "json", "internal"]);
   expect(count("events")).toBe(3);
   expect(await problems()).toEqual([]);
 });
@@ -116,10 +95,7 @@ test("a full disk: all that shared the transaction are told so, and afterwards w
   expect(count("events")).toBe(2);
   expect(count("entries")).toBe(1);
   workspace.connection.exec("PRAGMA max_page_count = 1073741823");
-  expect(codes(await workspace.writer.perform([writing("one"), writing("two", large)]))).toEqual([
-    "json",
-    "json",
-  ]);
+  expect(codes(await workspace.writer.perform([writing("one"), writing("two", large)]))).toEqual(["json", "json"]);
   expect(count("events")).toBe(4);
   expect(await problems()).toEqual([]);
 });

@@ -44,13 +44,7 @@ test("policies count from the operation on that brought them into force, also wi
       writing("b", "5"),
     ]);
     // In the second round the agents are in memory, with the policies of the first.
-    expect(allowed(settled).filter((_, i) => ![0, 2, 4, 6].includes(i))).toEqual([
-      true,
-      false,
-      false,
-      true,
-      false,
-    ]);
+    expect(allowed(settled).filter((_, i) => ![0, 2, 4, 6].includes(i))).toEqual([true, false, false, true, false]);
   }
 });
 
@@ -87,8 +81,7 @@ function watched(job: Job): Job & { preparations: number; runs: number; stale: n
 test("a job that fails after it wrote: all others run again, each with a preparation of its own", async () => {
   for (const agent of ["a", "b"]) await workspace.writer.perform([policies(agent, { block_pii: true })]);
   const before = workspace.writer.headSeq;
-  const plain = (key: string) =>
-    workspace.job("data.write", { agentId: "b", key, value: "tea", metadata: {} });
+  const plain = (key: string) => workspace.job("data.write", { agentId: "b", key, value: "tea", metadata: {} });
   // In the middle, so that jobs stand before it, which wrote already, and behind it, which did not.
   const half = workspace.failing(plain("broken"), new Error("after the write"));
   const jobs = [
@@ -120,9 +113,7 @@ test("a job that fails after it wrote: all others run again, each with a prepara
   expect(jobs.map(({ stale }) => stale)).toEqual(jobs.map(() => 0));
   // One event for each job that did not fail, one row for each entry, and both agree.
   expect(workspace.writer.headSeq - before).toBe(jobs.length - 1);
-  const rows = workspace.connection.all<[string]>(
-    "SELECT key FROM entries WHERE live_to IS NULL ORDER BY key, agent",
-  );
+  const rows = workspace.connection.all<[string]>("SELECT key FROM entries WHERE live_to IS NULL ORDER BY key, agent");
   expect(rows.flat()).toEqual(["1", "3", "4"]);
   expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
 });

@@ -31,10 +31,7 @@ export interface DatabasesChecked {
 type OnProgress = (done: number, total: number) => Promise<void>;
 
 /** Checks the control database and every workspace. */
-export async function checkDatabases(
-  directory: DataDirectory,
-  onProgress: OnProgress,
-): Promise<DatabasesChecked> {
+export async function checkDatabases(directory: DataDirectory, onProgress: OnProgress): Promise<DatabasesChecked> {
   const checked: DatabasesChecked = { findings: [], bytesForCopies: 0, sealingKeys: new Map() };
   const pending: string[] = [];
   let known: string[] = [];
@@ -65,9 +62,7 @@ export async function checkDatabases(
     }
   }
   if (behind > 0) {
-    pending.push(
-      `${count(behind, "workspace")} to schema ${WORKSPACE_MIGRATIONS.length}, each when it is first used`,
-    );
+    pending.push(`${count(behind, "workspace")} to schema ${WORKSPACE_MIGRATIONS.length}, each when it is first used`);
   }
   summarize(checked, all.length, pending);
   return checked;
@@ -99,8 +94,7 @@ async function look(
   } catch (error) {
     if (error instanceof EncryptionMismatch) return failed(error.advice);
     if (error instanceof Failure) return failed(error.message);
-    if (isDamage(error))
-      return failed("the database is damaged, or not a database: it cannot be read completely");
+    if (isDamage(error)) return failed("the database is damaged, or not a database: it cannot be read completely");
     const { code } = error as { code?: unknown };
     if (typeof code === "string" && code.startsWith("SQLITE_")) return failed(`it cannot be read (${code})`);
     throw error;
@@ -125,11 +119,7 @@ async function lookOnce(
   return { schema: schemaVersion(connection), bytes: pages * size };
 }
 
-async function lookIntoWorkspace(
-  connection: Connection,
-  id: string,
-  checked: DatabasesChecked,
-): Promise<void> {
+async function lookIntoWorkspace(connection: Connection, id: string, checked: DatabasesChecked): Promise<void> {
   if (readHead(connection).workspaceId !== id) {
     throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
   }

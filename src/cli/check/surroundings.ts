@@ -29,9 +29,7 @@ const STALE_COPY_MS = 30 * DAY_MS;
 
 /** Reports whether a daemon runs on the directory. */
 export function checkDaemon(directory: DataDirectory): CheckResult {
-  const message = isLocked(directory)
-    ? "a daemon runs on this directory"
-    : "no daemon runs on this directory";
+  const message = isLocked(directory) ? "a daemon runs on this directory" : "no daemon runs on this directory";
   return { check: "daemon", severity: "ok", message };
 }
 
@@ -91,11 +89,7 @@ export function checkSealKey(
 }
 
 /** Checks the present certificates and when they expire. Does not create or renew any. */
-export function checkCertificates(
-  directory: DataDirectory,
-  settings: Settings,
-  nowMs: number,
-): CheckResult[] {
+export function checkCertificates(directory: DataDirectory, settings: Settings, nowMs: number): CheckResult[] {
   const check = "certificate";
   if (settings.tls === "off") {
     return [{ check, severity: "ok", message: "tls is off: the proxy has the certificate" }];

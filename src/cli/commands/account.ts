@@ -20,9 +20,7 @@ interface LinkOptions {
 }
 
 export function addAccountCommands(program: Command, session: Session): void {
-  const account = program
-    .command("account")
-    .description("create one-time links for people, and list accounts");
+  const account = program.command("account").description("create one-time links for people, and list accounts");
   const link = account
     .command("link")
     .description("create a link that works once: for a new account, a workspace, or a new password")
@@ -43,9 +41,7 @@ export function addAccountCommands(program: Command, session: Session): void {
 
 async function printLink(session: Session, options: LinkOptions): Promise<void> {
   const settings = settingsOf(options);
-  const { link, token } = consult(options, (control) =>
-    createLink(control, systemClock, wishOf(control, options)),
-  );
+  const { link, token } = consult(options, (control) => createLink(control, systemClock, wishOf(control, options)));
   const url = linkUrl(publicBase(settings, settings.listen), link.kind, token);
   await session.print({ kind: link.kind, url, token, expires_at: moment(link.expiresAt) }, [
     url,

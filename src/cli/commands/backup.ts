@@ -50,11 +50,7 @@ export function addRestore(program: Command, session: Session): void {
   addSettingOptions(restore, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
-async function runBackup(
-  session: Session,
-  dest: string | undefined,
-  options: { keep?: string },
-): Promise<void> {
+async function runBackup(session: Session, dest: string | undefined, options: { keep?: string }): Promise<void> {
   const keep = options.keep === undefined ? null : keepCount(options.keep);
   const destination = dest ?? settingsOf(options).backup_dir;
   if (destination === null) throw new Failure("usage", "Name the directory for backups, or set backup_dir.");
@@ -101,9 +97,7 @@ function backupLines(result: BackupResult): string[] {
     `  ${count(workspaces, "workspace")}, ${files} files, ${mebibytes(bytes)}, verified; ${files_unchanged} files unchanged since the last backup`,
   ];
   if (!has_seal_key)
-    lines.push(
-      "  The key that signs seals is kept outside the data directory (seal_key) and is not included.",
-    );
+    lines.push("  The key that signs seals is kept outside the data directory (seal_key) and is not included.");
   if (removed.length > 0) lines.push(`  Removed ${removed.length} older: ${removed.join(", ")}`);
   if (left_out.length > 0) {
     lines.push("INCOMPLETE. These workspaces are damaged and left out (older complete backups are kept):");
@@ -147,8 +141,6 @@ function restoreLines(restored: Restored): string[] {
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
     `  Ended ${count(ended.sessions, "session")} and ${count(ended.links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
     ...leftOut.map(({ workspace_id: id, reason }) => `  Not in the backup: ${id} (${reason})`),
-    ...unsealed.map(
-      ({ workspaceId, reason }) => `  Not sealed yet, the daemon will retry: ${workspaceId} (${reason})`,
-    ),
+    ...unsealed.map(({ workspaceId, reason }) => `  Not sealed yet, the daemon will retry: ${workspaceId} (${reason})`),
   ];
 }

@@ -62,10 +62,7 @@ function probeOf(settings: Settings, { url, ca }: HealthOptions): Probe {
   }
   if (ca !== undefined) throw new Failure("usage", "--ca needs --url: give both.");
   if (settings.listen.port === 0) {
-    throw new Failure(
-      "usage",
-      "The setting listen says any free port, so the address is not known. Give --url.",
-    );
+    throw new Failure("usage", "The setting listen says any free port, so the address is not known. Give --url.");
   }
   const address = formatAddress(reachable(settings.listen));
   if (settings.tls === "off") return { url: `http://${address}`, tls: {} };
@@ -83,8 +80,7 @@ function shown({ cert, key }: HealthOptions): { cert?: string; key?: string } {
 
 function originOf(url: string): string {
   const parsed = URL.parse(url);
-  const plain =
-    parsed && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.pathname === "/";
+  const plain = parsed && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.pathname === "/";
   if (!plain || parsed.search !== "" || parsed.hash !== "") {
     throw new Failure("usage", "--url must look like https://governd.example.org or https://127.0.0.1:8443.");
   }

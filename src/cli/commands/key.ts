@@ -28,11 +28,7 @@ export function addKeyCommands(program: Command, session: Session): void {
     .option("--label <label>", "what the key is for")
     .addOption(new Option("--scope <scope>", "what the key may do").choices(SCOPES).default("full"))
     .option("--agent <id>", "limit the key to this agent; may be given several times", collect)
-    .option(
-      "--expires <time>",
-      "the key expires after this time, for example 90d (default: never)",
-      readExpiry,
-    )
+    .option("--expires <time>", "the key expires after this time, for example 90d (default: never)", readExpiry)
     .option("--json", "print JSON")
     .action((options: CreateOptions) => createKey(session, options));
   const list = key
@@ -45,11 +41,7 @@ export function addKeyCommands(program: Command, session: Session): void {
     .command("rotate")
     .description("replace a key by a new one; the old key stays valid for a while")
     .argument("<key-id>", "the old key's id (key_…), not the key")
-    .option(
-      "--overlap <time>",
-      "how long the old key stays valid (default: 24h; 0s: it ends now)",
-      readOverlap,
-    )
+    .option("--overlap <time>", "how long the old key stays valid (default: 24h; 0s: it ends now)", readOverlap)
     .option("--json", "print JSON")
     .action((keyId: string, options: { overlap?: number }) => rotateKey(session, keyId, options));
   const revoke = key
@@ -58,8 +50,7 @@ export function addKeyCommands(program: Command, session: Session): void {
     .argument("<key-id>", "the key's id (key_…), not the key")
     .option("--json", "print JSON")
     .action((keyId: string, options: object) => revokeKey(session, keyId, options));
-  for (const command of [create, list, rotate, revoke])
-    addSettingOptions(command, ["data_dir", "encryption_key_file"]);
+  for (const command of [create, list, rotate, revoke]) addSettingOptions(command, ["data_dir", "encryption_key_file"]);
 }
 
 function collect(value: string, before: string[] = []): string[] {

@@ -125,8 +125,7 @@ async function verifiedExport(
   path: string,
   wanted: { from: number; beforeSeq: number; id: string },
 ): Promise<string> {
-  const refuse = (reason: string) =>
-    new Failure("usage", `The export ${path} ${reason}. Nothing was changed.`);
+  const refuse = (reason: string) => new Failure("usage", `The export ${path} ${reason}. Nothing was changed.`);
   for (const { verifierKey } of (await sealingKeys(reader)).reverse()) {
     const { publicKey } = parseVerifierKey(verifierKey);
     const verifier = new ExportVerifier({ publicKeys: [publicKey] });

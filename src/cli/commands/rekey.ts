@@ -54,9 +54,7 @@ async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> 
     ...failed.map(({ path, message }) => `Not changed: ${path}: ${message}`),
     ...(wanted === null
       ? ["Remove encryption_key_file from the settings."]
-      : [
-          `Set encryption_key_file = ${JSON.stringify(options.newKey)}, and keep a copy of that file elsewhere.`,
-        ]),
+      : [`Set encryption_key_file = ${JSON.stringify(options.newKey)}, and keep a copy of that file elsewhere.`]),
   ]);
 }
 

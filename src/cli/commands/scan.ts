@@ -47,11 +47,7 @@ export function addScan(program: Command, session: Session): void {
     .description(DESCRIPTION)
     .argument("[file]", "the file to read; - means standard input", "-")
     .option("--policy <name>", CHOICES, "all")
-    .option(
-      "--key <key>",
-      "the key that the values would be stored under; its words help to recognize them",
-      "",
-    )
+    .option("--key <key>", "the key that the values would be stored under; its words help to recognize them", "")
     .option("--whole", "screen the whole input as one value")
     .option("--bench", "also measure how long screening takes")
     .option("--json", "print JSON")
@@ -132,12 +128,7 @@ function measure(pieces: readonly Piece[], key: string, policies: PolicySettings
   };
 }
 
-function report(result: {
-  values: number;
-  blocked: number;
-  lines: readonly FoundPiece[];
-  bench?: Timing;
-}): string[] {
+function report(result: { values: number; blocked: number; lines: readonly FoundPiece[]; bench?: Timing }): string[] {
   const rows = result.lines.flatMap(({ line, findings }) =>
     findings.map(({ policy, detector, start, end }) => [
       `${line}:${start + 1}-${end}`,

@@ -134,16 +134,12 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
     lines.push("", "There is no account yet. Create the first one with this link, which works once:");
     lines.push(`  ${daemon.signUpUrl}`);
   }
-  if (daemon.empty)
-    lines.push("", "There is no workspace yet. Create one and its first API key:", `  ${create}`);
+  if (daemon.empty) lines.push("", "There is no workspace yet. Create one and its first API key:", `  ${create}`);
   await terminal.out(`${lines.join("\n")}\n`);
 }
 
 /** Stops the daemon. Gives up after a time limit, or when another signal arrives. */
-async function stopInTime(
-  daemon: Daemon,
-  again: Promise<string>,
-): Promise<"stopped" | "time is up" | "second signal"> {
+async function stopInTime(daemon: Daemon, again: Promise<string>): Promise<"stopped" | "time is up" | "second signal"> {
   const timeout = Promise.withResolvers<"time is up">();
   const timer = setTimeout(() => timeout.resolve("time is up"), STOP_WITHIN_MS);
   const stopped = daemon[Symbol.asyncDispose]().then(() => "stopped" as const);

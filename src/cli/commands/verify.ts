@@ -36,11 +36,7 @@ export function addVerify(program: Command, session: Session): void {
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
     .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), receipts, data directories")
-    .option(
-      "--public-key <key>",
-      "a public key that you trust, as a file or the key itself; may be repeated",
-      collect,
-    )
+    .option("--public-key <key>", "a public key that you trust, as a file or the key itself; may be repeated", collect)
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")

@@ -3,10 +3,7 @@ import { CONFIG_VARIABLE, DEFINITIONS, flagOf, variableOf } from "../../settings
 import { type CommandNode, type CommandOption, everyCommand } from "./command-tree.ts";
 
 const FILES: readonly (readonly [string, string])[] = [
-  [
-    "governd.toml",
-    "settings, read from the current directory unless --config or GOVERND_CONFIG names another file",
-  ],
+  ["governd.toml", "settings, read from the current directory unless --config or GOVERND_CONFIG names another file"],
   ["/etc/governd/governd.toml", "settings of the system service"],
   ["/var/lib/governd", "data directory of the system service"],
   ["governd-data", "default data directory, in the current directory"],
@@ -24,9 +21,7 @@ const SIGNALS: readonly (readonly [string, string])[] = [
 
 /** Returns the page that `governd man` prints. */
 export function manualPage(root: CommandNode, version: string): string {
-  const commands = everyCommand(root).filter(
-    ({ path, commands }) => path.length > 0 && commands.length === 0,
-  );
+  const commands = everyCommand(root).filter(({ path, commands }) => path.length > 0 && commands.length === 0);
   const parts = [
     `.TH GOVERND 1 "" ${quoted(`governd ${version}`)} "User Commands"`,
     ".SH NAME",
@@ -47,9 +42,7 @@ export function manualPage(root: CommandNode, version: string): string {
       "A flag takes precedence over the environment, the environment over the settings file, and that over the default.",
     ),
     item(CONFIG_VARIABLE, "the settings file"),
-    ...DEFINITIONS.map(({ name }) =>
-      item(variableOf(name), `the same as ${flagOf(name)}; in the file: ${name}`),
-    ),
+    ...DEFINITIONS.map(({ name }) => item(variableOf(name), `the same as ${flagOf(name)}; in the file: ${name}`)),
     ".SH FILES",
     ...FILES.map(([name, meaning]) => item(name, meaning)),
     ".SH SIGNALS",

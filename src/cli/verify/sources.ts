@@ -7,12 +7,7 @@ import { openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
 import { obstacle, type SourceResult } from "../../verify/report.ts";
-import {
-  type DatabaseWish,
-  verifyDatabaseFile,
-  verifyExportFile,
-  verifyReceipt,
-} from "../../verify/sources.ts";
+import { type DatabaseWish, verifyDatabaseFile, verifyExportFile, verifyReceipt } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { openEvidenceFile } from "./evidence-file.ts";
@@ -169,8 +164,7 @@ function missingWorkspace(path: string, workspaceId: string): SourceResult {
 }
 
 function unreadable(path: string, error: unknown): SourceResult {
-  if (error instanceof EncryptionMismatch)
-    return obstacle(path, "unknown", "evidence_unreadable", error.advice);
+  if (error instanceof EncryptionMismatch) return obstacle(path, "unknown", "evidence_unreadable", error.advice);
   if (error instanceof Failure) return obstacle(path, "unknown", "evidence_unreadable", error.message);
   if (systemCode(error) === undefined) throw error;
   return obstacle(path, "unknown", "evidence_unreadable", `it cannot be read: ${systemReason(error)}`);

@@ -26,13 +26,10 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
       `  ${report.workspace_id}: ${count(report.events, "event")}${rangeText(range)}, ${state(result.verdict)}`,
     );
   }
-  const agents =
-    agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
+  const agents = agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
   for (const agent of agents) lines.push(...agentLines(agent));
-  if (erasedDetails > 0)
-    lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events remain`);
-  if (unnamedErased > 0)
-    lines.push(`  of these, ${count(unnamedErased, "event")} erased, not named (older format)`);
+  if (erasedDetails > 0) lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events remain`);
+  if (unnamedErased > 0) lines.push(`  of these, ${count(unnamedErased, "event")} erased, not named (older format)`);
   if (report.pruned_before !== undefined) {
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);

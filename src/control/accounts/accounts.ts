@@ -86,11 +86,7 @@ export function takeTotpStep(connection: Connection, id: string, step: number): 
   return changedOne(connection, sql, [step, id, step]);
 }
 
-export function replaceRecoveryCodes(
-  connection: Connection,
-  id: string,
-  digests: readonly Uint8Array[],
-): void {
+export function replaceRecoveryCodes(connection: Connection, id: string, digests: readonly Uint8Array[]): void {
   connection.run("DELETE FROM recovery_codes WHERE account_id = ?", [id]);
   for (const digest of digests) {
     connection.run("INSERT INTO recovery_codes (account_id, digest) VALUES (?, ?)", [id, digest]);
@@ -126,8 +122,7 @@ export function rememberDevice(connection: Connection, id: string, digest: Uint8
 
 /** Reports whether this browser signed in to the account of this mail address before. */
 export function isKnownDevice(connection: Connection, email: string, digest: Uint8Array): boolean {
-  const sql =
-    "SELECT 1 FROM devices d JOIN accounts a ON a.id = d.account_id WHERE d.digest = ? AND a.email = ?";
+  const sql = "SELECT 1 FROM devices d JOIN accounts a ON a.id = d.account_id WHERE d.digest = ? AND a.email = ?";
   return connection.get(sql, [digest, email]) !== undefined;
 }
 

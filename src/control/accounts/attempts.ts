@@ -95,13 +95,9 @@ export class Attempts {
   #take(buckets: readonly Bucket[]): Attempt {
     const waitMs = Math.max(...buckets.map(([name, limit]) => this.#waitOf(name, limit)));
     if (waitMs > 0) {
-      throw new Refused(
-        "rate_limited",
-        "Too many attempts. Wait as long as Retry-After says, then try again.",
-        {
-          retryAfterSeconds: Math.ceil(waitMs / 1_000),
-        },
-      );
+      throw new Refused("rate_limited", "Too many attempts. Wait as long as Retry-After says, then try again.", {
+        retryAfterSeconds: Math.ceil(waitMs / 1_000),
+      });
     }
     for (const [name, { intervalMs }] of buckets) this.#move(name, intervalMs);
     return {

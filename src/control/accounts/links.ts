@@ -96,11 +96,7 @@ export function insertLink(connection: Connection, link: LinkRecord, digest: Uin
 }
 
 /** Finds a link that can be used now, by its digest. */
-export function findUsableLink(
-  connection: Connection,
-  digest: Uint8Array,
-  now: number,
-): LinkRecord | undefined {
+export function findUsableLink(connection: Connection, digest: Uint8Array, now: number): LinkRecord | undefined {
   return LINKS.find(connection, `WHERE digest = ? AND ${USABLE}`, [digest, now]);
 }
 
@@ -117,12 +113,7 @@ export function takeLink(connection: Connection, id: string, by: string, now: nu
 }
 
 /** Revokes an invitation of a workspace. Returns false when there is no such invitation that could be used. */
-export function revokeInvitation(
-  connection: Connection,
-  workspaceId: string,
-  id: string,
-  now: number,
-): boolean {
+export function revokeInvitation(connection: Connection, workspaceId: string, id: string, now: number): boolean {
   const sql = `UPDATE links SET revoked_at = ? WHERE workspace_id = ? AND id = ? AND ${USABLE}`;
   return changedOne(connection, sql, [now, workspaceId, id, now]);
 }

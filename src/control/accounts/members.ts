@@ -45,11 +45,7 @@ export function listMembers(connection: Connection, workspaceId: string): Member
     .map(memberOf);
 }
 
-export function findMember(
-  connection: Connection,
-  workspaceId: string,
-  accountId: string,
-): MemberRecord | undefined {
+export function findMember(connection: Connection, workspaceId: string, accountId: string): MemberRecord | undefined {
   const row = connection.get<MemberRow>(`${MEMBERS} WHERE m.workspace_id = ? AND m.account_id = ?`, [
     workspaceId,
     accountId,
@@ -87,11 +83,7 @@ export function requireMembership(
 }
 
 /** Like {@link requireMembership}, for owners only. @throws {Refused} `workspace_not_found`, `forbidden` */
-export function requireOwner(
-  parts: { control: ControlDatabase },
-  accountId: string,
-  workspaceId: string,
-): Membership {
+export function requireOwner(parts: { control: ControlDatabase }, accountId: string, workspaceId: string): Membership {
   const membership = requireMembership(parts, accountId, workspaceId);
   if (membership.role === "owner") return membership;
   throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask an owner.");

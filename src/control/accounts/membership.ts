@@ -30,25 +30,22 @@ export function foundWorkspace(
   accountId: string,
   name: string,
 ): Promise<NewKey & { workspace: WorkspaceRecord }> {
-  return administrationOf(parts, accountId).createWorkspace(
-    name,
-    ({ id: workspaceId, createdAt: joinedAt }) => {
-      const owned = countOwned(parts.control.connection, accountId);
-      if (owned === 0 && parts.signup !== "open") {
-        throw new Refused(
-          "forbidden",
-          "Only accounts that already own a workspace can create one. Ask the operator for a link.",
-        );
-      }
-      if (owned >= OWNED_WORKSPACES_MAX) {
-        throw new Refused(
-          "forbidden",
-          `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
-        );
-      }
-      return { changes: [["addMember", { workspaceId, accountId, role: "owner", joinedAt }]] };
-    },
-  );
+  return administrationOf(parts, accountId).createWorkspace(name, ({ id: workspaceId, createdAt: joinedAt }) => {
+    const owned = countOwned(parts.control.connection, accountId);
+    if (owned === 0 && parts.signup !== "open") {
+      throw new Refused(
+        "forbidden",
+        "Only accounts that already own a workspace can create one. Ask the operator for a link.",
+      );
+    }
+    if (owned >= OWNED_WORKSPACES_MAX) {
+      throw new Refused(
+        "forbidden",
+        `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
+      );
+    }
+    return { changes: [["addMember", { workspaceId, accountId, role: "owner", joinedAt }]] };
+  });
 }
 
 /** Changes the role of a member, for owners. @throws {Refused} `member_not_found`, `last_owner` */
@@ -104,10 +101,7 @@ function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
   const member = requireMember(parts, key);
   const { connection } = parts.control;
   if (member.role !== "owner" || hasOtherOwner(connection, key.workspaceId, key.accountId)) return member;
-  throw new Refused(
-    "last_owner",
-    "A workspace must keep at least one owner. Make another member an owner first.",
-  );
+  throw new Refused("last_owner", "A workspace must keep at least one owner. Make another member an owner first.");
 }
 
 /** Creates an invitation, for owners. Its token is shown only once. @throws {Refused} `forbidden` when there are too many */
@@ -163,10 +157,7 @@ export async function uninvite(
     requireOwner(parts, actor, workspaceId);
     const at = parts.clock();
     if (!listInvitations(parts.control.connection, workspaceId, at).some((open) => open.id === id)) {
-      throw new Refused(
-        "invitation_not_found",
-        "There is no such open invitation. GET …/invitations lists them.",
-      );
+      throw new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
     }
     return {
       event: { operation: "member.uninvite", actor, details: { invitation_id: id } },
@@ -194,10 +185,7 @@ export async function acceptInvitation(
     const at = clock();
     const { id, role } = find(at);
     if (findMember(control.connection, workspaceId, accountId) !== undefined) {
-      throw new Refused(
-        "already_member",
-        "You are already a member of this workspace. The invitation stays open.",
-      );
+      throw new Refused("already_member", "You are already a member of this workspace. The invitation stays open.");
     }
     return {
       event: {

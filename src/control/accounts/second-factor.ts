@@ -29,8 +29,7 @@ const wrongCode = () =>
     { param: "code" },
   );
 
-const notOn = () =>
-  new Refused("totp_off", "There is no second factor. Start one with POST /account/totp first.");
+const notOn = () => new Refused("totp_off", "There is no second factor. Start one with POST /account/totp first.");
 
 /** Reports whether the account requires a second factor. */
 export const hasSecondFactor = (account: AccountRecord): boolean => account.totpSince !== null;
@@ -46,8 +45,7 @@ export function takeCode(parts: AccountParts, account: AccountRecord, code: stri
   attempt.succeeded();
 }
 
-const isCode = (code: string): boolean =>
-  /^[0-9\s]{1,16}$/.test(code) && code.replace(/\s/g, "").length === 6;
+const isCode = (code: string): boolean => /^[0-9\s]{1,16}$/.test(code) && code.replace(/\s/g, "").length === 6;
 
 function takeTotp({ control, clock }: AccountParts, account: AccountRecord, code: string): boolean {
   if (account.totpSecret === null) return false;
@@ -61,15 +59,9 @@ function takeRecovery({ control }: AccountParts, account: AccountRecord, code: s
 }
 
 /** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
-export function beginSecondFactor(
-  parts: AccountParts,
-  account: AccountRecord,
-): { secret: string; uri: string } {
+export function beginSecondFactor(parts: AccountParts, account: AccountRecord): { secret: string; uri: string } {
   if (hasSecondFactor(account)) {
-    throw new Refused(
-      "totp_on",
-      "There is already a second factor. Disable it before you start another one.",
-    );
+    throw new Refused("totp_on", "There is already a second factor. Disable it before you start another one.");
   }
   const secret = makeTotpSecret(parts.random);
   parts.control.change((connection) => beginTotp(connection, account.id, secret));

@@ -67,19 +67,13 @@ function headersOf(plan: ExportPlan, workspaceId: string): { contentType: string
   return {
     // The second part of a JSON text is not JSON.
     contentType:
-      plan.received > 0 && plan.format === "json"
-        ? "application/octet-stream"
-        : EXPORT_CONTENT_TYPES[plan.format],
+      plan.received > 0 && plan.format === "json" ? "application/octet-stream" : EXPORT_CONTENT_TYPES[plan.format],
     filename: `audit-${name}-${plan.exportedAt.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
   };
 }
 
 /** Returns the export as pieces of text. Holds one page of events at a time. */
-export async function* streamExport(
-  reader: Reader,
-  plan: ExportPlan,
-  workspaceId: string,
-): AsyncGenerator<string> {
+export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceId: string): AsyncGenerator<string> {
   const agentId = agentIdOf(plan.scope);
   const { window, beforeSeq } = plan;
   const range = await resolveRange(reader, { everything: agentId === null, agentId, window, beforeSeq });

@@ -18,8 +18,7 @@ const RETRY_MS = 2_000;
 /** Events read at once. */
 const EVENTS_AT_ONCE = 100;
 
-const NO_EVENT =
-  "This trail has no event with the id in Last-Event-ID. Leave the header out to follow from now on.";
+const NO_EVENT = "This trail has no event with the id in Last-Event-ID. Leave the header out to follow from now on.";
 
 export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after }) => {
   const agentId = agentIdOf(scope);
@@ -73,11 +72,7 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
 }
 
 function nextEvents(reader: Reader, agentId: string | null, after: number): Promise<StoredEvent[]> {
-  return scanEvents(
-    reader,
-    { everything: agentId === null, agentId },
-    { from: after + 1, limit: EVENTS_AT_ONCE },
-  );
+  return scanEvents(reader, { everything: agentId === null, agentId }, { from: after + 1, limit: EVENTS_AT_ONCE });
 }
 
 /** Returns the position of an event in the followed trail. After pruning, positions have gaps. */

@@ -85,14 +85,10 @@ async function verifyTrail(reader: Reader, agentId: string | null): Promise<Verd
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
   try {
-    const report = await verifyWorkspaceAndFile(
-      reader,
-      agentId === null ? { scope: "workspace" } : { agentId },
-      {
-        onProgress: giveWay,
-        ...(helped ? { threads } : {}),
-      },
-    );
+    const report = await verifyWorkspaceAndFile(reader, agentId === null ? { scope: "workspace" } : { agentId }, {
+      onProgress: giveWay,
+      ...(helped ? { threads } : {}),
+    });
     return {
       valid: report.valid,
       events_checked: report.eventsChecked,
@@ -143,8 +139,7 @@ async function queryActivity(
 ): Promise<FoundActivity> {
   const { ms } = INTERVALS[interval];
   const endMs = Math.ceil((window.endMs ?? nowMs + 1) / ms) * ms;
-  const startMs =
-    window.startMs === undefined ? endMs - DEFAULT_INTERVALS * ms : Math.floor(window.startMs / ms) * ms;
+  const startMs = window.startMs === undefined ? endMs - DEFAULT_INTERVALS * ms : Math.floor(window.startMs / ms) * ms;
   if (endMs - startMs > MAX_INTERVALS * ms || endMs < startMs) {
     throw new Refusal(
       "invalid_request",

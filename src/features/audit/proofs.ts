@@ -72,11 +72,7 @@ export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, {
     kind: "text",
     contentType: PLAIN_TEXT,
     filename: `receipt-${eventId}.txt`,
-    body: makeReceipt(
-      event.stored,
-      await inclusionProof(event.seq, seal.size, treeReader(reader)),
-      seal.note,
-    ),
+    body: makeReceipt(event.stored, await inclusionProof(event.seq, seal.size, treeReader(reader)), seal.note),
   });
 };
 
@@ -121,17 +117,13 @@ export async function showKey(reader: Reader): Promise<Answer> {
  * Returns the proof that the tree of `from` events is the beginning of the tree of `to` events. Without `to`, the
  * newer tree is that of the newest seal.
  */
-export async function showConsistency(
-  reader: Reader,
-  input: OperationInputs["audit.consistency"],
-): Promise<Answer> {
+export async function showConsistency(reader: Reader, input: OperationInputs["audit.consistency"]): Promise<Answer> {
   const seal = await requireSeal(reader);
   const { from, to = seal.size } = input;
   if (to > seal.size) {
     throw new Refusal("invalid_request", `"to" is beyond the newest seal, which covers ${seal.size} events.`);
   }
-  if (from > to)
-    throw new Refusal("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
+  if (from > to) throw new Refusal("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
   // The root is in base64, as in seals, so that the two can be compared by eye.
   const tree = async (size: number) => ({
     size,

@@ -140,8 +140,7 @@ const key = route({
   input: () => ({}),
   docs: {
     summary: "Get the public key of the seals",
-    description:
-      "The key that seals the workspace now, and the earlier keys, each with the event that announced it.",
+    description: "The key that seals the workspace now, and the earlier keys, each with the event that announced it.",
     response: { description: "The key.", schema: SealingKey },
   },
 });

@@ -51,15 +51,12 @@ export const ReadQuery = object({
   proof: flag("Whether to add the proof that a seal covers the event"),
 });
 
-const TreeSize = (description: string) =>
-  t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+const TreeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
 export const ConsistencyQuery = object({
   from: TreeSize("The size of the older tree: an integer from 0."),
   to: t.Optional(
-    TreeSize(
-      "The size of the newer tree: an integer up to the size of the newest seal, which is the default.",
-    ),
+    TreeSize("The size of the newer tree: an integer up to the size of the newest seal, which is the default."),
   ),
 });
 
@@ -149,9 +146,7 @@ export const AuditEvent = shape(
 
 export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
 
-const EventReference = nullable(
-  object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }),
-);
+const EventReference = nullable(object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }));
 
 export const Verification = shape("Verification", {
   valid: t.Boolean({

@@ -16,8 +16,7 @@ import {
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
 
-const NO_CHECKPOINT =
-  "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
+const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 
 /** Returns a checkpoint as the API shows it, without its state. */
 export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {

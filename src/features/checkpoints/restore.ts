@@ -21,8 +21,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   // A key of scope `agent` may not change the configuration. It restores only the data.
   const wantsConfig = input.restoreConfig && context.principal.scope !== "agent";
   const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
-  const policies =
-    newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
+  const policies = newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
   // An entry that has expired under the present or the restored policies does not come back.
   const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
@@ -33,11 +32,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
 };
 
 /** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
-async function configToRestore(
-  reader: Reader,
-  agent: AgentState,
-  checkpoint: Checkpoint,
-): Promise<NewConfig | null> {
+async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Checkpoint): Promise<NewConfig | null> {
   const from = checkpoint.configVersion;
   if (from === null || agent.configVersion === null) return null;
   const wanted = await readConfigVersion(reader, agent.firstSeq, from);
@@ -47,11 +42,7 @@ async function configToRestore(
 }
 
 /** Returns the decision about the first entry that these policies refuse; null when they refuse none. */
-async function findRefused(
-  reader: Reader,
-  plan: RestorePlan,
-  policies: PolicySettings,
-): Promise<Refused | null> {
+async function findRefused(reader: Reader, plan: RestorePlan, policies: PolicySettings): Promise<Refused | null> {
   // Most policies refuse no content, so no entry has to be read.
   if (!refusesContent(policies)) return null;
   for (const id of plan.comeBack) {

@@ -26,8 +26,7 @@ import {
 } from "../../workspace/operation.ts";
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
-const NO_VERSION =
-  "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
+const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
 const CHANGED_SINCE =
   "If-Match does not name the configuration in force. Read it again, then decide whether to replace it.";
 
@@ -53,12 +52,7 @@ const readVersion: Operation<"config.read_version"> = async (reader, context, { 
   return "answer" in found ? found : answerVersion(reader, found.agent, agentId, found.version);
 };
 
-async function answerVersion(
-  reader: Reader,
-  agent: AgentState,
-  agentId: string,
-  version: number,
-): Promise<Outcome> {
+async function answerVersion(reader: Reader, agent: AgentState, agentId: string, version: number): Promise<Outcome> {
   const config = await readConfigVersion(reader, agent.firstSeq, version);
   return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
 }
@@ -135,12 +129,7 @@ function matches(ifMatch: IfMatch | undefined, agent: AgentState | null): boolea
 const conflict = (agent: AgentState | null, agentId: string): Outcome =>
   refused(agent, "conflict", naming(agent, agentId, {}), { code: "version_conflict", detail: CHANGED_SINCE });
 
-function addVersion(
-  context: Context,
-  agent: AgentState,
-  config: string,
-  rolledBackFrom: number | null,
-): Outcome {
+function addVersion(context: Context, agent: AgentState, config: string, rolledBackFrom: number | null): Outcome {
   const content = { version: (agent.configVersion ?? 0) + 1, config, rolledBackFrom };
   const facts = configFacts(content);
   const made = { ...content, createdAt: context.timestamp, createdBy: context.principal.actor };

@@ -10,14 +10,7 @@ import { route } from "../../http/route.ts";
 import type { JsonObject } from "../../json.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { allPolicies } from "../../policy/policies.ts";
-import {
-  ConfigBody,
-  ConfigVersion,
-  ConfigVersionList,
-  POLICY_SCHEMAS,
-  RollbackBody,
-  VersionsQuery,
-} from "./schema.ts";
+import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS, RollbackBody, VersionsQuery } from "./schema.ts";
 
 const IF_MATCH = {
   "If-Match":
@@ -50,13 +43,9 @@ function explainConfig(config: JsonObject): Problem | null {
     const schema = Object.hasOwn(POLICY_SCHEMAS, name) ? POLICY_SCHEMAS[name] : undefined;
     if (schema === undefined) {
       const known = Object.keys(POLICY_SCHEMAS).join(", ");
-      return new Problem(
-        "unknown_policy",
-        `There is no policy ${quoteName(name)}. The policies are: ${known}.`,
-        {
-          param: `policies.${shortName(name)}`,
-        },
-      );
+      return new Problem("unknown_policy", `There is no policy ${quoteName(name)}. The policies are: ${known}.`, {
+        param: `policies.${shortName(name)}`,
+      });
     }
     if (!Value.Check(schema, value)) {
       return invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
@@ -71,10 +60,7 @@ function ifMatchOf(headers: Headers): { ifMatch?: IfMatch } {
   if (header === null) return {};
   const ifMatch = parseIfMatch(header);
   if (ifMatch === null) {
-    throw invalid(
-      'The If-Match header is malformed. Send an entity tag in quotes ("v3"), a list, or *.',
-      "If-Match",
-    );
+    throw invalid('The If-Match header is malformed. Send an entity tag in quotes ("v3"), a list, or *.', "If-Match");
   }
   return { ifMatch };
 }
@@ -107,10 +93,7 @@ const update = route({
     }
     const config = body as JsonObject;
     if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
-      throw invalid(
-        `The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`,
-        "config",
-      );
+      throw invalid(`The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`, "config");
     }
     return { agentId: params.agent_id, config, ...ifMatchOf(headers) };
   },

@@ -7,10 +7,7 @@ import type { SettingForm } from "../../policy/policy.ts";
 
 /** Every policy's schema. A config's `policies` may have no other member. */
 export const POLICY_SCHEMAS: Readonly<Record<string, TSchema>> = Object.fromEntries(
-  allPolicies().map(([name, { form, description }]) => [
-    name,
-    t.Unsafe({ ...formSchema(form), description }),
-  ]),
+  allPolicies().map(([name, { form, description }]) => [name, t.Unsafe({ ...formSchema(form), description })]),
 );
 
 function formSchema(form: SettingForm): TSchema {

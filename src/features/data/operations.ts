@@ -4,14 +4,7 @@ import type { OperationInputs } from "../../operations.ts";
 
 import { retentionCutoff, retentionEnd } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
-import {
-  countPrefix,
-  type EntryRow,
-  findEntry,
-  findEntryOrigin,
-  hasEntry,
-  listEntries,
-} from "../../state/entries.ts";
+import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry, listEntries } from "../../state/entries.ts";
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
 import type { Reader } from "../../store/transaction.ts";
 import {
@@ -99,8 +92,7 @@ type ListInput = OperationInputs["data.list"];
 
 const listData: Operation<"data.list"> = async (reader, context, input) => {
   const agent = await knownAgent(reader, context, input.agentId);
-  const page =
-    agent === null ? { rows: [], hasMore: false } : await readPage(reader, agent, input, context.nowMs);
+  const page = agent === null ? { rows: [], hasMore: false } : await readPage(reader, agent, input, context.nowMs);
   const last = page.rows.at(-1);
   const next = page.hasMore && last !== undefined ? last.key : null;
   const items = page.rows.map((row) => showRow(row, input.includeValues));

@@ -43,10 +43,7 @@ interface Growth {
 }
 
 /** Returns the operation with a check before it. Over quota the operation is refused, which is recorded. */
-export function refusingOverQuota(
-  operation: Operation<OperationName>,
-  quota: Quota,
-): Operation<OperationName> {
+export function refusingOverQuota(operation: Operation<OperationName>, quota: Quota): Operation<OperationName> {
   return async (reader, context, input, prepared) => {
     const growth = await growthOf(reader, context, input);
     const excess = growth === null ? null : await excessOf(reader, context, quota, growth);
@@ -71,12 +68,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
   return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
 }
 
-async function excessOf(
-  reader: Reader,
-  context: Context,
-  quota: Quota,
-  growth: Growth,
-): Promise<Excess | null> {
+async function excessOf(reader: Reader, context: Context, quota: Quota, growth: Growth): Promise<Excess | null> {
   if (quota.entries > 0 && growth.entries > 0) {
     const used = await context.agents.liveEntries(reader);
     const isOver = used + growth.entries > quota.entries;

@@ -55,8 +55,7 @@ const read = route({
   input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
   docs: {
     summary: "Read an entry",
-    description:
-      "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from.",
+    description: "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from.",
     response: { description: "The entry.", schema: Entry },
     problems: ["entry_not_found"],
   },
@@ -93,8 +92,7 @@ const list = route({
     ),
   docs: {
     summary: "List entries",
-    description:
-      "Sorted by key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` have no special meaning.",
+    description: "Sorted by key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` have no special meaning.",
     response: { description: "One page of entries.", schema: EntryList },
   },
 });

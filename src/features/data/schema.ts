@@ -1,26 +1,7 @@
 /** The API's schemas of governed data. */
 import { type Static, Type as t } from "@sinclair/typebox";
-import {
-  AgentId,
-  flag,
-  Key,
-  Metadata,
-  NonEmptyPrefix,
-  PAGE_PARAMETERS,
-  Prefix,
-  Value,
-} from "../../http/fields.ts";
-import {
-  AuditId,
-  anyObject,
-  component,
-  countOf,
-  listOf,
-  nullable,
-  object,
-  shape,
-  Time,
-} from "../../http/shapes.ts";
+import { AgentId, flag, Key, Metadata, NonEmptyPrefix, PAGE_PARAMETERS, Prefix, Value } from "../../http/fields.ts";
+import { AuditId, anyObject, component, countOf, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
 
 /** The largest and the default number of results of one search. */

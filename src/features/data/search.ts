@@ -9,14 +9,7 @@ import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
-import {
-  answered,
-  type Inquiry,
-  knownAgent,
-  naming,
-  type QueryContext,
-  Refusal,
-} from "../../workspace/operation.ts";
+import { answered, type Inquiry, knownAgent, naming, type QueryContext, Refusal } from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";

@@ -80,16 +80,10 @@ export interface Action {
   explain: undefined;
   unfindable: ProblemCode;
   docs: ActionDocs;
-  run(
-    request: ActionRequest<string, unknown, SignedIn | null>,
-    deps: AccountDeps,
-  ): Promise<ActionReply> | ActionReply;
+  run(request: ActionRequest<string, unknown, SignedIn | null>, deps: AccountDeps): Promise<ActionReply> | ActionReply;
 }
 
-function compile(
-  definition: ActionDefinition<string, TObject | undefined, never>,
-  isPublic: boolean,
-): Action {
+function compile(definition: ActionDefinition<string, TObject | undefined, never>, isPublic: boolean): Action {
   const { name, method, path, body, docs, run } = definition;
   return {
     name,

@@ -10,16 +10,7 @@ import { digestOf } from "../../control/secret.ts";
 import { findWorkspace } from "../../control/workspaces.ts";
 import { setDevice, setSession } from "../pipeline/session.ts";
 import { publicAction } from "./action.ts";
-import {
-  LinkShape,
-  ResetBody,
-  SignedUpShape,
-  SignInBody,
-  SignUpBody,
-  Status,
-  TokenBody,
-  WhoAmI,
-} from "./schema.ts";
+import { LinkShape, ResetBody, SignedUpShape, SignInBody, SignUpBody, Status, TokenBody, WhoAmI } from "./schema.ts";
 import { showAccount, showSession, showWorkspace } from "./show.ts";
 
 function cookiesOf({ token, device }: BegunSession): string[] {
@@ -60,8 +51,7 @@ const inspectLink = publicAction({
     const link = findUsableLink(control.connection, digestOf(body.token), clock());
     if (link === undefined) throw linkNotFound();
     attempt.succeeded();
-    const workspace =
-      link.workspaceId === null ? undefined : findWorkspace(control.connection, link.workspaceId);
+    const workspace = link.workspaceId === null ? undefined : findWorkspace(control.connection, link.workspaceId);
     return {
       body: {
         kind: link.kind,

@@ -3,11 +3,7 @@ import { type TUnsafe, Type as t } from "@sinclair/typebox";
 import { isEmail } from "../../control/accounts/accounts.ts";
 import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS } from "../../control/accounts/links.ts";
 import { ROLES, type Role } from "../../control/accounts/members.ts";
-import {
-  isPassword,
-  PASSWORD_MAX_CHARACTERS,
-  PASSWORD_MIN_CHARACTERS,
-} from "../../control/accounts/passwords.ts";
+import { isPassword, PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS } from "../../control/accounts/passwords.ts";
 import { KEY_AGENTS_MAX } from "../../control/administration.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";

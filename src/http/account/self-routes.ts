@@ -139,11 +139,8 @@ const endSession = action({
     problems: ["session_not_found"],
   },
   run({ params, signedIn }, { parts }) {
-    const ended = parts.control.change((connection) =>
-      deleteSession(connection, signedIn.accountId, params.id),
-    );
-    if (!ended)
-      throw new Refused("session_not_found", "You have no such session. GET /account/sessions lists them.");
+    const ended = parts.control.change((connection) => deleteSession(connection, signedIn.accountId, params.id));
+    if (!ended) throw new Refused("session_not_found", "You have no such session. GET /account/sessions lists them.");
     return params.id === signedIn.session.id ? { cookies: [clearSession()] } : {};
   },
 });
@@ -172,8 +169,7 @@ const beginTotp = action({
   docs: {
     tag: "Account",
     summary: "Start a second factor",
-    description:
-      "Returns the secret for an authenticator. Signing in needs a code once the factor is confirmed.",
+    description: "Returns the secret for an authenticator. Signing in needs a code once the factor is confirmed.",
     response: { description: "The secret.", schema: TotpBegun },
     problems: ["password_wrong", "totp_on"],
     requestExample: { password: "a long enough password" },

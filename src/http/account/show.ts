@@ -7,14 +7,7 @@ import type { MemberRecord, Membership, Role } from "../../control/accounts/memb
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
-import type {
-  AccountShape,
-  InvitationShape,
-  KeyShape,
-  MemberShape,
-  SessionShape,
-  WorkspaceShape,
-} from "./schema.ts";
+import type { AccountShape, InvitationShape, KeyShape, MemberShape, SessionShape, WorkspaceShape } from "./schema.ts";
 
 const time = (ms: number): string => new Date(ms).toISOString();
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));

@@ -8,13 +8,7 @@ import {
   requireMembership,
   requireOwner,
 } from "../../control/accounts/members.ts";
-import {
-  changeRole,
-  foundWorkspace,
-  invite,
-  removeMember,
-  uninvite,
-} from "../../control/accounts/membership.ts";
+import { changeRole, foundWorkspace, invite, removeMember, uninvite } from "../../control/accounts/membership.ts";
 import { countKeysInForce } from "../../control/keys.ts";
 import { listWithoutPages } from "../shapes.ts";
 import { action } from "./action.ts";

@@ -46,11 +46,9 @@ export async function readOptionalBody(request: Request, limits: BodyLimits): Pr
 export async function readForm(request: Request, limits: BodyLimits): Promise<URLSearchParams> {
   const mediaType = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/x-www-form-urlencoded") {
-    throw new Problem(
-      "unsupported_media_type",
-      "Send a form with Content-Type: application/x-www-form-urlencoded.",
-      { param: "Content-Type" },
-    );
+    throw new Problem("unsupported_media_type", "Send a form with Content-Type: application/x-www-form-urlencoded.", {
+      param: "Content-Type",
+    });
   }
   return new URLSearchParams(new TextDecoder().decode(await readBytes(request, limits)));
 }
@@ -77,13 +75,9 @@ export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
 function checkMediaType(mediaType: string | null): void {
   if (mediaType === "application/json") return;
   if (mediaType === null || !JSON_MEDIA_TYPE.test(mediaType)) {
-    throw new Problem(
-      "unsupported_media_type",
-      "Send the body as JSON with Content-Type: application/json.",
-      {
-        param: "Content-Type",
-      },
-    );
+    throw new Problem("unsupported_media_type", "Send the body as JSON with Content-Type: application/json.", {
+      param: "Content-Type",
+    });
   }
 }
 

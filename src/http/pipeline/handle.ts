@@ -67,9 +67,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
   const isAbandoned = () => deps.isAbandoned?.(request) === true;
   const operation = { name, input, principal, isAbandoned };
-  const reply = isInquiry(name)
-    ? await inquire(deps, request, operation)
-    : await deps.workspaces.perform(operation);
+  const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
   const { answer } = reply;
   if (answer.kind !== "stream") return respond(reply, request, exchange);
   if (request.method === "HEAD") {
@@ -131,10 +129,7 @@ export function readQuery(route: RequestForm, text: string): unknown {
  * the audit trail.
  * @throws {Problem} for such a parameter
  */
-export function checkParams(
-  route: RequestForm,
-  params: Record<string, string | null>,
-): Record<string, string> {
+export function checkParams(route: RequestForm, params: Record<string, string | null>): Record<string, string> {
   for (const name in params) {
     const value = params[name];
     if (value == null || value.length > MAX_PARAM_LENGTH || hasControlCharacter(value)) {

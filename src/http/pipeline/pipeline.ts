@@ -118,8 +118,7 @@ export class Pipeline {
 
   /** Counts a wrong key. Returns the error, or the problem that there were too many. */
   #countWrongKey(request: Request, error: unknown, nowMs: number): unknown {
-    const isWrongKey =
-      error instanceof Problem && error.code === "unauthenticated" && request.headers.has("x-api-key");
+    const isWrongKey = error instanceof Problem && error.code === "unauthenticated" && request.headers.has("x-api-key");
     if (this.#wrongKeys === null || !isWrongKey) return error;
     try {
       this.#wrongKeys.count(this.#addressOf(request), nowMs);
@@ -137,11 +136,7 @@ export class Pipeline {
   #isStillAllowed({ method, headers }: Request, principal: Principal): boolean {
     const { authenticate, accounts } = this.#deps;
     try {
-      const now = authenticateRequest(
-        { method, headers },
-        authenticate,
-        accounts && passive(accounts.sessions),
-      );
+      const now = authenticateRequest({ method, headers }, authenticate, accounts && passive(accounts.sessions));
       return now.scope === principal.scope && now.actor === principal.actor;
     } catch (error) {
       if (error instanceof Problem) return false;
@@ -193,11 +188,7 @@ export class Pipeline {
   }
 
   /** Responds to a request for anything but an operation: a page, a probe, a wrong method. */
-  async serve(
-    path: string,
-    exchange: Exchange,
-    answer: () => Response | Promise<Response>,
-  ): Promise<Response> {
+  async serve(path: string, exchange: Exchange, answer: () => Response | Promise<Response>): Promise<Response> {
     exchange.route = path;
     try {
       return this.#done(exchange, await answer());
@@ -220,10 +211,7 @@ export class Pipeline {
       const headers = { "retry-after": `${RETRY_AFTER_SECONDS}` };
       return new Problem("unavailable", STORAGE_FAILED, { headers });
     }
-    return new Problem(
-      "internal",
-      "Internal error. Tell the operator the request_id; the daemon's log has more.",
-    );
+    return new Problem("internal", "Internal error. Tell the operator the request_id; the daemon's log has more.");
   }
 
   #done(exchange: Exchange, response: Response): Response {

@@ -35,11 +35,7 @@ export class RateLimit {
   count(actor: string, nowMs: number): RateLimitHeaders {
     const waitMs = this.#rates.waitMs(actor, this.#rate, nowMs);
     if (waitMs > 0) {
-      throw rateLimited(
-        "This key sends more requests than it may. Wait, then send fewer.",
-        waitMs,
-        this.#headers(0),
-      );
+      throw rateLimited("This key sends more requests than it may. Wait, then send fewer.", waitMs, this.#headers(0));
     }
     this.#rates.take(actor, this.#rate.intervalMs, nowMs);
     return this.#headers(this.#rates.remaining(actor, this.#rate, nowMs));

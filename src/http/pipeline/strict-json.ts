@@ -58,8 +58,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 function parse(text: string): JsonValue {
-  if (text.charCodeAt(0) === 0xfeff)
-    throw new JsonProblem("The body begins with a byte order mark. Leave it out.");
+  if (text.charCodeAt(0) === 0xfeff) throw new JsonProblem("The body begins with a byte order mark. Leave it out.");
   try {
     return JSON.parse(text) as JsonValue;
   } catch {

@@ -67,14 +67,11 @@ function streetAddress(weak: boolean): Check {
     const house = HOUSE_BEFORE.exec(before);
     if (
       !house ||
-      !/\p{L}/u.test(
-        before.slice(house.index + house[0].indexOf(house[1] as string) + (house[1] as string).length),
-      )
+      !/\p{L}/u.test(before.slice(house.index + house[0].indexOf(house[1] as string) + (house[1] as string).length))
     ) {
       return null;
     }
-    if (weak && !TOWN.test(after) && !UNIT_AFTER.test(after.slice(0, 48)) && !CITY_AFTER.test(after))
-      return null;
+    if (weak && !TOWN.test(after) && !UNIT_AFTER.test(after.slice(0, 48)) && !CITY_AFTER.test(after)) return null;
     const from = start - (before.length - house.index - house[0].indexOf(house[1] as string));
     return hitOf("postal_address", from, townEnd(text, end, after));
   };
@@ -93,10 +90,7 @@ function prefixedStreet(clear: boolean): Check {
     const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
     if (
       !strong &&
-      !(
-        isUpper(text, start) &&
-        (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0)))
-      )
+      !(isUpper(text, start) && (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0))))
     )
       return null;
     return hitOf("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
@@ -108,9 +102,7 @@ function joinedStreet(text: string, start: number, end: number): Hit | null {
   if (!isSpace(text.charCodeAt(end)) || !hasDigit(text, end, end + 3)) return null;
   let from = start;
   while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
-  if (
-    from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from))
-  )
+  if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from)))
     return null;
   const { after } = around(text, start, end);
   const number = HOUSE_RIGHT_AFTER.exec(after);
@@ -173,16 +165,14 @@ const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 /** What a label announces. A clear label needs less beside it than "address" alone. */
 function labelledAddress(clear: boolean): Check {
   return (text, start, end) => {
-    if (!hasDigit(text, end, end + AFTER) || !/[\p{Lu}\d]/u.test(text.slice(end, end + VALUE_NEAR)))
-      return null;
+    if (!hasDigit(text, end, end + AFTER) || !/[\p{Lu}\d]/u.test(text.slice(end, end + VALUE_NEAR))) return null;
     const { after } = around(text, start, end);
     const glue = LABEL_GLUE.exec(after)?.[0].length ?? 0;
     // "The address of Peerj is …": a name may stand between.
     const named = /^\s?(?:of\s)?\p{L}[^\n.:]{1,32}?\s(?:is|:)\s/u.exec(after)?.[0].length ?? 0;
     for (const at of named > glue ? [glue, named] : [glue]) {
       const value = after.slice(at);
-      const match =
-        NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
+      const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
       if (!match) continue;
       const rest = value.slice(0, 110);
       const parts = TOWN.test(rest) || UNIT_AFTER.test(rest);
@@ -195,10 +185,7 @@ function labelledAddress(clear: boolean): Check {
 
 /** A number and a name in capitals, without the words that follow other numbers. */
 function isStreetLike(value: string): boolean {
-  return (
-    /\p{Lu}\p{L}{2,}/u.test(value) &&
-    !/\b(?:bytes|bits|items|times|days|hours|minutes|percent|0x)\b/i.test(value)
-  );
+  return /\p{Lu}\p{L}{2,}/u.test(value) && !/\b(?:bytes|bits|items|times|days|hours|minutes|percent|0x)\b/i.test(value);
 }
 
 function isUpper(text: string, at: number): boolean {

@@ -32,8 +32,7 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   const before = start > 0 ? text.charCodeAt(start - 1) : SPACE;
   if (before === DOT || before === UNDERSCORE || isAlphanumeric(before)) return null;
   // A longer number is checked from its beginning.
-  if ((before === SPACE || before === HYPHEN || before === SLASH) && isDigit(text.charCodeAt(start - 2)))
-    return null;
+  if ((before === SPACE || before === HYPHEN || before === SLASH) && isDigit(text.charCodeAt(start - 2))) return null;
   const length = end - start;
   const next = text.charCodeAt(end);
   if (!isJoiner(text, end, next)) {
@@ -48,8 +47,7 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
     const address = ipv4(text, start);
     if (address) return address;
   }
-  if (length >= 4 && next !== DOT)
-    return card(text, start) ?? (length <= 5 ? telephone(text, start, length) : null);
+  if (length >= 4 && next !== DOT) return card(text, start) ?? (length <= 5 ? telephone(text, start, length) : null);
   return telephone(text, start, length);
 }
 
@@ -70,14 +68,7 @@ function open(text: string, start: number): number {
 /** A separator inside a number: more digits follow. */
 function isJoiner(text: string, at: number, code: number): boolean {
   if (code === CLOSING) return true;
-  if (
-    code !== SPACE &&
-    code !== DOT &&
-    code !== HYPHEN &&
-    code !== SLASH &&
-    code !== PLUS &&
-    code !== OPENING
-  )
+  if (code !== SPACE && code !== DOT && code !== HYPHEN && code !== SLASH && code !== PLUS && code !== OPENING)
     return false;
   const behind = text.charCodeAt(at + 1);
   return isDigit(behind) || behind === OPENING || (code === HYPHEN && isAlphanumeric(behind));
@@ -90,10 +81,7 @@ function card(text: string, start: number): Hit | null {
   const written = text.slice(start, end);
   const digits = written.replace(/[ -]/g, "");
   if (!ISSUER.test(digits) || !luhn(digits) || /^(\d)\1*$/.test(digits)) return null;
-  if (
-    written.length !== digits.length &&
-    !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written)
-  )
+  if (written.length !== digits.length && !/^\d{4}([ -])\d{4}\1\d{4}\1\d{4}$|^\d{4}([ -])\d{6}\2\d{4,5}$/.test(written))
     return null;
   const context = text.slice(Math.max(0, start - 24), start);
   if (OTHER_NUMBER_BEFORE.test(context) && !CARD_WORD.test(context)) return null;
@@ -107,10 +95,7 @@ function lone(text: string, start: number, length: number, separator: number): H
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const end = form.pattern.lastIndex;
-    if (
-      isAlphanumeric(text.charCodeAt(end)) ||
-      (/[-/.]/.test(text[end] ?? "") && isDigit(text.charCodeAt(end + 1)))
-    )
+    if (isAlphanumeric(text.charCodeAt(end)) || (/[-/.]/.test(text[end] ?? "") && isDigit(text.charCodeAt(end + 1))))
       continue;
     if (form.check && !form.check(text.slice(start, end))) continue;
     return hitOf(form.detector, start, end);

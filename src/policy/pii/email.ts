@@ -22,8 +22,7 @@ const EXAMPLE_DOMAIN =
 const PLACEHOLDER =
   /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
 /** Function mailboxes belong to no person in any domain. */
-const FUNCTION =
-  /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$/i;
+const FUNCTION = /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$/i;
 const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
 
 /** The address whose `@` is at `at`. */

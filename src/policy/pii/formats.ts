@@ -67,8 +67,7 @@ const CHECKS: Readonly<Record<string, (value: string) => boolean>> = {
   "se.personnummer": by(validPersonnummer),
   "th.idnr": by(validThaiId),
   "hetu or date": (value) => validHetu(value).isValid || validDate(value),
-  "curp or date": (value) =>
-    validCurp(value).isValid || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
+  "curp or date": (value) => validCurp(value).isValid || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
   "16 characters": (value) => value.length === 16,
   medicare: validMedicare,
   "tw.id": validTaiwanId,
@@ -91,13 +90,7 @@ const { separated, tokens } = listsOf(forms, ["separated", "tokens"]);
 
 /** Forms that begin with a digit and hold separators. */
 export const SEPARATED_FORMS: readonly SeparatedForm[] = separated.map((row) => {
-  const [detector, countries, leads, check, pattern] = columnsOf(row) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [detector, countries, leads, check, pattern] = columnsOf(row) as [string, string, string, string, string];
   return { ...formOf(detector, countries, check, pattern), leads: leads.replaceAll("_", " ").split(",") };
 });
 
@@ -183,8 +176,7 @@ const VIN_WEIGHTS = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 function validVin(value: string): boolean {
   if (!/[A-Z]/.test(value) || !/\d{4}$/.test(value) || !/^[1-9A-Z]/.test(value)) return false;
   let sum = 0;
-  for (let i = 0; i < 17; i++)
-    sum += (VIN_VALUES.indexOf(value[i] as string) % 10) * (VIN_WEIGHTS[i] as number);
+  for (let i = 0; i < 17; i++) sum += (VIN_VALUES.indexOf(value[i] as string) % 10) * (VIN_WEIGHTS[i] as number);
   const check = sum % 11;
   return value[8] === (check === 10 ? "X" : String(check));
 }

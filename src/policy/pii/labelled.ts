@@ -64,9 +64,7 @@ export function labelledValue(form: LabelledForm): Check {
   return (text, start, end) => {
     const behind = hasDigit(text, end, end + REACH);
     if (!behind)
-      return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start)
-        ? null
-        : inFront(form, text, start);
+      return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start) ? null : inFront(form, text, start);
     spend(LABEL_UNITS);
     const adjacent = skipGlue(text, end);
     const direct = fitting(form, text, adjacent);
@@ -111,8 +109,7 @@ function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   for (const candidate of value.matchAll(/(?<![A-Za-z0-9])[A-Za-z0-9]/g)) {
     const at = from + match.index + candidate.index;
     const written = fitting(form, text, at);
-    if (written && written.digits >= 4 && written.end <= start)
-      return hitOf(form.detector, written.start, written.end);
+    if (written && written.digits >= 4 && written.end <= start) return hitOf(form.detector, written.start, written.end);
   }
   return null;
 }

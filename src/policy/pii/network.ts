@@ -5,15 +5,12 @@ import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
 const VERSION_BEFORE =
   /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
-const ADDRESS_BEFORE =
-  /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
+const ADDRESS_BEFORE = /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
 /** How the object identifiers of certificates and directories begin (X.660). */
 const OBJECT_IDENTIFIER = /^(?:2\.5|1\.[23]|2\.16|2\.23)\./;
 /** Public resolvers and common examples. */
 const WELL_KNOWN: ReadonlySet<string> = new Set(
-  "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 208.67.222.222 208.67.220.220 4.4.4.4 4.2.2.2 1.2.3.4 5.6.7.8".split(
-    " ",
-  ),
+  "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 208.67.222.222 208.67.220.220 4.4.4.4 4.2.2.2 1.2.3.4 5.6.7.8".split(" "),
 );
 
 /** A public IPv4 address that begins at `at`. */
@@ -21,12 +18,10 @@ export function ipv4(text: string, at: number): Hit | null {
   if (at > 0 && (text[at - 1] === "." || isAlphanumeric(text.charCodeAt(at - 1)))) return null;
   const end = matchEnd(IPV4, text, at);
   if (end < 0) return null;
-  if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1))))
-    return null;
+  if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1)))) return null;
   const address = text.slice(at, end);
   if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
-  if (OBJECT_IDENTIFIER.test(address) && !ADDRESS_BEFORE.test(text.slice(Math.max(0, at - 24), at)))
-    return null;
+  if (OBJECT_IDENTIFIER.test(address) && !ADDRESS_BEFORE.test(text.slice(Math.max(0, at - 24), at))) return null;
   const before = text.slice(Math.max(0, at - 24), at);
   if (VERSION_BEFORE.test(before) && !ADDRESS_BEFORE.test(before) && !/:\/\/$/.test(before)) return null;
   return hitOf("ip_address", at, end);
@@ -46,8 +41,7 @@ function isPublicV4(address: string): boolean {
   return !(a < 10 && b < 10 && c < 10 && d < 10);
 }
 
-const IPV6 =
-  /(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){0,6}(?:::)?|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}/iy;
+const IPV6 = /(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){0,6}(?:::)?|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}/iy;
 
 /** A global unicast IPv6 address (RFC 4291, 2000::/3) whose first group begins at `at`. */
 export function ipv6(text: string, at: number): Hit | null {

@@ -62,9 +62,7 @@ export function internationalPhone(text: string, at: number): Hit | null {
 
 function parses(written: string, country?: CountryCode): boolean {
   try {
-    const number = country
-      ? parsePhoneNumberFromString(written, country)
-      : parsePhoneNumberFromString(written);
+    const number = country ? parsePhoneNumberFromString(written, country) : parsePhoneNumberFromString(written);
     return number?.isValid() ?? false;
   } catch {
     // The library throws on some malformed input; that is no number.
@@ -94,8 +92,7 @@ export function nationalPhone(text: string, at: number): Hit | null {
 /** Whether letters follow at once, or groups before and behind make it the middle of something: of a UUID. */
 function isGroupOfMore(text: string, at: number, end: number): boolean {
   if (isAlphanumeric(text.charCodeAt(end))) return true;
-  const isTied = (hyphen: number, next: number) =>
-    text[hyphen] === "-" && isAlphanumeric(text.charCodeAt(next));
+  const isTied = (hyphen: number, next: number) => text[hyphen] === "-" && isAlphanumeric(text.charCodeAt(next));
   return isTied(at - 1, at - 2) && isTied(end, end + 1);
 }
 

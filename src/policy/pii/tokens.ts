@@ -40,23 +40,20 @@ function identify(text: string, start: number, end: number, length: number): Hit
     const wallet = base58Address(text, start);
     if (wallet) return wallet;
   }
-  const account =
-    isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
+  const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
   if (account) return account;
   return length <= LONGEST_FORM && (length >= SHORTEST || length === 4) ? lone(text, start, end) : null;
 }
 
 function lone(text: string, start: number, end: number, of?: readonly LoneForm[]): Hit | null {
-  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2))))
-    return null;
+  if (text[end] === "_" || (text[start - 1] === "-" && isAlphanumeric(text.charCodeAt(start - 2)))) return null;
   const forms = of ?? (isDigit(text.charCodeAt(start)) ? DIGIT_FIRST : LETTER_FIRST);
   spend(FORM_UNITS * forms.length);
   for (const form of forms) {
     form.pattern.lastIndex = start;
     if (!form.pattern.test(text)) continue;
     const last = form.pattern.lastIndex;
-    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_")
-      continue;
+    if (last < end || isAlphanumeric(text.charCodeAt(last)) || text[last] === "-" || text[last] === "_") continue;
     if (form.check && !form.check(text.slice(start, last))) continue;
     return hitOf(form.detector, start, last);
   }

@@ -72,9 +72,7 @@ export function valueAt(text: string, at: number, link: Link): Assigned | null {
     let end = inside;
     while (end < limit && text[end] !== quote && text[end] !== "\n") end++;
     while (end > inside && text[end - 1] === "\\") end--;
-    return end > inside
-      ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\" }
-      : null;
+    return end > inside ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\" } : null;
   }
   const start = skip(LIST_OPEN, text, at);
   const limit = Math.min(text.length, start + LONGEST_VALUE);
@@ -86,11 +84,7 @@ export function valueAt(text: string, at: number, link: Link): Assigned | null {
   const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
   if (parameter) end = start + parameter.index;
   // The sentence's own punctuation, and an escape that ends a line.
-  while (
-    end > start &&
-    /[.,;:!?\\]/.test(text[end - 1] as string) &&
-    !(text[end - 1] === "!" && link !== "assigned")
-  )
+  while (end > start && /[.,;:!?\\]/.test(text[end - 1] as string) && !(text[end - 1] === "!" && link !== "assigned"))
     end--;
   return end > start ? { start, end, link, quoted: false } : null;
 }

@@ -10,8 +10,7 @@ import patterns from "../words/patterns.txt" with { type: "text" };
 const CHECK_UNITS = 30;
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
-const LOOSE_JWT =
-  /ey[A-Za-z0-9_-]{20,2048}\.(?:ey)?[A-Za-z0-9_-]{20,16384}(?:\.[A-Za-z0-9_-]{16,4096}){1,3}={0,2}/y;
+const LOOSE_JWT = /ey[A-Za-z0-9_-]{20,2048}\.(?:ey)?[A-Za-z0-9_-]{20,16384}(?:\.[A-Za-z0-9_-]{16,4096}){1,3}={0,2}/y;
 
 /** A JSON Web Token (RFC 7519, compact JWS or JWE) that begins at `at`. */
 export function jsonWebToken(text: string, at: number): Hit | null {
@@ -79,13 +78,7 @@ interface Infix {
 /** The infixes of words/patterns.txt. */
 export function infixes(): Infix[] {
   return listsOf(patterns, ["infixes", "webhooks"]).infixes.map((row) => {
-    const [, anchor, before, longestBefore, after] = columnsOf(row) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
+    const [, anchor, before, longestBefore, after] = columnsOf(row) as [string, string, string, string, string];
     return {
       anchor,
       before: new RegExp(before.slice(1, -1)),
@@ -102,8 +95,6 @@ export function tokenAround(infix: Infix): Check {
     if (!infix.after.test(text)) return null;
     const last = infix.after.lastIndex;
     const before = infix.before.exec(text.slice(Math.max(0, start - infix.longestBefore), start));
-    return before
-      ? hitOf("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last)
-      : null;
+    return before ? hitOf("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last) : null;
   };
 }

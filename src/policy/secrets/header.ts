@@ -32,8 +32,7 @@ export function schemeCredential(scheme: "basic" | "bearer"): Check {
     const match = SCHEME_VALUE.exec(text);
     if (!match) return null;
     const credential = match[1] as string;
-    const fits =
-      scheme === "basic" ? isBasic(credential) : credential.length >= 16 && isCredential(credential);
+    const fits = scheme === "basic" ? isBasic(credential) : credential.length >= 16 && isCredential(credential);
     return fits ? hitOf("auth_header", start, SCHEME_VALUE.lastIndex) : null;
   };
 }

@@ -63,8 +63,7 @@ export function announcedSecret(word: SecretWord): Check {
 }
 
 const LOGIN_REACH = 320;
-const SERVER_NAME =
-  /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 
 /** Whether a password of any kind is near its server and its user: the settings of a connection. */
@@ -99,14 +98,10 @@ function isPassword(value: string, { link, quoted }: Assigned): boolean {
 }
 
 function isKey(value: string, { link, quoted }: Assigned): boolean {
-  if (/^\d+$/.test(value))
-    return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
+  if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
   if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY)) return false;
   if (!/^[\w+/=.~:|*!@#$%^&-]+$/.test(value) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
-  if (
-    /^[A-Z]+(?:_[A-Z]+)+$/.test(value) ||
-    /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)
-  )
+  if (/^[A-Z]+(?:_[A-Z]+)+$/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value))
     return false;
   if (isUuid(value)) return link === "assigned";
   return looksRandom(value) && !isCode(value, quoted);
@@ -119,10 +114,7 @@ const PASSWORD_HASH = /^\$(?:2[abxy]|[156]|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$/
 function strongPassword(value: string): boolean {
   if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;
   if (/^[A-Za-z]+$/.test(value)) return value.length >= 8 && isGibberish(value);
-  return (
-    /[A-Za-z]/.test(value) &&
-    (/\d/.test(value) || /[!@#$%^&*?]/.test(value.slice(0, -1)) || value.includes("-"))
-  );
+  return /[A-Za-z]/.test(value) && (/\d/.test(value) || /[!@#$%^&*?]/.test(value.slice(0, -1)) || value.includes("-"));
 }
 
 /** An unquoted name, path or call rather than a literal. */
@@ -142,8 +134,7 @@ function compared(text: string, word: SecretWord, start: number, end: number): H
   const match = COMPARED.exec(before);
   if (!match || end - start > LONGEST_NAME_REST) return null;
   const literal = match[2] as string;
-  const secret =
-    word === "password" ? looksLikePassword(literal) : looksRandom(literal) || looksLikePassword(literal);
+  const secret = word === "password" ? looksLikePassword(literal) : looksRandom(literal) || looksLikePassword(literal);
   if (!secret || /^\*+$|^<.*>$/.test(literal)) return null;
   const at = from + match.index + 1;
   return hitOf("generic_credential", at, at + literal.length);

@@ -34,10 +34,7 @@ const LONG_VALUE = 40;
 export function isPlaceholder(value: string): boolean {
   if (PLACEHOLDER_WORD.test(value) || REFERENCE.test(value)) return true;
   if ((value.length < LONG_VALUE ? FILLER : LONG_FILLER).test(value)) return true;
-  if (
-    distinct(value) <= 2 ||
-    (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)
-  ) {
+  if (distinct(value) <= 2 || (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)) {
     return true;
   }
   return value.length <= LONGEST_COUNTED_PLACEHOLDER && counted(value) >= value.length * 0.6;
@@ -94,8 +91,7 @@ export function isGibberish(value: string): boolean {
   const runs = value.match(/[A-Za-z]+/g) ?? [];
   const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), "");
   if (longest.length < 4) return false;
-  if (/[a-z][A-Z][a-z]?[A-Z]|[A-Z][a-z][A-Z][a-z]?[A-Z]/.test(longest) && wordShare(longest) < 0.5)
-    return true;
+  if (/[a-z][A-Z][a-z]?[A-Z]|[A-Z][a-z][A-Z][a-z]?[A-Z]/.test(longest) && wordShare(longest) < 0.5) return true;
   return !isWordlike(longest);
 }
 

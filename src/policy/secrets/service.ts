@@ -12,8 +12,7 @@ const SHORTEST_RUN = 6;
 /** The cost of searching after a name, and of judging a run. */
 const REACH_UNITS = 20;
 const KEY_UNITS = 60;
-const KEY_WORD =
-  /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
+const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
 /** Tied by `=` or `:`, with a word such as key. */
 const SHORTEST_ASSIGNED = 8;
 const SHORTEST_WITH_WORD = 12;
@@ -105,11 +104,8 @@ function isKey(value: string, said: string): boolean {
   if (!/[-_:=>"'\s,(]$/.test(said)) return false;
   if (named) {
     if (/^\d+$/.test(value)) return value.length >= 15 && assigned;
-    const digest =
-      HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
-    return (
-      value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value)
-    );
+    const digest = HEX_DIGEST.test(value) && !/[:="'-]/.test(said) && !/secret|token|access|private/i.test(said);
+    return value.length >= (assigned ? SHORTEST_ASSIGNED : SHORTEST_WITH_WORD) && !digest && looksRandom(value);
   }
   if (HEX_DIGEST.test(value) || !/^[\s:='"]*$/.test(said) || !looksRandom(value)) return false;
   return assigned

@@ -20,16 +20,14 @@ const UPPER_NAME = /^[A-Z][A-Z_]{2,}$/;
 export function connectionString(text: string, at: number): Hit | null {
   spend(CHECK_UNITS);
   let start = at;
-  while (start > 0 && at - start < LONGEST_SCHEME && /[A-Za-z0-9+.-]/.test(text[start - 1] as string))
-    start--;
+  while (start > 0 && at - start < LONGEST_SCHEME && /[A-Za-z0-9+.-]/.test(text[start - 1] as string)) start--;
   if (start === at) return null;
   USERINFO.lastIndex = at + 3;
   const match = USERINFO.exec(text);
   if (!match) return null;
   const [, user = "", password = ""] = match;
   if (NOT_A_PASSWORD.test(password) && !/\d.*[a-z]|[a-z].*\d/.test(password)) return null;
-  if (UPPER_NAME.test(password) || /\$\{|\{\{|^[$<{%]/.test(password) || /[$<{]/.test(user.charAt(0)))
-    return null;
+  if (UPPER_NAME.test(password) || /\$\{|\{\{|^[$<{%]/.test(password) || /[$<{]/.test(user.charAt(0))) return null;
   if (password.length < 3 || distinct(password) < 2) return null;
   return hitOf("connection_string", start, USERINFO.lastIndex);
 }

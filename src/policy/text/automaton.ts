@@ -126,8 +126,7 @@ function breadthFirst(
   classes: number,
 ) {
   const transitionTo = new Uint16Array(order.length);
-  for (const [number, state] of order.entries())
-    transitionTo[state] = output[state] ? number | ACCEPTS : number;
+  for (const [number, state] of order.entries()) transitionTo[state] = output[state] ? number | ACCEPTS : number;
   const ordered = new Uint16Array(next.length);
   for (const [number, state] of order.entries()) {
     for (let c = 0; c < classes; c++)

@@ -96,8 +96,7 @@ function hex(text: string, at: number, count: number): number {
   let value = 0;
   for (let i = at; i < at + count; i++) {
     const code = text.charCodeAt(i) | 0x20;
-    const digit =
-      code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
+    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }

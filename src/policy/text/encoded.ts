@@ -43,8 +43,7 @@ function hexText(run: string): string | null {
 function isHex(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70)))
-      return false;
+    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70))) return false;
   }
   return true;
 }
@@ -72,10 +71,7 @@ function asText(bytes: Buffer): string | null {
 }
 
 function isTextByte(byte: number): boolean {
-  return (
-    (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) ||
-    (byte >= 9 && byte <= 13)
-  );
+  return (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) || (byte >= 9 && byte <= 13);
 }
 
 /** The six bits of a Base64 digit, in either alphabet (RFC 4648). */

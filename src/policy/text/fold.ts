@@ -55,9 +55,7 @@ const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
   [...LOOK_ALIKE].flatMap(([from, to]) => {
     const capital = from.toUpperCase();
     const pairs =
-      capital.length === 1
-        ? [[from, to] as const, [capital, to.toUpperCase()] as const]
-        : [[from, to] as const];
+      capital.length === 1 ? [[from, to] as const, [capital, to.toUpperCase()] as const] : [[from, to] as const];
     return pairs.map(([a, b]): [number, number] => [a.charCodeAt(0), b.charCodeAt(0)]);
   }),
 );

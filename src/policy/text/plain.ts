@@ -53,9 +53,7 @@ function plainOf(code: number): string | undefined {
   const replacement = replacements.get(code);
   if (replacement !== undefined) return replacement;
   if (
-    code <= 0xffff
-      ? known[code] !== UNKNOWN
-      : !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)
+    code <= 0xffff ? known[code] !== UNKNOWN : !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)
   )
     return undefined;
   const char = String.fromCodePoint(code);

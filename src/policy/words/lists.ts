@@ -30,10 +30,7 @@ export function sectionsOf(text: string): Section[] {
  * The lists of a file by their headings.
  * @throws {Error} when the file has other headings than `names`
  */
-export function listsOf<const N extends string>(
-  text: string,
-  names: readonly N[],
-): Record<N, readonly string[]> {
+export function listsOf<const N extends string>(text: string, names: readonly N[]): Record<N, readonly string[]> {
   const sections = sectionsOf(text);
   const headings = sections.map(({ heading }) => heading);
   if (headings.join() !== names.join()) throw new Error(`a word list has other headings: ${headings.join()}`);

@@ -237,8 +237,7 @@ export class AgentIndex {
       return own;
     };
     const held = this.#modelVectors;
-    if (held !== undefined)
-      rest.#modelVectors = new ModelVectors(this.#model.arena, held.model, held.dimensions);
+    if (held !== undefined) rest.#modelVectors = new ModelVectors(this.#model.arena, held.model, held.dimensions);
     for (let slot = 0; slot < this.#slots.count; slot++) {
       const key = this.#slots.key(slot);
       if (key !== null) rest.#copyEntry(this, slot, key, formOf);

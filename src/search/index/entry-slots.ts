@@ -38,9 +38,7 @@ export class EntrySlots {
   }
 
   get memoryBytes(): number {
-    return (
-      this.#places.byteLength + this.#headers.byteLength + this.count * ENTRY_BYTES + this.#keyCharacters * 2
-    );
+    return this.#places.byteLength + this.#headers.byteLength + this.count * ENTRY_BYTES + this.#keyCharacters * 2;
   }
 
   find(id: number): number | undefined {

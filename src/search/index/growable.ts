@@ -10,9 +10,7 @@ const SMALLEST = 64;
 /** Returns the array when it has room for `needed` elements, else a copy in one at least twice as large. */
 export function grow<A extends Growable>(array: A, needed: number): A {
   if (needed <= array.length) return array;
-  const larger = new (array.constructor as new (length: number) => A)(
-    Math.max(SMALLEST, needed, array.length * 2),
-  );
+  const larger = new (array.constructor as new (length: number) => A)(Math.max(SMALLEST, needed, array.length * 2));
   larger.set(array);
   return larger;
 }

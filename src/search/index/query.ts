@@ -104,8 +104,7 @@ function addRelated(terms: readonly QueryTerm[], { vocabulary, related }: QueryC
     const { forms, cosines } = relations[place] as Relations;
     forms.forEach((form, i) => {
       if (!vocabulary.isUsed(form) || same.has(form)) return;
-      const strength =
-        (RELATED_STRENGTH * ((cosines[i] as number) - MIN_RELATEDNESS)) / (1 - MIN_RELATEDNESS);
+      const strength = (RELATED_STRENGTH * ((cosines[i] as number) - MIN_RELATEDNESS)) / (1 - MIN_RELATEDNESS);
       term.forms.push({ form, strength });
     });
   });

@@ -58,8 +58,7 @@ export class SpellingRepair {
       found.push({ form, strength });
     }
     return found.sort(
-      (a, b) =>
-        b.strength - a.strength || (vocabulary.spelling(a.form) < vocabulary.spelling(b.form) ? -1 : 1),
+      (a, b) => b.strength - a.strength || (vocabulary.spelling(a.form) < vocabulary.spelling(b.form) ? -1 : 1),
     );
   }
 

@@ -68,8 +68,7 @@ export class ModelVectors {
     const scaled = having.length >= MIN_FOR_SCALING && comparable;
     const factor = scaled ? builtIn.deviation / model.deviation : 1;
     const shift = scaled ? builtIn.mean - factor * model.mean : 0;
-    for (const slot of having)
-      cosines[slot] = Math.min(1, Math.max(0, shift + factor * (own[slot] as number)));
+    for (const slot of having) cosines[slot] = Math.min(1, Math.max(0, shift + factor * (own[slot] as number)));
   }
 
   close(): void {

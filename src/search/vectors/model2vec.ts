@@ -24,12 +24,7 @@ export class Model2VecEmbedder implements Embedder {
   readonly #weights: Float32Array | undefined;
   readonly #unknown: number | undefined;
 
-  private constructor(
-    model: string,
-    tensors: Map<string, Tensor>,
-    tokenizer: Tokenizer,
-    unknown: number | undefined,
-  ) {
+  private constructor(model: string, tensors: Map<string, Tensor>, tokenizer: Tokenizer, unknown: number | undefined) {
     const embeddings = tensors.get("embeddings");
     if (embeddings?.shape.length !== 2) throw new Error("model.safetensors has no table named embeddings");
     this.model = model;
@@ -73,8 +68,7 @@ export class Model2VecEmbedder implements Embedder {
       const row = this.#rowOf?.[token] ?? token;
       const weight = this.#weights?.[token] ?? 1;
       const at = row * this.dimensions;
-      for (let k = 0; k < sum.length; k++)
-        sum[k] = (sum[k] as number) + weight * (this.#embeddings[at + k] ?? 0);
+      for (let k = 0; k < sum.length; k++) sum[k] = (sum[k] as number) + weight * (this.#embeddings[at + k] ?? 0);
     }
     const norm = Math.sqrt(sum.reduce((squares, x) => squares + x * x, 0));
     return norm === 0 ? sum : sum.map((x) => x / norm);

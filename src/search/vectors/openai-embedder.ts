@@ -69,8 +69,7 @@ export class OpenAiEmbedder implements Embedder {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#request(texts, signal);
       if (!(outcome instanceof Failure)) return outcome;
-      if (!outcome.temporary || attempt === ATTEMPTS)
-        throw new EmbeddingError(outcome.message, outcome.temporary);
+      if (!outcome.temporary || attempt === ATTEMPTS) throw new EmbeddingError(outcome.message, outcome.temporary);
       const wait = outcome.waitMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1);
       await this.#sleep(Math.min(wait, LONGEST_WAIT_MS), signal);
     }
@@ -137,8 +136,7 @@ async function readBounded(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > MAX_RESPONSE_BYTES)
-      throw new EmbeddingError("the embeddings server's response is too large", false);
+    if (size > MAX_RESPONSE_BYTES) throw new EmbeddingError("the embeddings server's response is too large", false);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -28,11 +28,7 @@ export class QueryEmbedder {
   readonly #outage = new Outage();
   #notBeforeMs = 0;
 
-  constructor(
-    embedder: () => Promise<Embedder>,
-    events: OutageEvents,
-    monotonicMs = () => performance.now(),
-  ) {
+  constructor(embedder: () => Promise<Embedder>, events: OutageEvents, monotonicMs = () => performance.now()) {
     this.#embedder = embedder;
     this.#events = events;
     this.#monotonicMs = monotonicMs;

@@ -60,8 +60,7 @@ function readTensor(view: DataView, start: number, name: string, entry: Entry): 
     throw new Error(`the header of tensor ${name} is not valid`);
   }
   const reader = READERS[dtype];
-  if (reader === undefined)
-    throw new Error(`tensor ${name} has numbers of type ${dtype}, which is not supported`);
+  if (reader === undefined) throw new Error(`tensor ${name} has numbers of type ${dtype}, which is not supported`);
   const [size, read] = reader;
   const count = shape.reduce((product, n) => product * n, 1);
   const [from, to] = data_offsets;

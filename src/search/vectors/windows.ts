@@ -12,11 +12,7 @@ export const MAX_WINDOWS = 2048;
  * Calls `emit` with the vector of each window of a text, given as rows of the model (`NONE` for unknown
  * words). The vector is reused between calls. Windows without a known word are skipped.
  */
-export function embedWindows(
-  rows: Int32Array,
-  words: WordVectors,
-  emit: (vector: Float32Array) => void,
-): void {
+export function embedWindows(rows: Int32Array, words: WordVectors, emit: (vector: Float32Array) => void): void {
   const length = rows.length;
   if (length <= SINGLE_WINDOW_TOKENS) {
     const sum = new Float32Array(words.dimensions);
@@ -40,13 +36,7 @@ export function embedWindows(
 }
 
 /** Adds the vectors of tokens `from` to `to`. Reports whether any is known. */
-export function addRows(
-  sum: Float32Array,
-  rows: Int32Array,
-  from: number,
-  to: number,
-  words: WordVectors,
-): boolean {
+export function addRows(sum: Float32Array, rows: Int32Array, from: number, to: number, words: WordVectors): boolean {
   let known = false;
   for (let i = from; i < to; i++) {
     const row = rows[i] as number;

@@ -30,7 +30,5 @@ export function foldAccents(text: string): string {
 /** Returns a text in lower case, with letters that have no decomposition (`ß`, `ø`, `ł` …) as plain ones. */
 export function foldCase(text: string): string {
   const lower = text.toLowerCase();
-  return isAscii(lower)
-    ? lower
-    : lower.replace(COMBINING, "").replace(UNDECOMPOSED, (c) => PLAIN_LETTERS.get(c) ?? c);
+  return isAscii(lower) ? lower : lower.replace(COMBINING, "").replace(UNDECOMPOSED, (c) => PLAIN_LETTERS.get(c) ?? c);
 }

@@ -122,8 +122,7 @@ function shapeOf(text: string, from: number, to: number): number {
     const end = runEnd(text, at);
     const pieceKind = plainKind(text, at, end);
     if (pieceKind === OTHER) return HARD;
-    if (end === to)
-      return shape === WORD || (shape === HYPHENATED && pieceKind !== DIGIT) ? shape : IDENTIFIER;
+    if (end === to) return shape === WORD || (shape === HYPHENATED && pieceKind !== DIGIT) ? shape : IDENTIFIER;
     const next = connectorsEnd(text, end);
     for (let i = end; i < next; i++) if (kindAt(text, i) !== CONNECTOR) return HARD;
     const joiner = text.charCodeAt(end);

@@ -135,8 +135,7 @@ export class Vocabulary {
 
   /** Calls `visit` with every form of a term. */
   eachForm(term: number, visit: (form: number) => void): void {
-    for (let form = this.#firstForm[term] as number; form !== NONE; form = this.#nextForm[form] as number)
-      visit(form);
+    for (let form = this.#firstForm[term] as number; form !== NONE; form = this.#nextForm[form] as number) visit(form);
   }
 
   /** Adds a passage to (`by` 1) or removes one from (`by` -1) the count of a form. */

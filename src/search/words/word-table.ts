@@ -69,15 +69,7 @@ export class WordTable {
       this.#names.set(batch);
       const { dimensions } = this.vectors;
       const { byteOffset } = this.#names;
-      this.#dotNamed(
-        this.#rowsAt,
-        byteOffset,
-        batch.length,
-        dimensions,
-        0,
-        compared,
-        this.#products.byteOffset,
-      );
+      this.#dotNamed(this.#rowsAt, byteOffset, batch.length, dimensions, 0, compared, this.#products.byteOffset);
       let at = 0;
       for (let i = 0; i < batch.length; i++) {
         const inverse = this.#inverseNorm[batch[i] as number] as number;

@@ -31,8 +31,7 @@ interface Layout {
 /** Reads the header of a word vector file. @throws when it is none, or incomplete */
 export function readLayout(bytes: Uint8Array): Layout {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const magic =
-    bytes.byteLength < HEADER_BYTES ? "" : String.fromCharCode(...bytes.subarray(0, MAGIC.length));
+  const magic = bytes.byteLength < HEADER_BYTES ? "" : String.fromCharCode(...bytes.subarray(0, MAGIC.length));
   if (magic !== MAGIC) throw new Error("not a word vector file (governd.words/1)");
   const size = view.getUint32(8, true);
   const dimensions = view.getUint32(12, true);
@@ -91,8 +90,7 @@ export class WordVectors {
 
   #insert(row: number): void {
     const mask = this.#table.length - 1;
-    let place =
-      hashOfBytes(this.wordBytes, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
+    let place = hashOfBytes(this.wordBytes, this.#start[row] as number, (this.#start[row + 1] as number) - 1) & mask;
     while (this.#table[place] !== EMPTY) place = (place + 1) & mask;
     this.#table[place] = row;
   }
@@ -106,11 +104,7 @@ export class WordVectors {
 }
 
 /** Returns a word vector file. The words are ASCII without line feeds; `rows` holds D numbers each. */
-export function encodeWordVectors(
-  words: readonly string[],
-  weights: Float32Array,
-  rows: Int8Array,
-): Uint8Array {
+export function encodeWordVectors(words: readonly string[], weights: Float32Array, rows: Int8Array): Uint8Array {
   const list = new TextEncoder().encode(words.map((word) => `${word}\n`).join(""));
   const wordBytes = Math.ceil(list.length / 4) * 4;
   const bytes = new Uint8Array(HEADER_BYTES + wordBytes + 4 * words.length + rows.length).fill(
@@ -124,12 +118,8 @@ export function encodeWordVectors(
   view.setUint32(12, rows.length / words.length, true);
   view.setUint32(16, wordBytes, true);
   bytes.set(list, HEADER_BYTES);
-  for (let i = 0; i < words.length; i++)
-    view.setFloat32(HEADER_BYTES + wordBytes + 4 * i, weights[i] as number, true);
-  bytes.set(
-    new Uint8Array(rows.buffer, rows.byteOffset, rows.length),
-    HEADER_BYTES + wordBytes + 4 * words.length,
-  );
+  for (let i = 0; i < words.length; i++) view.setFloat32(HEADER_BYTES + wordBytes + 4 * i, weights[i] as number, true);
+  bytes.set(new Uint8Array(rows.buffer, rows.byteOffset, rows.length), HEADER_BYTES + wordBytes + 4 * words.length);
   return bytes;
 }
 

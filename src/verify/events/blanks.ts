@@ -126,8 +126,7 @@ export class Blanks {
     const message = "the details are gone, and no erasure names this event";
     if (isWhole && unnamed < missing.length) {
       // Any of them may be the ones that were erased, so the first that no count covers is as good as another.
-      for (const blank of missing.slice(unnamed))
-        problems.push({ ...blank, code: "details_missing", message });
+      for (const blank of missing.slice(unnamed)) problems.push({ ...blank, code: "details_missing", message });
     }
     return {
       problems,
@@ -150,8 +149,7 @@ export class Blanks {
     let [counted, budget, next] = [0, 0, older.length - 1];
     for (let index = missing.length - 1; index >= 0; index--) {
       const { seq } = missing[index] as Blank;
-      for (; next >= 0 && (older[next] as Erasure).seq > seq; next--)
-        budget += (older[next] as Erasure).events;
+      for (; next >= 0 && (older[next] as Erasure).seq > seq; next--) budget += (older[next] as Erasure).events;
       if (budget === 0) continue;
       budget -= 1;
       counted += 1;

@@ -61,10 +61,7 @@ export function reference({ event, hash }: ChainEnd): EventReference {
 }
 
 /** Returns what is wrong with an event's place after the last one of its chain; null when nothing is. */
-export function linkProblem(
-  last: ChainEnd,
-  event: AuditEventBody,
-): { code: ProblemCode; message: string } | null {
+export function linkProblem(last: ChainEnd, event: AuditEventBody): { code: ProblemCode; message: string } | null {
   const expected = last.event.agent_seq + 1;
   if (event.agent_seq !== expected) {
     return { code: "agent_seq_gap", message: `agent_seq ${event.agent_seq} where ${expected} was expected` };
@@ -78,10 +75,7 @@ export function linkProblem(
  *
  * @param whole whether it must be the first that there is
  */
-export function beginningProblem(
-  event: AuditEventBody,
-  whole: boolean,
-): { code: ProblemCode; message: string } | null {
+export function beginningProblem(event: AuditEventBody, whole: boolean): { code: ProblemCode; message: string } | null {
   if (whole && event.agent_seq !== 1) {
     return { code: "agent_seq_gap", message: `agent_seq ${event.agent_seq} where 1 was expected` };
   }

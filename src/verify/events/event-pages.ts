@@ -83,11 +83,7 @@ async function nextSeq(reader: Reader, last: number, lastSeq: number): Promise<n
   return row?.[0] ?? null;
 }
 
-async function readPage(
-  reader: Reader,
-  first: number,
-  last: number,
-): Promise<StoredPage | "nothing" | "unclear"> {
+async function readPage(reader: Reader, first: number, last: number): Promise<StoredPage | "nothing" | "unclear"> {
   let row: PageRow | undefined;
   try {
     row = await reader.get<PageRow>(PAGE, [first, last]);

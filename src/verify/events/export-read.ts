@@ -20,16 +20,7 @@ import type { VerificationReport } from "./contract.ts";
 import { DocumentReader } from "./export-document.ts";
 import { addShownText } from "./export-event.ts";
 import { checkExportSeal } from "./export-seal.ts";
-import {
-  asObject,
-  decode,
-  isBlank,
-  isJson,
-  isNdjsonHeader,
-  joined,
-  NEW_LINE,
-  unreadable,
-} from "./export-text.ts";
+import { asObject, decode, isBlank, isJson, isNdjsonHeader, joined, NEW_LINE, unreadable } from "./export-text.ts";
 import { checkExportWindow, NO_EVENTS, nothingOmitted } from "./export-window.ts";
 import { LINE_LEAD } from "./fast/shown-event.ts";
 import { LogVerifier } from "./log-verifier.ts";

@@ -16,14 +16,7 @@ export interface FileEvent extends StoredEvent {
   typed: boolean;
 }
 
-type Row = [
-  seq: number,
-  typed: number,
-  body: number,
-  details: number | null,
-  salt: number | null,
-  all: Buffer,
-];
+type Row = [seq: number, typed: number, body: number, details: number | null, salt: number | null, all: Buffer];
 
 // One value for all texts of a row: the driver's cost is by value. Every text sorts before every
 // blob, which tells them apart without a call.
@@ -81,7 +74,5 @@ function toEvent([seq, typed, bodyLength, detailsLength, saltLength, all]: Row):
 
 /** Bytes that are not UTF-8 are read as Latin-1. That text does not fit the commitment, which is then reported. */
 function utf8(bytes: Buffer, start: number, end: number): string {
-  return isUtf8(bytes.subarray(start, end))
-    ? bytes.toString("utf8", start, end)
-    : bytes.toString("latin1", start, end);
+  return isUtf8(bytes.subarray(start, end)) ? bytes.toString("utf8", start, end) : bytes.toString("latin1", start, end);
 }

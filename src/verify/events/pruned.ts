@@ -82,10 +82,7 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
 }
 
 /** One event that is kept: in form, the leaf of its place, with genuine details. Null when it is not. */
-async function keptEvent(
-  { reader, verifier }: PrunedParts,
-  stored: FileEvent,
-): Promise<AuditEventBody | null> {
+async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): Promise<AuditEventBody | null> {
   const fail = (code: "event_malformed" | "hash_mismatch" | "row_mismatch", message: string) => {
     verifier.report(code, null, stored.seq, message);
     return null;

@@ -107,8 +107,7 @@ export class SealAudit {
 
   /** Compares every seal that waits for a tree of this size. */
   reached(tree: { size: number; root: Uint8Array }, workspaceId: string): void {
-    while (this.#own[0]?.size === tree.size)
-      this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
+    while (this.#own[0]?.size === tree.size) this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
     while (this.#anchors[0]?.size === tree.size) {
       this.#compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId);
     }
@@ -128,9 +127,7 @@ export class SealAudit {
   abandon(): void {
     this.#own.length = 0;
     this.#anchors.length = 0;
-    this.#undetermined.push(
-      "events are missing or repeated, so later seals could not be compared with the log",
-    );
+    this.#undetermined.push("events are missing or repeated, so later seals could not be compared with the log");
     this.#wait();
   }
 
@@ -229,11 +226,7 @@ export class SealAudit {
     } else if (this.#isDamaged(seal)) {
       this.#undetermined.push(DAMAGED);
     } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
-      this.#problem(
-        "anchor_mismatch",
-        seal,
-        `the first ${seal.size} events are not the ones of the given seal`,
-      );
+      this.#problem("anchor_mismatch", seal, `the first ${seal.size} events are not the ones of the given seal`);
     } else if (sameHash(seal.root, root) && seal.size > 0) {
       this.anchored(seal.size - 1);
     }

@@ -52,8 +52,7 @@ export class SealedTree {
     const run = this.#run;
     if (run === null || !this.#options.grows) return;
     run.grow();
-    if (Math.min(this.audit.nextSize, this.#nextMark ?? this.audit.nextSize) <= run.end)
-      this.check(workspaceId);
+    if (Math.min(this.audit.nextSize, this.#nextMark ?? this.audit.nextSize) <= run.end) this.check(workspaceId);
   }
 
   /** Adds a leaf by its hash in hex. @param seq the number of its event; null when it is not an event */

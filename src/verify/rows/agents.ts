@@ -109,8 +109,7 @@ async function checkAgent(
   if (!history.uncertain || configs.rows < history.configs) {
     compareCounts("config versions", configs.rows, history.configs, name, report);
   }
-  if (history.prunedBefore === 0)
-    compareCounts("checkpoints", checkpoints.rows, history.checkpoints, name, report);
+  if (history.prunedBefore === 0) compareCounts("checkpoints", checkpoints.rows, history.checkpoints, name, report);
   const counted = !history.uncertain && checkpoints.rows === history.checkpoints;
   if (counted && !history.areCheckpoints(checkpoints.ids)) {
     report("content_mismatch", name.firstSeq, "the stored checkpoints are not those that the log leaves");
@@ -132,19 +131,11 @@ function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: 
   }
   // The beginning of a pruned chain is not read when one agent is verified.
   if (firstSeq !== chain.first.event.seq && chain.first.event.agent_seq === 1) {
-    report(
-      "row_mismatch",
-      firstSeq,
-      "an agent's row says that its chain begins with another event than it does",
-    );
+    report("row_mismatch", firstSeq, "an agent's row says that its chain begins with another event than it does");
   }
   const { event, hash } = chain.last;
   if (headSeq !== event.agent_seq || decodeText(headHash) !== hash) {
-    report(
-      "row_mismatch",
-      event.seq,
-      "an agent's row says that its chain ends with another event than it does",
-    );
+    report("row_mismatch", event.seq, "an agent's row says that its chain ends with another event than it does");
   }
 }
 

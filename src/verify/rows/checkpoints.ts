@@ -25,9 +25,7 @@ type Row = [
   ...event: EventColumns,
 ];
 
-const INTEGERS = ["as_of_seq", "event_seq", "config_version", "entry_count"].map((name) =>
-  integer(`c.${name}`),
-);
+const INTEGERS = ["as_of_seq", "event_seq", "config_version", "entry_count"].map((name) => integer(`c.${name}`));
 const SELECT = `SELECT c.rowid, ${isOfWrongType("c.config_version", "integer")} OR ${isOfWrongType("c.label", "text")},
     ${textBytes("c.id")}, ${INTEGERS.join(", ")}, ${textBytes("c.label")}, ${textBytes("c.metadata")}, ${eventColumns("v")}
   FROM checkpoints c LEFT JOIN events v ON v.seq = c.event_seq
@@ -85,8 +83,7 @@ export async function checkCheckpoints(
 }
 
 function toCheckpoint(row: Row): StoredCheckpoint | null {
-  const [, wrongTypes, idBytes, asOfSeq, eventSeq, configVersion, entryCount, labelBytes, metadataBytes] =
-    row;
+  const [, wrongTypes, idBytes, asOfSeq, eventSeq, configVersion, entryCount, labelBytes, metadataBytes] = row;
   const id = decodeText(idBytes);
   const label = decodeText(labelBytes);
   const metadata = decodeText(metadataBytes);

@@ -48,17 +48,9 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
         continue;
       }
       if (version !== rows) {
-        report(
-          "content_missing",
-          createdSeq,
-          `stored configs have a gap: v${version} where v${rows} should be`,
-        );
+        report("content_missing", createdSeq, `stored configs have a gap: v${version} where v${rows} should be`);
       }
-      const message = configProblem(
-        { version, config, rolledBackFrom },
-        readNamedEvent(...columns),
-        agent.agentId,
-      );
+      const message = configProblem({ version, config, rolledBackFrom }, readNamedEvent(...columns), agent.agentId);
       if (message !== null) report("content_mismatch", createdSeq, `stored config v${version} ${message}`);
       const policies = retentionOf(config);
       if (policies !== null) retention.set(`v${version}`, policies);
@@ -80,17 +72,14 @@ function configProblem(
   }
   const { event, details, effect } = named;
   // The event was decided under the version before.
-  if ((event.config_version ?? "v0") !== `v${version - 1}`)
-    return "is not the next one after the one in force";
+  if ((event.config_version ?? "v0") !== `v${version - 1}`) return "is not the next one after the one in force";
   if (details === null) return "cannot be proved: the details of its event are erased";
   const made = effect.kind === "restore" ? effect.config : effect.kind === "add_config" ? effect : null;
   if (made === null || made.version !== `v${version}` || made.digest !== sha256Hex(config)) {
     return "is not what its event says was made";
   }
   const from = rolledBackFrom === null ? null : `v${rolledBackFrom}`;
-  return made.rolledBackFrom === from
-    ? null
-    : "is said to be the content of another version than its event says";
+  return made.rolledBackFrom === from ? null : "is said to be the content of another version than its event says";
 }
 
 function couldAddConfig(named: NamedEvent): boolean {

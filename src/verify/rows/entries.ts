@@ -77,11 +77,7 @@ export class EntryCheck {
     if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.history, report);
     this.#restored.check(report);
     if (this.#facts.liveEntries === this.#live) return;
-    report(
-      "row_mismatch",
-      this.agent.firstSeq,
-      "an agent's count of entries is not the count of its present entries",
-    );
+    report("row_mismatch", this.agent.firstSeq, "an agent's count of entries is not the count of its present entries");
   }
 }
 
@@ -109,11 +105,7 @@ class RestoredCounts {
   check(report: Report): void {
     for (const [seq, { counted, stated }] of this.#counts) {
       if (counted > stated) {
-        report(
-          "content_mismatch",
-          seq,
-          "more stored entries say that a restore brought them back than it did",
-        );
+        report("content_mismatch", seq, "more stored entries say that a restore brought them back than it did");
       }
     }
   }

@@ -88,12 +88,7 @@ export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerat
   }
 }
 
-async function readRows(
-  reader: Reader,
-  walk: Walk,
-  bound: readonly SqlValue[],
-  most: number,
-): Promise<Row[]> {
+async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number): Promise<Row[]> {
   const count = await rowsThatFit(reader, walk, bound, most);
   if (count === 0) return [];
   const { from, condition, order } = walk;

@@ -57,8 +57,7 @@ const PRESENT_OF_IDS: Walk = {
 };
 
 /** The walk over the present entries of a range. The fast path and the plain path take turns on it. */
-export const presentWalk = ({ ids }: EntryRange): Walk =>
-  ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS;
+export const presentWalk = ({ ids }: EntryRange): Walk => (ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS);
 
 /** The parameters of that walk after an id of the range. */
 export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
@@ -149,8 +148,18 @@ class EntryPacker {
   #add(text: Bytes, start: number): number {
     const at = this.#readHead(text.u8, start);
     if (at < 0) return -1;
-    const [agent, written, created, from, createdAt, updatedAt, id, key, metadata, value] = this
-      .#head as unknown as [number, number, number, number, number, number, number, number, number, number];
+    const [agent, written, created, from, createdAt, updatedAt, id, key, metadata, value] = this.#head as unknown as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     if (id <= this.last) return -1;
     const end = at + AROUND + key + metadata + value;
     const keyAt = at + KEY_LEAD.length;

@@ -50,10 +50,7 @@ function contentProblem(row: StoredVersion, agentId: string | null): EntryProble
     return orphan("a stored entry names an event that did not write it");
   }
   if (written.details === null) {
-    return problem(
-      "content_unprovable",
-      "a stored entry cannot be proved: the details of its event are erased",
-    );
+    return problem("content_unprovable", "a stored entry cannot be proved: the details of its event are erased");
   }
   const { effect } = written;
   const isSame = effect.kind === "put" && effect.key === row.key && effect.digest === digestOf(row);
@@ -67,12 +64,7 @@ function contentProblem(row: StoredVersion, agentId: string | null): EntryProble
 /** Where the key began. */
 function originProblem(row: StoredVersion, agentId: string | null): EntryProblem {
   const { created } = row;
-  if (
-    created === null ||
-    !isWrite(created, agentId) ||
-    row.createdSeq > row.writtenSeq ||
-    !isAboutKey(created, row)
-  ) {
+  if (created === null || !isWrite(created, agentId) || row.createdSeq > row.writtenSeq || !isAboutKey(created, row)) {
     return orphan("a stored entry says that it was created by an event that did not write its key");
   }
   if (row.createdAt !== created.timeMs) {

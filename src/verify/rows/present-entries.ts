@@ -85,14 +85,10 @@ async function takeInTurn(reader: Reader, range: EntryRange, sink: PresentSink):
   }
 }
 
-const checkOf = ({ agent }: EntryOfFile, { checks }: PresentSink) =>
-  agent === null ? undefined : checks.get(agent);
+const checkOf = ({ agent }: EntryOfFile, { checks }: PresentSink) => (agent === null ? undefined : checks.get(agent));
 
 /** Strikes entries off when the log proves each of them in all columns; otherwise takes none, and returns false. */
-function takeProved(
-  { count, numbers, ends, bytes }: PackedEntries,
-  { replay, checks }: PresentSink,
-): boolean {
+function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, checks }: PresentSink): boolean {
   const text = new Bytes(bytes);
   const slots = new Int32Array(count);
   const place = { text, start: 0, end: 0 };
@@ -122,10 +118,7 @@ function takeProved(
 }
 
 /** The row, as the census takes it. */
-function lifeOf(
-  { seq, timeMs, created, createdMs }: StoredWrite,
-  { text, start, end }: KeyPlace,
-): StoredLife {
+function lifeOf({ seq, timeMs, created, createdMs }: StoredWrite, { text, start, end }: KeyPlace): StoredLife {
   return {
     ...{ key: text.text(start, end), liveTo: null, liveFrom: seq },
     ...{ writtenSeq: seq, createdSeq: created, updatedAt: timeMs, createdAt: createdMs },

@@ -16,11 +16,9 @@ import { textBytes } from "../columns.ts";
 
 /** Tables that SQLite makes for itself (`ANALYZE`, `AUTOINCREMENT`), with their texts. */
 const OWN_TABLES: ReadonlyMap<string, string> = new Map(
-  [
-    "sqlite_stat1(tbl,idx,stat)",
-    "sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
-    "sqlite_sequence(name,seq)",
-  ].map((table) => [`table ${table.slice(0, table.indexOf("("))}`, `CREATE TABLE ${table}`]),
+  ["sqlite_stat1(tbl,idx,stat)", "sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)", "sqlite_sequence(name,seq)"].map(
+    (table) => [`table ${table.slice(0, table.indexOf("("))}`, `CREATE TABLE ${table}`],
+  ),
 );
 
 /**

@@ -85,20 +85,16 @@ export class SealFeed {
         const { value, done } = await this.#filed.next();
         if (done) return null;
         const { seal } = value;
-        const known = await this.#reader.get(
-          "SELECT 1 FROM seals WHERE size = ? AND substr(note, 1, length(?)) = ?",
-          [seal.size, seal.note.text, seal.note.text],
-        );
+        const known = await this.#reader.get("SELECT 1 FROM seals WHERE size = ? AND substr(note, 1, length(?)) = ?", [
+          seal.size,
+          seal.note.text,
+          seal.note.text,
+        ]);
         if (known === undefined) return seal;
       }
     } catch (error) {
       if (!(error instanceof NoteError)) throw error;
-      this.#verifier.report(
-        "seal_invalid",
-        null,
-        null,
-        `the file of seals is not in order: ${error.message}`,
-      );
+      this.#verifier.report("seal_invalid", null, null, `the file of seals is not in order: ${error.message}`);
       return null;
     }
   }
@@ -127,17 +123,8 @@ export class KeyCheck {
       const row = rows.find(({ announcedSeq }) => announcedSeq === seq);
       if (row === undefined) {
         verifier.report("content_missing", null, seq, "the sealing key that this event names is gone");
-      } else if (
-        row.key === null ||
-        sha256Hex(row.key.publicKey) !== fingerprint ||
-        row.key.name !== origin
-      ) {
-        verifier.report(
-          "content_mismatch",
-          null,
-          seq,
-          "the stored sealing key is not the one that its event names",
-        );
+      } else if (row.key === null || sha256Hex(row.key.publicKey) !== fingerprint || row.key.name !== origin) {
+        verifier.report("content_mismatch", null, seq, "the stored sealing key is not the one that its event names");
       }
     }
     if (rows.length > this.#named.length) {

@@ -18,10 +18,7 @@ export async function isStoredTile(
   reader: Reader,
   { level, tile, hashes }: { level: number; tile: number; hashes: Uint8Array },
 ): Promise<boolean> {
-  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [
-    level,
-    tile,
-  ]);
+  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [level, tile]);
   return row?.[0] instanceof Uint8Array && sameHash(row[0], hashes);
 }
 
@@ -70,19 +67,9 @@ export class TileCheck {
     }
     const stored = (await this.#reader.get<[number]>("SELECT count(*) FROM tiles"))?.[0] ?? 0;
     if (this.#wrong !== null) {
-      this.#verifier.report(
-        "row_mismatch",
-        null,
-        this.#wrong,
-        "the stored tree is not the one of the events",
-      );
+      this.#verifier.report("row_mismatch", null, this.#wrong, "the stored tree is not the one of the events");
     } else if (stored > this.#met) {
-      this.#verifier.report(
-        "row_mismatch",
-        null,
-        null,
-        "a part of a tree is stored that the log does not have",
-      );
+      this.#verifier.report("row_mismatch", null, null, "a part of a tree is stored that the log does not have");
     }
   }
 

@@ -70,8 +70,7 @@ export async function ask<T>(path: string, request: Ask = {}): Promise<T> {
 }
 
 /** Reports whether an error only means that the request was aborted. */
-export const isAbort = (error: unknown): boolean =>
-  error instanceof DOMException && error.name === "AbortError";
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
 
 /** Reports whether an error is a problem with this code. */
 export const isCode = (error: unknown, code: string): error is ApiProblem =>

@@ -35,9 +35,7 @@ async function run(options: LiveOptions, stopped: AbortSignal): Promise<void> {
   while (!stopped.aborted) {
     options.onState("connecting");
     try {
-      for await (const message of messages(options.workspace, lastId, stopped, () =>
-        options.onState("live"),
-      )) {
+      for await (const message of messages(options.workspace, lastId, stopped, () => options.onState("live"))) {
         retryMs = FIRST_RETRY_MS;
         if (message.id !== "") lastId = message.id;
         if (message.data !== "") options.onEvent(JSON.parse(message.data) as AuditEvent);

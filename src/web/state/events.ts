@@ -51,13 +51,7 @@ export function useEvents(onEvent: Listener, onGap: () => void = () => {}): void
 }
 
 /** Groups whose operations change nothing: their events need no reload. */
-const READING: readonly DisplayGroup[] = [
-  "config_reads",
-  "checkpoint_reads",
-  "data_reads",
-  "watching",
-  "proofs",
-];
+const READING: readonly DisplayGroup[] = ["config_reads", "checkpoint_reads", "data_reads", "watching", "proofs"];
 
 /** Reports whether an event may have changed what is shown of an agent. */
 export function changesSomething({ operation, result }: AuditEvent): boolean {
@@ -71,9 +65,7 @@ export const changesOrRefuses = (event: AuditEvent): boolean =>
 
 /** Reports whether an event put another configuration of the agent in force. */
 export const changesConfig = (agentId: string, { agent_id, result, operation }: AuditEvent): boolean =>
-  agent_id === agentId &&
-  result === "ok" &&
-  /^config\.(update|rollback)$|^checkpoint\.restore$/.test(operation);
+  agent_id === agentId && result === "ok" && /^config\.(update|rollback)$|^checkpoint\.restore$/.test(operation);
 
 /** Reloads after changes of an agent, at most once per interval. */
 export function useReloadOnChange(agentId: string, reload: () => void, intervalMs: number): void {

@@ -43,14 +43,7 @@ export function ActivityChart({ activity, label }: { activity: Activity; label: 
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
         {data.map((each, at) => (
-          <Bar
-            key={each.start_time}
-            each={each}
-            at={at}
-            of={data.length}
-            most={most}
-            name={name(each.start_time)}
-          />
+          <Bar key={each.start_time} each={each} at={at} of={data.length} most={most} name={name(each.start_time)} />
         ))}
       </svg>
       {first !== undefined && last !== undefined && (
@@ -92,8 +85,7 @@ function Bar({ each, at, of, most, name }: BarProps) {
   );
 }
 
-const heightOf = (n: number, most: number): number =>
-  n === 0 ? 0 : Math.max(LEAST_HEIGHT, (n / most) * HEIGHT);
+const heightOf = (n: number, most: number): number => (n === 0 ? 0 : Math.max(LEAST_HEIGHT, (n / most) * HEIGHT));
 
 const sum = (data: readonly ActivityInterval[], member: "events" | "blocked" | "denied"): number =>
   data.reduce((total, each) => total + each[member], 0);

@@ -71,8 +71,8 @@ export function NewKey({ apiKey }: { apiKey: string }) {
   return (
     <div class="stack">
       <p class="callout callout-warn">
-        <strong>This key is shown only now.</strong> Put it where your agent finds it, such as a secret store,
-        and nowhere public.
+        <strong>This key is shown only now.</strong> Put it where your agent finds it, such as a secret store, and
+        nowhere public.
       </p>
       <CopyBlock label="API key" text={apiKey} />
       <p>A first request with it. The daemon's own certificate authority is in its data directory:</p>

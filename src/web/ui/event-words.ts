@@ -18,8 +18,7 @@ const text = (details: JsonObject | null, name: string): string | null => {
 export function verb({ operation, result }: AuditEvent): string {
   const facts = eventFacts(operation);
   const isRefused = result === "blocked" || result === "denied";
-  if (isRefused)
-    return facts !== undefined && "tried" in facts ? `tried to ${facts.tried}` : `tried ${operation}`;
+  if (isRefused) return facts !== undefined && "tried" in facts ? `tried to ${facts.tried}` : `tried ${operation}`;
   return facts?.did ?? operation;
 }
 

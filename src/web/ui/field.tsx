@@ -161,9 +161,7 @@ export function TextArea(props: ValueProps & { rows?: number; code?: boolean }) 
   );
 }
 
-export function Select(
-  props: ValueProps & { options: readonly (readonly [value: string, label: string])[] },
-) {
+export function Select(props: ValueProps & { options: readonly (readonly [value: string, label: string])[] }) {
   const field = useField(props);
   return (
     <Frame {...props} field={field}>

@@ -83,13 +83,7 @@ export function Heading({ title, name, children, actions }: HeadingProps) {
 }
 
 /** Views of one thing, each with its own address. */
-export function Tabs({
-  label,
-  tabs,
-}: {
-  label: string;
-  tabs: readonly (readonly [href: string, label: string])[];
-}) {
+export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [href: string, label: string])[] }) {
   const { path } = place.value;
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -111,13 +105,7 @@ export function Tabs({
 }
 
 /** A table whose rows become cards in a narrow window. A head that is text makes a plain column. */
-export function Table({
-  head,
-  children,
-}: {
-  head: readonly ComponentChildren[];
-  children: ComponentChildren;
-}) {
+export function Table({ head, children }: { head: readonly ComponentChildren[]; children: ComponentChildren }) {
   return (
     <div class="table-frame">
       <table class="table table-cards">

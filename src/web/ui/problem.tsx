@@ -29,9 +29,7 @@ export function Problem({ problem, children }: Props) {
   );
 }
 
-const FORBIDDEN: ReadonlyMap<string, string> = new Map(
-  contentPolicies().map(([name, { forbids }]) => [name, forbids]),
-);
+const FORBIDDEN: ReadonlyMap<string, string> = new Map(contentPolicies().map(([name, { forbids }]) => [name, forbids]));
 
 /** Returns a detector's name as words: `payment_card` is "payment card". */
 const detectorWords = (detector: string): string => detector.replaceAll("_", " ");
@@ -39,9 +37,7 @@ const detectorWords = (detector: string): string => detector.replaceAll("_", " "
 /** Returns where a finding is: "value, characters 15 to 31". */
 function whereWords({ field, start, end }: Finding): string {
   const place = field.startsWith("metadata.") ? field : `the ${field}`;
-  return end - start === 1
-    ? `in ${place}, character ${start + 1}`
-    : `in ${place}, characters ${start + 1} to ${end}`;
+  return end - start === 1 ? `in ${place}, character ${start + 1}` : `in ${place}, characters ${start + 1} to ${end}`;
 }
 
 /** What was found and where. A finding never holds the matched text. */

@@ -22,9 +22,6 @@ export async function makeCertificate(): Promise<{ key: string; cert: string }> 
       ]),
     ],
   });
-  const key = x509.PemConverter.encode(
-    await crypto.subtle.exportKey("pkcs8", keys.privateKey),
-    "PRIVATE KEY",
-  );
+  const key = x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
   return { key, cert: cert.toString("pem") };
 }

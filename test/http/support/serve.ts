@@ -31,11 +31,7 @@ export class TestServer implements AsyncDisposable {
   readonly running: RunningServer;
   ready = true;
 
-  constructor(
-    tls: ListenOptions["tls"],
-    changes: Partial<AppDeps> = {},
-    listen: Partial<ListenOptions> = {},
-  ) {
+  constructor(tls: ListenOptions["tls"], changes: Partial<AppDeps> = {}, listen: Partial<ListenOptions> = {}) {
     this.running = startServer(
       {
         workspaces: this.workspace,
@@ -93,9 +89,6 @@ function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> | undefined {
 }
 
 /** A server over TLS. */
-export async function serveTls(
-  changes?: Partial<AppDeps>,
-  listen?: Partial<ListenOptions>,
-): Promise<TestServer> {
+export async function serveTls(changes?: Partial<AppDeps>, listen?: Partial<ListenOptions>): Promise<TestServer> {
   return new TestServer(await makeCertificate(), changes, listen);
 }

@@ -27,18 +27,14 @@ export async function signUp(page: Page, link: string, workspace = "Acme"): Prom
   await page.getByLabel("Password").fill(OWNER.password);
   await page.getByRole("textbox", { name: "Workspace" }).fill(workspace);
   await page.getByRole("button", { name: "Make the account" }).click();
-  const text = async (label: string) =>
-    ((await page.getByLabel(label, { exact: true }).textContent()) ?? "").trim();
+  const text = async (label: string) => ((await page.getByLabel(label, { exact: true }).textContent()) ?? "").trim();
   const kept = { workspaceId: await text("Workspace id"), apiKey: await text("API key") };
   await page.getByRole("button", { name: /I have kept the key/ }).click();
   await page.getByRole("heading", { name: workspace, level: 1 }).waitFor();
   return kept;
 }
 
-export async function signIn(
-  page: Page,
-  { email, password }: { email: string; password: string },
-): Promise<void> {
+export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.goto("/sign-in");
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);

@@ -54,9 +54,7 @@ function press(name: string) {
 async function blockedWrite(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Write" }).click();
   await page.getByLabel("Key", { exact: true }).fill("customers/43/phone");
-  await page
-    .getByRole("textbox", { name: "Value" })
-    .fill("Call Jane on +1 415 555 2671, or jane@example.com.");
+  await page.getByRole("textbox", { name: "Value" }).fill("Call Jane on +1 415 555 2671, or jane@example.com.");
   await page.getByRole("dialog").getByRole("button", { name: "Write" }).click();
   await page.getByText("Blocked by").waitFor();
 }

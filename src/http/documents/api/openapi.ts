@@ -44,16 +44,14 @@ const API_KEY = {
   type: "apiKey",
   in: "header",
   name: "X-API-Key",
-  description:
-    "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
+  description: "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
 };
 
 const SESSION = {
   type: "apiKey",
   in: "cookie",
   name: SESSION_COOKIE,
-  description:
-    "A person's session. Requests other than GET need the Origin of this server, which browsers send.",
+  description: "A person's session. Requests other than GET need the Origin of this server, which browsers send.",
 };
 
 const WORKSPACE = {
@@ -93,8 +91,7 @@ export async function openApiJson(routes: readonly Route[], actions: readonly Ac
     documented.route(action.method, action.path, () => "", { detail: describeAction(action) as never });
   }
   documented.post(DOWNLOAD_PATH, () => "", { detail: describeDownload() as never });
-  for (const [path, detail] of Object.entries(PROBES))
-    documented.get(path, () => "", { detail: detail as never });
+  for (const [path, detail] of Object.entries(PROBES)) documented.get(path, () => "", { detail: detail as never });
   const response = await documented.handle(new Request(`http://localhost${OPENAPI_PATH}`));
   return response.text();
 }
@@ -150,8 +147,7 @@ function describeDownload(): JsonObject {
   };
 }
 
-const camelCase = (name: string): string =>
-  name.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase());
+const camelCase = (name: string): string => name.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase());
 
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   agent_id: {

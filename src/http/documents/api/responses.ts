@@ -41,9 +41,7 @@ export const ProblemSchema = component(
       param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
       request_id: t.String(),
       blocked_by: t.Optional(t.String({ description: "With `restore_blocked`: the policy." })),
-      quota: t.Optional(
-        t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: which quota." }),
-      ),
+      quota: t.Optional(t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: which quota." })),
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
       findings: t.Optional(t.Array(t.Unsafe({ $ref: "#/components/schemas/Finding" }))),
@@ -102,8 +100,7 @@ const RATE_LIMIT_HEADERS = {
     schema: { type: "string", examples: ['"key";q=100;w=1'] },
   },
   RateLimit: {
-    description:
-      "With a rate limit: requests that remain (`r`), and seconds until all are available again (`t`).",
+    description: "With a rate limit: requests that remain (`r`), and seconds until all are available again (`t`).",
     schema: { type: "string", examples: ['"key";r=99;t=1'] },
   },
 };
@@ -189,9 +186,7 @@ export function problemResponses(wanted: readonly ProblemCode[], isRecorded = fa
       description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
       headers: {
         ...HEADERS,
-        ...(isRecorded && ofStatus.some((code) => RECORDED_PROBLEMS.has(code))
-          ? AUDIT_HEADER_OF_PROBLEM
-          : {}),
+        ...(isRecorded && ofStatus.some((code) => RECORDED_PROBLEMS.has(code)) ? AUDIT_HEADER_OF_PROBLEM : {}),
         ...(status === 429 ? RATE_LIMIT_HEADERS : {}),
         ...(status === 429 || status === 503 ? RETRY_HEADER : {}),
         ...(status === 405 ? ALLOW_HEADER : {}),
@@ -208,9 +203,7 @@ export function problemResponses(wanted: readonly ProblemCode[], isRecorded = fa
 }
 
 function exampleOf(code: ProblemCode): JsonObject {
-  return JSON.parse(
-    problemBody(new Problem(code, `${PROBLEMS[code][1]}.`), EXAMPLE_REQUEST_ID),
-  ) as JsonObject;
+  return JSON.parse(problemBody(new Problem(code, `${PROBLEMS[code][1]}.`), EXAMPLE_REQUEST_ID)) as JsonObject;
 }
 
 function mediaType(schema: TSchema, example: unknown): JsonObject {

@@ -16,11 +16,7 @@ const ROWS_AT_ONCE = 2_000;
 export type Wanted = { agentId: string } | { scope: "workspace" };
 
 /** The histories of all agents, before any event is taken. @param prunedBefore see {@link Histories} */
-export async function loadHistories(
-  reader: Reader,
-  wanted: Wanted,
-  prunedBefore: number,
-): Promise<Histories> {
+export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number): Promise<Histories> {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const retention = await loadRetention(reader, wanted);
   const swept = await loadSweeps(reader, wanted, retention);
@@ -53,10 +49,7 @@ async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<stri
   return positions;
 }
 
-async function loadRetention(
-  reader: Reader,
-  wanted: Wanted,
-): Promise<Map<string | null, Map<string, PolicySettings>>> {
+async function loadRetention(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, PolicySettings>>> {
   const retention = new Map<string | null, Map<string, PolicySettings>>();
   const columns = `c.rowid, ${textBytes("a.agent_id")}, ${integer("c.version")}, ${textBytes("c.config")}`;
   for await (const [, agent, version, bytes] of rowsOf<[number, Buffer | null, number | null, Buffer | null]>(
@@ -95,8 +88,7 @@ async function loadSweeps(
     const known = retention.get(named?.event.agent_id ?? null);
     if (named === null || known === undefined) continue;
     const effect = recordedEffect(named.event, named.details);
-    if (effect.kind === "none" || (effect.kind === "restore" && effect.restored + effect.removed > 0))
-      continue;
+    if (effect.kind === "none" || (effect.kind === "restore" && effect.restored + effect.removed > 0)) continue;
     const { agent_id: agentId } = named.event;
     swept.set(agentId, Math.max(cutoffOf(known, named.event, effect), swept.get(agentId) ?? -1));
   }
@@ -104,12 +96,7 @@ async function loadSweeps(
 }
 
 /** Rows in pages. The first column is the position that the query's first parameter continues from. */
-async function* rowsOf<R extends Row>(
-  reader: Reader,
-  sql: string,
-  wanted: Wanted,
-  order: string,
-): AsyncGenerator<R> {
+async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wanted, order: string): AsyncGenerator<R> {
   const bound = "agentId" in wanted ? [wanted.agentId] : [];
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const rows = await reader.all<R>(`${sql} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`, [after, ...bound]);

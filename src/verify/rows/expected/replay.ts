@@ -21,14 +21,7 @@ import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable } from "./key-table.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { nameOf, PresentVersions, type Version } from "./versions.ts";
-import {
-  digestStart,
-  type KeyPlace,
-  keyEnd,
-  keyStart,
-  type PlainWrite,
-  type StoredWrite,
-} from "./write-key.ts";
+import { digestStart, type KeyPlace, keyEnd, keyStart, type PlainWrite, type StoredWrite } from "./write-key.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
 const MAX_KEYS = 1 << 18;
@@ -46,8 +39,7 @@ interface AgentReplay {
 const SEED = crypto.getRandomValues(new Uint32Array(1))[0] as number;
 
 /** Which part of all keys a key is in. */
-export const partOf = (key: string, parts: number): number =>
-  parts === 1 ? 0 : Bun.hash.xxHash32(key, SEED) % parts;
+export const partOf = (key: string, parts: number): number => (parts === 1 ? 0 : Bun.hash.xxHash32(key, SEED) % parts);
 
 export class Replay {
   readonly #histories: Histories;
@@ -108,12 +100,7 @@ export class Replay {
    *
    * @param digest the digest of what is stored, 32 bytes
    */
-  proves(
-    agentId: string | null,
-    row: StoredWrite,
-    { text, start, end }: KeyPlace,
-    digest: Uint8Array,
-  ): number {
+  proves(agentId: string | null, row: StoredWrite, { text, start, end }: KeyPlace, digest: Uint8Array): number {
     const agent = this.#agents.get(agentId);
     if (this.overflowed || agent === undefined) return -1;
     const slot = this.#keys.find(agent.number, text, start, end);

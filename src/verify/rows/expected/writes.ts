@@ -83,13 +83,7 @@ export class WritePacker {
 }
 
 /** Follows the writes from number `from` to before number `to`. */
-export function followWrites(
-  replay: Replay,
-  writes: PackedWrites,
-  text: Bytes,
-  from: number,
-  to: number,
-): void {
+export function followWrites(replay: Replay, writes: PackedWrites, text: Bytes, from: number, to: number): void {
   const { numbers, places, kinds } = writes;
   let start = from === 0 ? 0 : (places[2 * from - 1] as number);
   for (let at = 2 * from; at < 2 * to; at += 2) {

@@ -27,8 +27,8 @@ export function SignInPage() {
       <SignInForm onSignedIn={beginSession} />
       {status.data?.first_account === true && (
         <p class="callout small">
-          There is no account yet. Open the one-time link that <code>governd serve</code> printed when it
-          started, or make a new one with <code>governd account link</code>.
+          There is no account yet. Open the one-time link that <code>governd serve</code> printed when it started, or
+          make a new one with <code>governd account link</code>.
         </p>
       )}
       <p class="small faint">

@@ -87,10 +87,7 @@ function TurnOn({ onClose, onCodes }: StepProps) {
           <Password label="Your password" {...password} autofocus />
         ) : (
           <>
-            <p>
-              Scan this with your authenticator, or type the secret into it, then enter the code that it
-              shows.
-            </p>
+            <p>Scan this with your authenticator, or type the secret into it, then enter the code that it shows.</p>
             <QrCode text={begun.uri} label="QR code of the secret; the same secret is in the text below" />
             <CopyBlock label="Secret" text={begun.secret} />
             <Code {...code} />
@@ -162,8 +159,8 @@ function Codes({ codes, onClose }: { codes: readonly string[]; onClose(): void }
     <Dialog title="Recovery codes" onClose={onClose}>
       <div class="stack">
         <p class="callout callout-warn">
-          <strong>Shown only now.</strong> Each signs you in once without the authenticator. Print them, or
-          put them where your passwords are.
+          <strong>Shown only now.</strong> Each signs you in once without the authenticator. Print them, or put them
+          where your passwords are.
         </p>
         <CopyBlock label="Recovery codes" text={codes.join("\n")} />
         <div class="row row-end">

@@ -44,9 +44,7 @@ export function ActivityCard({ room, agentId, window }: Props) {
   }, activity.reload);
   return (
     <div class="card chart-place">
-      <Show of={activity}>
-        {(data) => <ActivityChart activity={data} label={`Events of the last ${label}`} />}
-      </Show>
+      <Show of={activity}>{(data) => <ActivityChart activity={data} label={`Events of the last ${label}`} />}</Show>
     </div>
   );
 }
@@ -61,12 +59,7 @@ export function WindowChoice({ window, onWindow }: ChoiceProps) {
     <fieldset class="segments">
       <legend class="sr-only">Time shown</legend>
       {Object.entries(WINDOWS).map(([id, { label }]) => (
-        <button
-          key={id}
-          type="button"
-          aria-pressed={id === window}
-          onClick={() => onWindow(id as ActivityWindow)}
-        >
+        <button key={id} type="button" aria-pressed={id === window} onClick={() => onWindow(id as ActivityWindow)}>
           {label}
         </button>
       ))}

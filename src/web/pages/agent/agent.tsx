@@ -120,9 +120,7 @@ function AgentHeading({ room, agentId, agent }: { room: Room; agentId: string; a
           </>
         )}
       </Heading>
-      {agent.problem !== null && !isCode(agent.problem, "agent_not_found") && (
-        <Problem problem={agent.problem} />
-      )}
+      {agent.problem !== null && !isCode(agent.problem, "agent_not_found") && <Problem problem={agent.problem} />}
       {isCode(agent.problem, "agent_not_found") && (
         <p class="callout">
           This agent has done nothing yet. It begins with its first configuration, write or checkpoint: save a
@@ -131,12 +129,7 @@ function AgentHeading({ room, agentId, agent }: { room: Room; agentId: string; a
       )}
       {suspended && data !== undefined && <Suspended agent={data} />}
       {asking && data !== undefined && (
-        <Switch
-          room={room}
-          agent={data}
-          onClose={() => setAsking(false)}
-          onChanged={(next) => agent.set(() => next)}
-        />
+        <Switch room={room} agent={data} onClose={() => setAsking(false)} onChanged={(next) => agent.set(() => next)} />
       )}
     </>
   );
@@ -158,9 +151,9 @@ function Suspended({ agent }: { agent: Agent }) {
           by <Actor id={agent.suspended_by} />
         </>
       )}
-      {agent.suspended_reason !== null && <>: {agent.suspended_reason}</>}. Requests for its data and
-      checkpoints get 403 <code>agent_suspended</code>, and each is recorded as denied. The configuration and
-      the audit log can still be read.
+      {agent.suspended_reason !== null && <>: {agent.suspended_reason}</>}. Requests for its data and checkpoints get
+      403 <code>agent_suspended</code>, and each is recorded as denied. The configuration and the audit log can still be
+      read.
     </p>
   );
 }

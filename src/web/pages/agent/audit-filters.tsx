@@ -80,8 +80,7 @@ export function fits(groups: readonly OperationGroup[], filters: Filters, event:
 }
 
 export function FilterBar({ groups, filters }: { groups: readonly OperationGroup[]; filters: Filters }) {
-  const set = (changes: Record<string, string | null>) =>
-    setQuery({ ...changes, event: null }, { replace: true });
+  const set = (changes: Record<string, string | null>) => setQuery({ ...changes, event: null }, { replace: true });
   return (
     <fieldset class="filters">
       <legend class="sr-only">Filters</legend>

@@ -123,11 +123,8 @@ export function EventRows({ room, events, fresh, withAgent = false }: RowsProps)
               </span>
               <span class="event-text">
                 {withAgent && event.agent_id !== null && <strong>{event.agent_id}: </strong>}
-                <Actor id={event.actor} /> {verb(event)}{" "}
-                {subject(event) !== null && <code>{subject(event)}</code>}
-                {event.blocked_by !== null && (
-                  <span class="bad"> · {event.blocked_by.replace("policy:", "")}</span>
-                )}
+                <Actor id={event.actor} /> {verb(event)} {subject(event) !== null && <code>{subject(event)}</code>}
+                {event.blocked_by !== null && <span class="bad"> · {event.blocked_by.replace("policy:", "")}</span>}
               </span>
               <span class="event-time faint small">
                 <Time at={event.timestamp} />
@@ -146,8 +143,8 @@ export function TrailPage({ room }: { room: Room }) {
   return (
     <>
       <Heading title="Administration log" name="Administration log">
-        Changes of members, invitations and API keys, in a chain of their own. What agents do is in each
-        agent's audit tab.
+        Changes of members, invitations and API keys, in a chain of their own. What agents do is in each agent's audit
+        tab.
       </Heading>
       <AuditList room={room} agentId={null} />
     </>

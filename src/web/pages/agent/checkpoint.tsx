@@ -71,9 +71,7 @@ function Inside({ room, agentId, checkpoint }: InsideProps) {
   return (
     <div class="stack">
       <CheckpointHead checkpoint={checkpoint} canWrite={room.canWrite} onAct={setDialog} />
-      {restored !== null && (
-        <Undo room={room} result={restored} onUndone={() => setRestored(null)} onChanged={again} />
-      )}
+      {restored !== null && <Undo room={room} result={restored} onUndone={() => setRestored(null)} onChanged={again} />}
       <Section title="Compared with now">
         <Show of={diff}>{(state) => <Changes state={state} />}</Show>
         <Show of={config}>{(current) => <ConfigChange checkpoint={checkpoint} current={current} />}</Show>
@@ -187,12 +185,7 @@ function Changes({ state }: { state: StateDiff }) {
           items={state.changes}
           summary={({ kind }) => <Badge tone={TONES[kind]}>{kind}</Badge>}
           details={({ now, old }) => (
-            <Diff
-              before={now?.value ?? ""}
-              after={old?.value ?? ""}
-              beforeName="Now"
-              afterName="In the checkpoint"
-            />
+            <Diff before={now?.value ?? ""} after={old?.value ?? ""} beforeName="Now" afterName="In the checkpoint" />
           )}
         />
       )}
@@ -200,16 +193,9 @@ function Changes({ state }: { state: StateDiff }) {
   );
 }
 
-function ConfigChange({
-  checkpoint,
-  current,
-}: {
-  checkpoint: CheckpointWithState;
-  current: ConfigVersion | null;
-}) {
+function ConfigChange({ checkpoint, current }: { checkpoint: CheckpointWithState; current: ConfigVersion | null }) {
   const { config } = checkpoint.state;
-  if (config === null)
-    return <p class="faint">The checkpoint holds no configuration; a restore leaves it as it is.</p>;
+  if (config === null) return <p class="faint">The checkpoint holds no configuration; a restore leaves it as it is.</p>;
   const now = current === null ? "" : configText(current.config);
   const then = configText(config.config);
   if (now === then) return <p class="faint">The configuration has the same content now.</p>;

@@ -37,10 +37,7 @@ export function CheckpointsTab({ room, agentId }: Props) {
         {(items) =>
           items.length === 0 ? (
             <Empty title="No checkpoint yet">
-              <p>
-                A checkpoint keeps the configuration and all data as they are now, so that you can restore
-                them.
-              </p>
+              <p>A checkpoint keeps the configuration and all data as they are now, so that you can restore them.</p>
               {button}
             </Empty>
           ) : (
@@ -56,20 +53,14 @@ export function CheckpointsTab({ room, agentId }: Props) {
         }
       </Show>
       {making && (
-        <MakeCheckpoint
-          room={room}
-          agentId={agentId}
-          onClose={() => setMaking(false)}
-          onMade={checkpoints.reload}
-        />
+        <MakeCheckpoint room={room} agentId={agentId} onClose={() => setMaking(false)} onMade={checkpoints.reload} />
       )}
     </>
   );
 }
 
 /** Returns the label of a checkpoint, or a short form of its id. */
-export const checkpointName = ({ label, id }: { label: string | null; id: string }): string =>
-  label ?? shortId(id);
+export const checkpointName = ({ label, id }: { label: string | null; id: string }): string => label ?? shortId(id);
 
 function CheckpointList({ room, agentId, items }: Props & { items: readonly Checkpoint[] }) {
   return (
@@ -80,8 +71,7 @@ function CheckpointList({ room, agentId, items }: Props & { items: readonly Chec
             <strong>{checkpointName(checkpoint)}</strong>
             <span class="faint small">
               <Time at={checkpoint.created_at} /> by <Actor id={checkpoint.created_by} /> ·{" "}
-              {counted(checkpoint.entry_count, "entry", "entries")} ·{" "}
-              {checkpoint.config_version ?? "no configuration"}
+              {counted(checkpoint.entry_count, "entry", "entries")} · {checkpoint.config_version ?? "no configuration"}
             </span>
           </>
         );

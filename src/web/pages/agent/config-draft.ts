@@ -20,9 +20,7 @@ export function draftOf(config: JsonObject): Draft {
   const policies = (config.policies ?? {}) as JsonObject;
   const rest = Object.fromEntries(Object.entries(config).filter(([name]) => !OWN.has(name)));
   return {
-    policies: Object.fromEntries(
-      allPolicies().map(([name, { form }]) => [name, asTyped(form, policies[name])]),
-    ),
+    policies: Object.fromEntries(allPolicies().map(([name, { form }]) => [name, asTyped(form, policies[name])])),
     model: typeof config.model === "string" ? config.model : "",
     instructions: typeof config.instructions === "string" ? config.instructions : "",
     rest: JSON.stringify(rest, null, 2),
@@ -65,7 +63,6 @@ function parseRest(text: string): JsonObject {
     throw new Error('"Everything else" must be a JSON object, such as {"temperature": 0.2}.');
   }
   const twice = Object.keys(rest).find((name) => OWN.has(name));
-  if (twice !== undefined)
-    throw new Error(`"${twice}" has a field of its own above. Take it out of the JSON.`);
+  if (twice !== undefined) throw new Error(`"${twice}" has a field of its own above. Take it out of the JSON.`);
   return rest as JsonObject;
 }

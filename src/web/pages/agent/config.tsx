@@ -119,24 +119,14 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
       )}
       <Fields draft={draft} onDraft={setDraft} save={save} disabled={!room.canWrite} />
       {conflict ? (
-        <Conflict
-          room={room}
-          agentId={agentId}
-          save={save}
-          takeTheirs={takeTheirs}
-          base={base?.version ?? null}
-        />
+        <Conflict room={room} agentId={agentId} save={save} takeTheirs={takeTheirs} base={base?.version ?? null} />
       ) : (
         <Problem problem={save.problem} />
       )}
       <Problem problem={takeTheirs.problem} />
       {room.canWrite ? (
         <div class={changed ? "row form-foot form-foot-changed" : "row form-foot"}>
-          <button
-            type="submit"
-            class="button button-primary"
-            disabled={save.busy || (!changed && base !== null)}
-          >
+          <button type="submit" class="button button-primary" disabled={save.busy || (!changed && base !== null)}>
             Save as a new version
           </button>
           {changed && base !== null && <Button onClick={() => start(base)}>Discard changes</Button>}
@@ -165,8 +155,7 @@ function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
           "Somebody saved a newer version in the meantime."
         ) : (
           <>
-            <Actor id={theirs.data.created_by} /> saved <strong>{version}</strong>{" "}
-            <Time at={theirs.data.created_at} />.
+            <Actor id={theirs.data.created_by} /> saved <strong>{version}</strong> <Time at={theirs.data.created_at} />.
           </>
         )}{" "}
         What you typed is still here.
@@ -176,11 +165,7 @@ function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
           {base !== null && (
             <Button
               onClick={() =>
-                open(
-                  `${paths.versions(room.workspace.id, agentId)}?from=${base}&to=${version}`,
-                  "_blank",
-                  "noopener",
-                )
+                open(`${paths.versions(room.workspace.id, agentId)}?from=${base}&to=${version}`, "_blank", "noopener")
               }
             >
               See what changed
@@ -211,8 +196,7 @@ interface PolicyFieldProps {
 }
 
 function PolicyField({ param, display: { label, hint }, setting, onSetting }: PolicyFieldProps) {
-  if (typeof setting === "boolean")
-    return <Check label={label} hint={hint} checked={setting} onChecked={onSetting} />;
+  if (typeof setting === "boolean") return <Check label={label} hint={hint} checked={setting} onChecked={onSetting} />;
   return (
     <TextField
       label={label}
@@ -246,9 +230,7 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
       </fieldset>
       <fieldset class="card" disabled={disabled}>
         <legend>For the agent</legend>
-        <p class="faint small">
-          Stored and versioned as given. The agent reads it; the daemon enforces none of it.
-        </p>
+        <p class="faint small">Stored and versioned as given. The agent reads it; the daemon enforces none of it.</p>
         <TextField
           label="Model"
           value={draft.model}

@@ -133,13 +133,12 @@ export function Delete({ room, agentId, what, onClose, onDeleted }: DeleteProps)
     >
       {one ? (
         <p>
-          This removes <code>{what.key}</code> from the live data. Earlier checkpoints keep it, so it can be
-          restored.
+          This removes <code>{what.key}</code> from the live data. Earlier checkpoints keep it, so it can be restored.
         </p>
       ) : (
         <p>
-          This removes every entry whose key begins with <code>{what.prefix}</code> from the live data.
-          Earlier checkpoints keep them. To be able to go back, make a checkpoint first.
+          This removes every entry whose key begins with <code>{what.prefix}</code> from the live data. Earlier
+          checkpoints keep them. To be able to go back, make a checkpoint first.
         </p>
       )}
       <Check

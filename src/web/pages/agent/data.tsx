@@ -64,13 +64,7 @@ function Browser({ room, agentId }: Props) {
       <div class={key === null ? "split" : "split split-open"}>
         <div class="split-list">
           {words === "" ? (
-            <Tree
-              room={room}
-              prefix={prefix}
-              chosen={key}
-              entries={entries}
-              onDelete={() => setDialog("delete")}
-            />
+            <Tree room={room} prefix={prefix} chosen={key} entries={entries} onDelete={() => setDialog("delete")} />
           ) : (
             <Results room={room} agentId={agentId} words={words} prefix={prefix} chosen={key} />
           )}
@@ -217,8 +211,8 @@ function NoEntries({ prefix }: { prefix: string }) {
   return (
     <Empty title="No data yet">
       <p>
-        What the agent writes with <code>POST /v1/data/write</code> appears here. You can also write an entry
-        yourself, and see whether the policies allow it.
+        What the agent writes with <code>POST /v1/data/write</code> appears here. You can also write an entry yourself,
+        and see whether the policies allow it.
       </p>
     </Empty>
   );
@@ -246,19 +240,9 @@ function Results({ room, agentId, words, prefix, chosen }: ResultsProps) {
           <ul class="tree">
             {data.map(({ key, value, similarity }) => (
               <li key={key}>
-                <a
-                  href={withQuery({ key })}
-                  aria-current={key === chosen ? "true" : undefined}
-                  class="result"
-                >
+                <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined} class="result">
                   <span class="tree-name">{key}</span>
-                  <meter
-                    min={0}
-                    max={1}
-                    value={similarity}
-                    aria-label="Similarity"
-                    title={similarity.toFixed(3)}
-                  />
+                  <meter min={0} max={1} value={similarity} aria-label="Similarity" title={similarity.toFixed(3)} />
                   <span class="faint small result-text">{value.slice(0, 160)}</span>
                 </a>
               </li>

@@ -88,9 +88,7 @@ export function EventDetails({ room, event }: { room: Room; event: AuditEvent })
           <p class="faint small">The log keeps where and what kind, never the text itself.</p>
         </div>
       )}
-      {event.result === "denied" && (
-        <p class="callout callout-warn">{deniedBy(details)}, so this was refused.</p>
-      )}
+      {event.result === "denied" && <p class="callout callout-warn">{deniedBy(details)}, so this was refused.</p>}
       <dl class="facts">
         <Fact name="Time">
           <ExactTime at={event.timestamp} />

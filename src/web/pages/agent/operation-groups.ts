@@ -16,15 +16,7 @@ export const AGENT_GROUPS: readonly OperationGroup[] = [
   [
     "",
     "What it did",
-    operationsIn(
-      "config",
-      "config_reads",
-      "checkpoints",
-      "checkpoint_reads",
-      "data",
-      "data_reads",
-      "suspension",
-    ),
+    operationsIn("config", "config_reads", "checkpoints", "checkpoint_reads", "data", "data_reads", "suspension"),
   ],
   ["changes", "Changes", operationsIn("config", "checkpoints", "data", "suspension")],
   ["writes", "Writes", namesWithEffect("put")],

@@ -37,8 +37,7 @@ interface RestoreProps {
 export function Restore({ room, checkpoint, diff, config, onClose, onRestored }: RestoreProps) {
   const [data, setData] = useState(true);
   const held = checkpoint.state.config;
-  const configDiffers =
-    held !== null && (config === null || configText(held.config) !== configText(config.config));
+  const configDiffers = held !== null && (config === null || configText(held.config) !== configText(config.config));
   const [withConfig, setWithConfig] = useState(configDiffers);
   return (
     <Confirm
@@ -47,10 +46,9 @@ export function Restore({ room, checkpoint, diff, config, onClose, onRestored }:
       onClose={onClose}
       onConfirm={async () => {
         if (!data && !withConfig) throw new Error("Choose the data, the configuration, or both.");
-        const result = await room.api.ask<RestoreResult>(
-          `/v1/checkpoints/${segment(checkpoint.id)}/restore`,
-          { body: { restore_data: data, restore_config: withConfig } },
-        );
+        const result = await room.api.ask<RestoreResult>(`/v1/checkpoints/${segment(checkpoint.id)}/restore`, {
+          body: { restore_data: data, restore_config: withConfig },
+        });
         onRestored(result);
       }}
     >
@@ -74,8 +72,8 @@ export function Restore({ room, checkpoint, diff, config, onClose, onRestored }:
         onChecked={setWithConfig}
       />
       <p class="faint">
-        It restores everything or nothing, and first makes a checkpoint of the present state, so that you can
-        undo it. If the policies refuse one entry, nothing is restored.
+        It restores everything or nothing, and first makes a checkpoint of the present state, so that you can undo it.
+        If the policies refuse one entry, nothing is restored.
       </p>
     </Confirm>
   );

@@ -20,11 +20,7 @@ export interface StateDiff {
 }
 
 /** Returns every live entry of an agent, with values. */
-export async function liveEntries(
-  api: WorkspaceApi,
-  agentId: string,
-  signal?: AbortSignal,
-): Promise<EntryItem[]> {
+export async function liveEntries(api: WorkspaceApi, agentId: string, signal?: AbortSignal): Promise<EntryItem[]> {
   const entries: EntryItem[] = [];
   const query = { agent_id: agentId, include_values: true, limit: PAGE_SIZE };
   for await (const page of api.all<EntryItem>("/v1/data/list", query, signal)) entries.push(...page);

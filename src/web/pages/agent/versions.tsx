@@ -21,11 +21,7 @@ interface Props {
 }
 
 export function VersionsTab({ room, agentId }: Props) {
-  const versions = useList<ConfigVersionItem>(
-    room.workspace.id,
-    `/v1/config/${segment(agentId)}/versions`,
-    {},
-  );
+  const versions = useList<ConfigVersionItem>(room.workspace.id, `/v1/config/${segment(agentId)}/versions`, {});
   useEvents((event) => {
     if (changesConfig(agentId, event)) versions.reload();
   }, versions.reload);
@@ -73,9 +69,7 @@ function Versions({ room, agentId, items, list }: VersionsProps) {
           <tr key={item.version}>
             <th scope="row">
               {item.version} {item.version === current && <Badge tone="good">in force</Badge>}
-              {item.rolled_back_from !== null && (
-                <span class="faint small"> content of {item.rolled_back_from}</span>
-              )}
+              {item.rolled_back_from !== null && <span class="faint small"> content of {item.rolled_back_from}</span>}
             </th>
             <td data-label="Policies">
               <PolicyBadges policies={item.policies} />
@@ -89,9 +83,7 @@ function Versions({ room, agentId, items, list }: VersionsProps) {
             </td>
             {room.canWrite && (
               <td class="row-end-cell">
-                {item.version !== current && (
-                  <Button onClick={() => setRollback(item.version)}>Roll back</Button>
-                )}
+                {item.version !== current && <Button onClick={() => setRollback(item.version)}>Roll back</Button>}
               </td>
             )}
           </tr>
@@ -115,8 +107,8 @@ function Versions({ room, agentId, items, list }: VersionsProps) {
           }}
         >
           <p>
-            This makes a new version with the content of {rollback}, which applies at once. {current} and all
-            others stay in the list.
+            This makes a new version with the content of {rollback}, which applies at once. {current} and all others
+            stay in the list.
           </p>
         </Confirm>
       )}
@@ -153,9 +145,7 @@ export function configText(config: JsonObject): string {
 function Comparison({ room, agentId, from, to }: Props & { from: string; to: string }) {
   const base = `/v1/config/${segment(agentId)}/versions`;
   const both = useLoad(`${agentId} ${from} ${to}`, (signal) =>
-    Promise.all(
-      [from, to].map((version) => room.api.ask<ConfigVersion>(`${base}/${segment(version)}`, { signal })),
-    ),
+    Promise.all([from, to].map((version) => room.api.ask<ConfigVersion>(`${base}/${segment(version)}`, { signal }))),
   );
   return (
     <Section title={from === to ? from : `${from} → ${to}`}>

@@ -48,11 +48,7 @@ export function AgentsPage({ room }: { room: Room }) {
 }
 
 /** Reloads the agents that events are about. The other rows stay as they are. */
-function useFreshAgents(
-  room: Room,
-  set: (change: (old: Agent[]) => Agent[]) => void,
-  reload: () => void,
-): void {
+function useFreshAgents(room: Room, set: (change: (old: Agent[]) => Agent[]) => void, reload: () => void): void {
   const [changed] = useState(() => new Set<string>());
   const refresh = useThrottled(async () => {
     const ids = [...changed];
@@ -121,10 +117,7 @@ function AgentTable({ room, agents }: { room: Room; agents: readonly Agent[] }) 
             {agent.blocked_24h === 0 ? (
               <span class="faint">0</span>
             ) : (
-              <a
-                class="bad spark-link"
-                href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}
-              >
+              <a class="bad spark-link" href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}>
                 <BlockedByHour hours={agent.blocked_by_hour} />
                 {count(agent.blocked_24h)}
               </a>

@@ -29,8 +29,8 @@ function Nowhere() {
   return (
     <Empty title="Seals go nowhere by themselves">
       <p>
-        Whoever holds this machine's disk and its key could rewrite what no kept seal covers. Save the seal
-        above now and then, or have the operator set <code>anchor_url</code>, <code>anchor_command</code> or{" "}
+        Whoever holds this machine's disk and its key could rewrite what no kept seal covers. Save the seal above now
+        and then, or have the operator set <code>anchor_url</code>, <code>anchor_command</code> or{" "}
         <code>witnesses</code>.
       </p>
     </Empty>
@@ -48,20 +48,14 @@ function Places({ items }: { items: readonly Anchor[] }) {
               {KIND_WORDS[anchor.kind]} {anchor.name !== null && <code>{anchor.name}</code>}
             </th>
             <td data-label="Holds">
-              {anchor.seal_size === null ? (
-                <span class="faint">not known</span>
-              ) : (
-                counted(anchor.seal_size, "event")
-              )}
+              {anchor.seal_size === null ? <span class="faint">not known</span> : counted(anchor.seal_size, "event")}
             </td>
             <td data-label="Taken">
               <TimeOr at={anchor.anchored_at} none="never yet" />
             </td>
             <td data-label="Waiting">
               <TimeOr at={anchor.pending_since} none="nothing" />
-              {anchor.failures > 0 && (
-                <span class="faint small">, tried {counted(anchor.failures, "time")}</span>
-              )}
+              {anchor.failures > 0 && <span class="faint small">, tried {counted(anchor.failures, "time")}</span>}
             </td>
           </tr>
         ))}
@@ -81,8 +75,8 @@ function Newest({ items }: { items: readonly Anchor[] }) {
   }
   return (
     <p>
-      The first <strong>{count(newest.seal_size)}</strong> events are covered by a seal that was taken away,
-      made <Time at={newest.sealed_at} />.
+      The first <strong>{count(newest.seal_size)}</strong> events are covered by a seal that was taken away, made{" "}
+      <Time at={newest.sealed_at} />.
     </p>
   );
 }

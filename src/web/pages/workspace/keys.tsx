@@ -69,15 +69,10 @@ export function KeysPage({ room }: { room: Room }) {
             changed(null);
           }}
         >
-          <p>
-            Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate
-            it.
-          </p>
+          <p>Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate it.</p>
         </Confirm>
       )}
-      {asked?.act === "rotate" && (
-        <RotateKey base={base} apiKey={asked.key} onClose={close} onMade={changed} />
-      )}
+      {asked?.act === "rotate" && <RotateKey base={base} apiKey={asked.key} onClose={close} onMade={changed} />}
       {made !== null && (
         <Dialog title={`${nameOf(made)} is ready`} onClose={() => setMade(null)} wide>
           <NewKey apiKey={made.api_key} />
@@ -127,11 +122,7 @@ function KeyTable({ room, keys, onAsk }: TableProps) {
             <td class="row-end-cell">
               {key.state === "in_force" && (
                 <span class="row row-tight">
-                  <Button
-                    small
-                    aria-label={`Rotate ${nameOf(key)}`}
-                    onClick={() => onAsk({ act: "rotate", key })}
-                  >
+                  <Button small aria-label={`Rotate ${nameOf(key)}`} onClick={() => onAsk({ act: "rotate", key })}>
                     Rotate
                   </Button>
                   <Button
@@ -185,12 +176,7 @@ function CreateKey({ base, onClose, onMade }: MakeProps) {
   return (
     <Dialog title="New API key" onClose={onClose}>
       <Form action={create} submit="Make the key">
-        <TextField
-          label="Label"
-          hint="Who uses it, such as: support bot, production."
-          {...label}
-          param="label"
-        />
+        <TextField label="Label" hint="Who uses it, such as: support bot, production." {...label} param="label" />
         <Select
           label="May"
           hint={`May do: ${SCOPE_WORDS[scope]}.`}
@@ -239,8 +225,7 @@ function RotateKey({ base, apiKey, onClose, onMade }: MakeProps & { apiKey: ApiK
       }}
     >
       <p>
-        This makes a new key with the same rights. Both work until the old one ends, so that nothing is
-        interrupted.
+        This makes a new key with the same rights. Both work until the old one ends, so that nothing is interrupted.
       </p>
       <Select label="The old key ends" {...hours} options={OVERLAPS} />
     </Confirm>

@@ -83,8 +83,8 @@ export function MembersPage({ room }: { room: Room }) {
           }}
         >
           <p>
-            {removing.you ? "You lose" : "They lose"} access at once. What was done stays in the audit log.
-            API keys that {removing.you ? "you" : "they"} know keep working: revoke them too.
+            {removing.you ? "You lose" : "They lose"} access at once. What was done stays in the audit log. API keys
+            that {removing.you ? "you" : "they"} know keep working: revoke them too.
           </p>
         </Confirm>
       )}
@@ -214,8 +214,8 @@ function Invite({ base, onClose }: { base: string; onClose(): void }) {
       <Dialog title="Hand over this link" onClose={onClose} wide>
         <div class="stack">
           <p>
-            It works once, until <Time at={made.expires_at} />, and is shown only now. Whoever opens it
-            becomes <strong>{made.role}</strong>.
+            It works once, until <Time at={made.expires_at} />, and is shown only now. Whoever opens it becomes{" "}
+            <strong>{made.role}</strong>.
           </p>
           <CopyBlock label="Invitation link" text={made.url} />
         </div>
@@ -232,12 +232,7 @@ function Invite({ base, onClose }: { base: string; onClose(): void }) {
           onValue={(value) => setRole(value as Role)}
           options={ROLES}
         />
-        <TextField
-          label="For"
-          hint="Optional, so that you recognise the invitation later."
-          {...label}
-          param="label"
-        />
+        <TextField label="For" hint="Optional, so that you recognise the invitation later." {...label} param="label" />
       </Form>
     </Dialog>
   );

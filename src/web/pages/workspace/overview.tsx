@@ -44,9 +44,7 @@ function Numbers({ room }: { room: Room }) {
         <dl class="numbers">
           <Figure
             name="Storage"
-            value={
-              quota_bytes === null ? size(storage_bytes) : `${size(storage_bytes)} of ${size(quota_bytes)}`
-            }
+            value={quota_bytes === null ? size(storage_bytes) : `${size(storage_bytes)} of ${size(quota_bytes)}`}
           />
           {quota_entries !== null && <Figure name="Entries at most" value={count(quota_entries)} />}
           <Figure name="Members" value={count(members)} href={paths.members(id)} />

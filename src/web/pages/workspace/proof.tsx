@@ -43,8 +43,8 @@ function VerifyNow({ room }: { room: Room }) {
     <Section title="Verify now">
       <div class="card stack">
         <p>
-          Recomputes the hash of every event of every agent, the links between them, and compares the stored
-          data and configurations with what the log says was written.
+          Recomputes the hash of every event of every agent, the links between them, and compares the stored data and
+          configurations with what the log says was written.
         </p>
         <div class="row">
           <Button kind="primary" action={verify}>
@@ -65,8 +65,8 @@ function Verdict({ room, result }: { room: Room; result: Verification }) {
     return (
       <div class="callout callout-good" role="status">
         <p>
-          <strong>Everything holds.</strong> {counted(events_checked, "event")} checked, every hash and link
-          agrees, and the stored data are what was written. Checked <Time at={verified_at} />.
+          <strong>Everything holds.</strong> {counted(events_checked, "event")} checked, every hash and link agrees, and
+          the stored data are what was written. Checked <Time at={verified_at} />.
         </p>
         {chain_end !== null && (
           <p class="small">
@@ -86,14 +86,12 @@ function Verdict({ room, result }: { room: Room; result: Verification }) {
         <p>
           First: {first_invalid.seq !== null && <>event {count(first_invalid.seq)}, </>}
           {first_invalid.reason}{" "}
-          {first_invalid.id !== null && (
-            <a href={paths.event(room.workspace.id, first_invalid.id)}>Look at it</a>
-          )}
+          {first_invalid.id !== null && <a href={paths.event(room.workspace.id, first_invalid.id)}>Look at it</a>}
         </p>
       )}
       <p>
-        Do not repair anything yet. First copy the data directory, then run <code>governd verify</code> on the
-        copy, which reports more.
+        Do not repair anything yet. First copy the data directory, then run <code>governd verify</code> on the copy,
+        which reports more.
       </p>
     </div>
   );
@@ -120,17 +118,13 @@ function NewestSeal({ room }: { room: Room }) {
           ) : (
             <div class="card stack">
               <p>
-                Signs the first <strong>{count(parseSeal(text).size)}</strong> events. Keep it away from this
-                machine: then nobody can change or remove what it covers without being noticed, not even
-                somebody with the disk and the key.
+                Signs the first <strong>{count(parseSeal(text).size)}</strong> events. Keep it away from this machine:
+                then nobody can change or remove what it covers without being noticed, not even somebody with the disk
+                and the key.
               </p>
               <CopyBlock label="Seal" text={text} />
               <div class="row">
-                <Button
-                  onClick={() =>
-                    download(`${room.workspace.id}-${parseSeal(text).size}.seal`, new Blob([text]))
-                  }
-                >
+                <Button onClick={() => download(`${room.workspace.id}-${parseSeal(text).size}.seal`, new Blob([text]))}>
                   Save the seal
                 </Button>
               </div>
