@@ -47,9 +47,7 @@ async function measureLoad(which: "old" | "fresh", daemon: Daemon, script: strin
 async function prepare(daemon: Daemon): Promise<void> {
   for (let agent = 0; agent < 8; agent++) {
     const agent_id = `bench-${agent}`;
-    await daemon.call("PUT", `/v1/config/${agent_id}`, {
-      policies: { block_pii: true, block_secrets: true },
-    });
+    await daemon.call("PUT", `/v1/config/${agent_id}`, { policies: { block_pii: true, block_secrets: true } });
     for (let i = 0; i < 100; i++) {
       const entry = { agent_id, key: `known/${i}`, value: "A note of some length." };
       const answer = await daemon.call("POST", "/v1/data/write", entry);

@@ -34,11 +34,7 @@ async function prepare(daemon: Daemon): Promise<void> {
 }
 
 async function write(daemon: Daemon, agent_id: string, key: string): Promise<void> {
-  const answer = await daemon.call("POST", "/v1/data/write", {
-    agent_id,
-    key,
-    value: "A note of some length.",
-  });
+  const answer = await daemon.call("POST", "/v1/data/write", { agent_id, key, value: "A note of some length." });
   if (!answer.ok) throw new Error(`a write answered ${answer.status}`);
   await answer.arrayBuffer();
 }
@@ -50,12 +46,7 @@ async function compareWrites(daemon: Daemon): Promise<void> {
   });
   const reader = bare.stdout.getReader();
   const bareUrl = new TextDecoder().decode((await reader.read()).value).trim();
-  const figures = {
-    bare: [] as number[],
-    governed: [] as number[],
-    ratio: [] as number[],
-    p99: [] as number[],
-  };
+  const figures = { bare: [] as number[], governed: [] as number[], ratio: [] as number[], p99: [] as number[] };
   for (let round = 0; round < rounds; round++) {
     const a = await load("write", bareUrl, seconds, daemon.apiKey);
     const b = await load("write", daemon.url, seconds, daemon.apiKey);

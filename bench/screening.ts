@@ -103,12 +103,7 @@ for (const [text, make] of Object.entries(HOSTILE)) {
   const whole = median(await times([make(MIB)], 3, engine)) / 1000;
   // The naive list may take minutes on a whole text.
   const other = median(await times([make(MIB / 64)], 1, naive)) / 1000;
-  hostile.push({
-    text,
-    governd_ms: rounded(whole),
-    growth: rounded(whole / quarter),
-    naive_ms: rounded(other),
-  });
+  hostile.push({ text, governd_ms: rounded(whole), growth: rounded(whole / quarter), naive_ms: rounded(other) });
 }
 
 if (process.argv.includes("--json")) console.log(JSON.stringify({ clean, blocked, hostile }));

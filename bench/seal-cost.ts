@@ -77,12 +77,7 @@ try {
   const [bare, sealed] = [await workspace(false), await workspace(true)];
   await write(bare);
   await write(sealed);
-  const figures = {
-    bare: [] as number[],
-    sealed: [] as number[],
-    share: [] as number[],
-    tree: [] as number[],
-  };
+  const figures = { bare: [] as number[], sealed: [] as number[], share: [] as number[], tree: [] as number[] };
   for (let round = 0; round < rounds; round++) {
     // The order alternates, since the load of the machine changes.
     const order = round % 2 === 0 ? [bare, sealed] : [sealed, bare];

@@ -73,9 +73,7 @@ async function compile(name: string, target: Target, outfile: string): Promise<v
   if (!embedded() || !program.includes(native)) throw new Error(`libSQL's native file is not in ${outfile}`);
 }
 
-const { values } = parseArgs({
-  options: { target: { type: "string", multiple: true }, outfile: { type: "string" } },
-});
+const { values } = parseArgs({ options: { target: { type: "string", multiple: true }, outfile: { type: "string" } } });
 if (Bun.version !== manifest.engines.bun) {
   throw new Error(`governd is built with Bun ${manifest.engines.bun}, and this is ${Bun.version}`);
 }

@@ -60,11 +60,7 @@ const DATA_READ = {
 } as const;
 
 /** Operations that change an agent's entries. */
-const DATA_CHANGE = {
-  kind: "plain",
-  suspendable: true,
-  group: "data",
-} as const;
+const DATA_CHANGE = { kind: "plain", suspendable: true, group: "data" } as const;
 
 /** Reads of the audit trail and of agents as a whole. */
 const TRAIL_READ = {
@@ -78,11 +74,7 @@ const TRAIL_READ = {
 } as const;
 
 /** Reads that concern only the workspace's seals, and are not recorded. */
-const SEALS_READ = {
-  input: takes<Record<never, never>>(),
-  scopes: ["full", "auditor"],
-  effect: "none",
-} as const;
+const SEALS_READ = { input: takes<Record<never, never>>(), scopes: ["full", "auditor"], effect: "none" } as const;
 
 /** Operations that suspend or resume an agent. */
 const SUSPENSION = {
@@ -96,17 +88,10 @@ const SUSPENSION = {
 } as const;
 
 /** Events that the daemon or a command records. */
-const UPKEEP = {
-  kind: "upkeep",
-  erasedBy: [],
-} as const;
+const UPKEEP = { kind: "upkeep", erasedBy: [] } as const;
 
 /** Events on behalf of accounts, keys and members. */
-const ACCOUNT = {
-  kind: "account",
-  effect: "none",
-  erasedBy: [],
-} as const;
+const ACCOUNT = { kind: "account", effect: "none", erasedBy: [] } as const;
 
 export const OPERATIONS = {
   "config.read": {
@@ -311,12 +296,7 @@ export const OPERATIONS = {
   "audit.export": {
     ...TRAIL_READ,
     kind: "stream",
-    input: takes<{
-      scope: AuditScope;
-      format: ExportFormat;
-      window: TimeWindow;
-      resume?: ExportResumption;
-    }>(),
+    input: takes<{ scope: AuditScope; format: ExportFormat; window: TimeWindow; resume?: ExportResumption }>(),
     group: "proofs",
     did: "exported the log",
     tried: "export the log",
@@ -339,13 +319,7 @@ export const OPERATIONS = {
   "audit.key": { ...SEALS_READ, kind: "inspection" },
   "audit.consistency": { ...SEALS_READ, kind: "inspection", input: takes<{ from: number; to?: number }>() },
   "audit.anchors": { ...SEALS_READ, kind: "report" },
-  "audit.prune": {
-    ...UPKEEP,
-    effect: "prune",
-    ocsf: "api.delete",
-    group: "workspace",
-    did: "pruned the log",
-  },
+  "audit.prune": { ...UPKEEP, effect: "prune", ocsf: "api.delete", group: "workspace", did: "pruned the log" },
   "agent.list": {
     ...TRAIL_READ,
     kind: "inquiry",

@@ -166,7 +166,5 @@ function explained(error: unknown, destination: string): unknown {
   if (error instanceof Failure || systemCode(error) === undefined) return error;
   const isFile = statSync(destination, { throwIfNoEntry: false })?.isDirectory() === false;
   const reason = isFile ? "it is not a directory" : systemReason(error);
-  return new Failure("destination_unusable", `Cannot make backups in ${destination}: ${reason}.`, {
-    cause: error,
-  });
+  return new Failure("destination_unusable", `Cannot make backups in ${destination}: ${reason}.`, { cause: error });
 }

@@ -38,12 +38,7 @@ export async function beginEpoch(
   };
   const work = async (writer: WorkspaceWriter, connection: Connection) => {
     const { seq, hash } = readHead(connection);
-    const details = {
-      backup_created_at: from.createdAt,
-      backup_digest: from.digest,
-      head_hash: hash,
-      head_seq: seq,
-    };
+    const details = { backup_created_at: from.createdAt, backup_digest: from.digest, head_hash: hash, head_seq: seq };
     const run = async () => answered(null, details, "{}");
     const principal = cliPrincipal(workspaceId);
     const [settled] = await writer.perform([{ operation: LOG_RESTORE, principal, run }]);

@@ -99,15 +99,9 @@ export function copyKeyFiles(source: DataDirectory, target: DataDirectory): Mani
     namesIn(source, folder).map((name) => {
       const from = join(source[folder], name);
       try {
-        return {
-          path: `${folder}/${name}`,
-          ...copyFile(from, join(target[folder], name)),
-          source_state: null,
-        };
+        return { path: `${folder}/${name}`, ...copyFile(from, join(target[folder], name)), source_state: null };
       } catch (error) {
-        throw new Failure("data_directory_unusable", `Cannot copy ${from}: ${systemReason(error)}.`, {
-          cause: error,
-        });
+        throw new Failure("data_directory_unusable", `Cannot copy ${from}: ${systemReason(error)}.`, { cause: error });
       }
     }),
   );

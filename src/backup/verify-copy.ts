@@ -32,14 +32,7 @@ export async function verifyWorkspaceCopy(
   const seals = existsSync(sealFile) ? () => Bun.file(sealFile).stream() : null;
   const { report, verdict } = await verifyDatabaseFile(
     { path, immutable: true },
-    {
-      path,
-      workspaceId,
-      encryptionKey,
-      sealFile: seals,
-      onProgress,
-      threads: { count: availableParallelism() },
-    },
+    { path, workspaceId, encryptionKey, sealFile: seals, onProgress, threads: { count: availableParallelism() } },
   );
   if (verdict !== "verified") {
     const [first] = report.problems;

@@ -60,9 +60,7 @@ export class Administration {
    */
   async createWorkspace(
     name: string,
-    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown>, "changes" | "also"> = () => ({
-      changes: [],
-    }),
+    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown>, "changes" | "also"> = () => ({ changes: [] }),
   ): Promise<NewKey & { workspace: WorkspaceRecord }> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);

@@ -48,10 +48,7 @@ export function threadJournal(
   files: WorkspaceJournal,
   threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> },
 ): WorkspaceJournal {
-  return {
-    ...files,
-    record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)),
-  };
+  return { ...files, record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)) };
 }
 
 /** What a journal needs besides the directory. */

@@ -48,11 +48,13 @@ export class ReadinessProbe {
         migrations: "ok",
         threads: found.threadsRunning ? "ok" : "restarting",
       },
-      workspaces_down: this.#parts.down.list().map(({ workspaceId, reason, sinceMs }) => ({
-        workspace_id: workspaceId,
-        reason,
-        since: new Date(sinceMs).toISOString(),
-      })),
+      workspaces_down: this.#parts.down
+        .list()
+        .map(({ workspaceId, reason, sinceMs }) => ({
+          workspace_id: workspaceId,
+          reason,
+          since: new Date(sinceMs).toISOString(),
+        })),
     };
     return { ready, body: JSON.stringify(body) };
   }

@@ -182,15 +182,10 @@ function connectionLimit(maxConnections: number, logger: Logger): ConnectionLimi
   return {
     maxConnections,
     onFull: (connections) =>
-      logger.warn("too many connections: new ones are refused", {
-        connections,
-        max_connections: maxConnections,
-      }),
+      logger.warn("too many connections: new ones are refused", { connections, max_connections: maxConnections }),
     onRoom: () => logger.info("new connections are accepted again"),
     onTrouble: (error) =>
-      logger.error("cannot reopen the port; retrying every second", {
-        reason: systemReason(error),
-      }),
+      logger.error("cannot reopen the port; retrying every second", { reason: systemReason(error) }),
   };
 }
 

@@ -200,8 +200,4 @@ export function choice<const W extends string>(words: readonly W[], description:
 }
 
 /** The query parameters that every list takes. */
-export const PAGE_PARAMETERS = {
-  limit: t.Optional(Limit),
-  offset: t.Optional(Offset),
-  cursor: t.Optional(Cursor),
-};
+export const PAGE_PARAMETERS = { limit: t.Optional(Limit), offset: t.Optional(Offset), cursor: t.Optional(Cursor) };

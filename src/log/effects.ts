@@ -28,13 +28,7 @@ export interface EffectFacts {
   erase: { entries: number; versions: number; events: number; erased: readonly SeqRange[] | null };
   /** A config version takes effect. `digest`: hex SHA-256 of JCS(config). */
   add_config: ConfigFacts;
-  add_checkpoint: {
-    id: string;
-    asOfSeq: number;
-    entryCount: number;
-    label: string | null;
-    metadata: JsonObject;
-  };
+  add_checkpoint: { id: string; asOfSeq: number; entryCount: number; label: string | null; metadata: JsonObject };
   remove_checkpoint: { id: string };
   /** A checkpoint's entries come back, after a safety checkpoint is made at the position before the event. */
   restore: {

@@ -24,11 +24,7 @@ const OCSF_CLASSES = {
     uid: 6005,
     activities: { read: 1, update: 2, query: 4, write: 5, create: 6, delete: 7, list: 8 },
   },
-  entity: {
-    category: 3,
-    uid: 3004,
-    activities: { create: 1, read: 2, update: 3, delete: 4, suspend: 12, resume: 13 },
-  },
+  entity: { category: 3, uid: 3004, activities: { create: 1, read: 2, update: 3, delete: 4, suspend: 12, resume: 13 } },
   group: { category: 3, uid: 3006, activities: { add_user: 3, remove_user: 4 } },
 } as const satisfies {
   [C in OcsfClass]: { category: number; uid: number; activities: Record<ActivityOf<C>, number> };
@@ -106,10 +102,7 @@ const OCSF_TARGETS: Record<OcsfClass, (event: PresentedEvent) => JsonObject> = {
   entity: (event) => ({
     entity: { uid: subjectOf(event), type: event.operation.split(".")[0] as string, type_id: OCSF_OTHER },
   }),
-  group: (event) => ({
-    group: { uid: event.workspace_id, type: "workspace" },
-    user: { uid: subjectOf(event) },
-  }),
+  group: (event) => ({ group: { uid: event.workspace_id, type: "workspace" }, user: { uid: subjectOf(event) } }),
 };
 
 /** Returns the id of the key, account, invitation or agent that an event concerns, or else of the workspace. */

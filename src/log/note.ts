@@ -112,11 +112,7 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
   if (signers.length === 0) throw new NoteError("a note has a signature");
   return formatNote({
     text,
-    signatures: signers.map((signer) => ({
-      name: signer.name,
-      keyId: signer.keyId,
-      signature: signer.sign(text),
-    })),
+    signatures: signers.map((signer) => ({ name: signer.name, keyId: signer.keyId, signature: signer.sign(text) })),
   });
 }
 

@@ -62,13 +62,7 @@ export function parseReceipt(text: string): Receipt {
   try {
     const stored = storedFromPresented(parseStrictJson(decodeUtf8(shown)) as JsonValue);
     const event = parseEvent(stored.canonical);
-    return {
-      stored,
-      event,
-      index: Number(number[1]),
-      path: path.map(asHash),
-      seal: parseSeal(text.slice(end + 2)),
-    };
+    return { stored, event, index: Number(number[1]), path: path.map(asHash), seal: parseSeal(text.slice(end + 2)) };
   } catch (error) {
     const known = error instanceof EventFormatError || error instanceof JsonTextError || error instanceof NoteError;
     if (known) throw new ReceiptError(error.message);

@@ -16,10 +16,7 @@ export function requestFamilies(families: Families, meter: RequestMeter): void {
     "governd_http_request_duration_seconds",
     "From the arrival of a request to the start of the response.",
     () =>
-      [...meter.routes()].map(({ method, route, durations }) => ({
-        labels: { method, route },
-        histogram: durations,
-      })),
+      [...meter.routes()].map(({ method, route, durations }) => ({ labels: { method, route }, histogram: durations })),
   );
   families.counter("governd_http_problems_total", "Problem documents returned, by code.", () =>
     [...meter.problems()].map(([code, value]) => ({ labels: { code }, value })),
@@ -51,10 +48,7 @@ export function requestFamilies(families: Families, meter: RequestMeter): void {
         const name = nameOf(by);
         totals.set(name, { ...by, value: (totals.get(name)?.value ?? 0) + count });
       }
-      return [...totals.values()].map(({ decision, policy, value }) => ({
-        labels: { decision, policy },
-        value,
-      }));
+      return [...totals.values()].map(({ decision, policy, value }) => ({ labels: { decision, policy }, value }));
     },
   );
 }
@@ -72,10 +66,7 @@ const DECISIONS: readonly DecisionLabels[] = [
 ];
 
 /** What denied an operation, by the code of the problem that it returned. */
-const DENIED_BY: Readonly<Record<string, string>> = {
-  agent_suspended: "suspension",
-  quota_exceeded: "quota",
-};
+const DENIED_BY: Readonly<Record<string, string>> = { agent_suspended: "suspension", quota_exceeded: "quota" };
 
 const nameOf = ({ decision, policy }: DecisionLabels): string => `${decision} ${policy}`;
 

@@ -18,10 +18,7 @@ export interface Moments {
 export function storageFamilies(families: Families, storage: StorageMeter, moments: Moments): void {
   families.gauge("governd_storage_bytes", "Bytes of the files in the data directory; up to a minute old.", async () => {
     const { control, workspaces, seals } = await storage.sizes();
-    return Object.entries({ control, workspaces, seals }).map(([kind, value]) => ({
-      labels: { kind },
-      value,
-    }));
+    return Object.entries({ control, workspaces, seals }).map(([kind, value]) => ({ labels: { kind }, value }));
   });
   families.gauge(
     "governd_storage_free_bytes",

@@ -33,11 +33,7 @@ export const POLICIES = {
   block_secrets: screening({
     forbids: "secrets",
     description: "Block writes that hold secrets: true or false.",
-    display: {
-      label: "Block secrets",
-      hint: "Keys, tokens, passwords, private keys.",
-      badge: () => "blocks secrets",
-    },
+    display: { label: "Block secrets", hint: "Keys, tokens, passwords, private keys.", badge: () => "blocks secrets" },
   }),
   [RETENTION]: retention,
 } satisfies Readonly<Record<string, Policy<JsonValue>>>;

@@ -191,11 +191,7 @@ export interface ShownSetting {
 
 /** Returns the settings in their order, as a person writes them. Secrets are masked. */
 export function showSettings(settings: Settings, origins: Origins): ShownSetting[] {
-  return DEFINITIONS.map(({ name, kind }) => ({
-    name,
-    value: kind.show(settings[name]),
-    origin: origins[name],
-  }));
+  return DEFINITIONS.map(({ name, kind }) => ({ name, value: kind.show(settings[name]), origin: origins[name] }));
 }
 
 /** Returns the settings as lines for `governd.toml`, each with a comment that says where its value came from. */
@@ -203,10 +199,7 @@ export function settingsAsToml(shown: readonly ShownSetting[]): string {
   const lines = shown.map(({ name, value, origin }) => {
     const unset = value === "";
     const written = typeof value === "number" ? `${value}` : JSON.stringify(value);
-    return {
-      text: unset ? `# ${name} is not set` : `${name} = ${written}`,
-      origin: unset ? "" : `# ${origin}`,
-    };
+    return { text: unset ? `# ${name} is not set` : `${name} = ${written}`, origin: unset ? "" : `# ${origin}` };
   });
   const width = Math.max(...lines.map(({ text }) => text.length));
   return lines.map(({ text, origin }) => `${text.padEnd(width)}  ${origin}`.trimEnd()).join("\n");

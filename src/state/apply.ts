@@ -102,13 +102,7 @@ async function applyRestore(
   moment: Moment,
 ): Promise<AgentChange> {
   const asOfSeq = moment.seq - 1;
-  await insertCheckpoint(tx, agent, {
-    ...safety,
-    asOfSeq,
-    eventSeq: moment.seq,
-    label: null,
-    metadata: "{}",
-  });
+  await insertCheckpoint(tx, agent, { ...safety, asOfSeq, eventSeq: moment.seq, label: null, metadata: "{}" });
   const config = newConfig === null ? {} : await insertConfig(tx, agent.firstSeq, newConfig, moment.seq);
   if (plan === null) return { ...config, newestCheckpoint: asOfSeq };
   await restoreEntries(tx, plan, moment);

@@ -79,11 +79,7 @@ export interface NewConfig {
 
 /** What the log says of a version. `digest`: hex SHA-256 of the config. */
 export function configFacts({ version, config, rolledBackFrom }: NewConfig): EffectFacts["add_config"] {
-  return {
-    version: `v${version}`,
-    digest: sha256Hex(config),
-    rolledBackFrom: showVersion(rolledBackFrom),
-  };
+  return { version: `v${version}`, digest: sha256Hex(config), rolledBackFrom: showVersion(rolledBackFrom) };
 }
 
 /** Adds a version, made by the event at `createdSeq`, and returns what is in force with it. */

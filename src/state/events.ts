@@ -20,12 +20,7 @@ export interface EventQuery {
 
 type BodyRow = [body: string, hash: string, details: string | null, salt: string | null];
 
-const toStored = ([canonical, hash, details, salt]: BodyRow): StoredEvent => ({
-  canonical,
-  hash,
-  details,
-  salt,
-});
+const toStored = ([canonical, hash, details, salt]: BodyRow): StoredEvent => ({ canonical, hash, details, salt });
 
 /** An event that was found. */
 export interface FoundEvent {

@@ -142,11 +142,7 @@ export class Troubles {
     if (trouble === null) return true;
     const before = this.#troubled.get(workspaceId);
     const report = before?.trouble !== trouble || !isWithin(REPORT_AGAIN_MS, before.reportedAtMs, nowMs);
-    this.#troubled.set(workspaceId, {
-      trouble,
-      failedAtMs: nowMs,
-      reportedAtMs: report ? nowMs : before.reportedAtMs,
-    });
+    this.#troubled.set(workspaceId, { trouble, failedAtMs: nowMs, reportedAtMs: report ? nowMs : before.reportedAtMs });
     if (before?.trouble !== trouble) this.onChange(workspaceId, trouble, error);
     return report;
   }

@@ -60,10 +60,7 @@ export class ReaderThread {
     const { name, input, principal } = request;
     return new Promise((resolve) => {
       this.#queries.set(id, resolve);
-      this.#post({
-        kind: "query",
-        query: { id, workspaceId: principal.workspaceId, name, input, principal },
-      });
+      this.#post({ kind: "query", query: { id, workspaceId: principal.workspaceId, name, input, principal } });
     });
   }
 

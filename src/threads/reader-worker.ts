@@ -96,11 +96,7 @@ async function runQuery(query: Query): Promise<void> {
   const { id, workspaceId, name, input } = query;
   try {
     if (isInspection(name)) {
-      return post({
-        kind: "answered",
-        id,
-        answer: await inspect(connections.use(workspaceId, clock()), name, input),
-      });
+      return post({ kind: "answered", id, answer: await inspect(connections.use(workspaceId, clock()), name, input) });
     }
     const found = await inquire(query);
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
@@ -137,11 +133,7 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
 function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
   try {
     const connection = openReader(workspaceId);
-    streams.set(id, {
-      pieces: piecesOf(connection, workspaceId, plan),
-      live: plan.kind === "tail",
-      connection,
-    });
+    streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), live: plan.kind === "tail", connection });
   } catch (error) {
     // The client waits for the stream and must be told.
     post({ kind: "broken", id });

@@ -41,11 +41,7 @@ type AnyOperation =
 /** What reads and is not recorded. */
 const INSPECTIONS: {
   [N in InspectionName]: (reader: Reader, input: OperationInputs[N]) => Promise<Answer>;
-} = {
-  "audit.seal": showSeal,
-  "audit.key": showKey,
-  "audit.consistency": showConsistency,
-};
+} = { "audit.seal": showSeal, "audit.key": showKey, "audit.consistency": showConsistency };
 
 /** The answer to an inspection. @throws {Refusal} */
 export function inspect(reader: Reader, name: InspectionName, input: OperationInputs[OperationName]): Promise<Answer> {

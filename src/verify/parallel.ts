@@ -250,11 +250,7 @@ export async function verifyInParts(
   if (start === null || whole.form === null) return null;
   const ranges = partsOf(path, { from: start, to: size - END_BYTES }, partBytes);
   if (ranges === null) return null;
-  const options = {
-    form: whole.form,
-    scope: whole.scope,
-    marks: ascending(trust.anchors.map((seal) => seal.size)),
-  };
+  const options = { form: whole.form, scope: whole.scope, marks: ascending(trust.anchors.map((seal) => seal.size)) };
   const jobs = ranges.map((range): PartJob => ({ kind: "export", path, range, options }));
   let done = start;
   for await (const found of workers.verify(jobs)) {

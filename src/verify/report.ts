@@ -118,10 +118,7 @@ export function resultOf(
   obstacles: readonly { code: ObstacleCode; message: string }[],
   proved: Completeness,
 ): SourceResult {
-  const open = (found.seals?.undetermined ?? []).map((message) => ({
-    code: "seal_missing" as const,
-    message,
-  }));
+  const open = (found.seals?.undetermined ?? []).map((message) => ({ code: "seal_missing" as const, message }));
   const outside = {
     code: "erasure_outside" as const,
     message: `the details of ${found.openErased} events are gone, and no erasure in this window names them: export to the end of the log`,

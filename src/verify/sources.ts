@@ -117,12 +117,7 @@ export async function verifyWorkspaceAndFile(
 const schemaChangesOf = (connection: Connection): string[] =>
   schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
 
-const schemaProblem = (message: string): Problem => ({
-  code: "schema_mismatch",
-  seq: null,
-  id: null,
-  message,
-});
+const schemaProblem = (message: string): Problem => ({ code: "schema_mismatch", seq: null, id: null, message });
 
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
   const { agentId } = wish;

@@ -17,10 +17,7 @@ export interface Trust {
  * @throws {Failure} `usage` when one of them is not what it should be
  */
 export function readTrust(options: { publicKey?: readonly string[]; seal?: readonly string[] }): Trust {
-  return {
-    publicKeys: (options.publicKey ?? []).map(readPublicKey),
-    seals: (options.seal ?? []).flatMap(readSeals),
-  };
+  return { publicKeys: (options.publicKey ?? []).map(readPublicKey), seals: (options.seal ?? []).flatMap(readSeals) };
 }
 
 /** A verifier key, a PEM, or the 64 hex digits of a raw key; or a file with one of them. */

@@ -145,9 +145,7 @@ function Home() {
   useEffect(() => {
     if (state.kind !== "in") return;
     const [only, ...others] = state.workspaces;
-    go(only !== undefined && others.length === 0 ? paths.workspace(only.id) : "/workspaces", {
-      replace: true,
-    });
+    go(only !== undefined && others.length === 0 ? paths.workspace(only.id) : "/workspaces", { replace: true });
   }, [state]);
   return null;
 }

@@ -53,9 +53,7 @@ function events(workspaceId: string, operation: string) {
 const codesOf = (answers: readonly Answered[]) =>
   answers.map(({ status, json }) => (status < 300 ? "done" : json.code)).sort();
 
-type Key = Pick<KeyRecord, "id" | "label" | "scope" | "agents" | "expiresAt" | "replacedBy"> & {
-  revoked: boolean;
-};
+type Key = Pick<KeyRecord, "id" | "label" | "scope" | "agents" | "expiresAt" | "replacedBy"> & { revoked: boolean };
 
 /** The members that details of such events can have. */
 interface Details extends Pick<Key, "label" | "scope" | "agents"> {

@@ -31,17 +31,10 @@ const denied = (name: string, request: (scene: Scene) => object, details = {}) =
 });
 const query =
   (path: string, rest: object = {}, method = "GET") =>
-  ({ agent }: Scene) => ({
-    method,
-    path,
-    query: { agent_id: agent, ...rest },
-  });
+  ({ agent }: Scene) => ({ method, path, query: { agent_id: agent, ...rest } });
 const body =
   (path: string, rest: object = {}) =>
-  ({ agent }: Scene) => ({
-    path,
-    body: { agent_id: agent, ...rest },
-  });
+  ({ agent }: Scene) => ({ path, body: { agent_id: agent, ...rest } });
 const itsCheckpoint = ({ made }: Scene) => ({ checkpoint_id: made });
 
 describe("suspending", () => {
@@ -200,15 +193,9 @@ describe("the overview", () => {
     expect(agent.json.data.reduce((total: number, one: { events: number }) => total + one.events, 0)).toBe(9);
     const window = { start_time: "2026-01-01T00:30:00Z", end_time: "2026-01-01T02:10:00Z" };
     const early = await own.client.get("/v1/audit/activity", { agent_id: "a", ...window });
-    expect(early.json).toMatchObject({
-      start_time: "2026-01-01T00:00:00.000Z",
-      end_time: "2026-01-01T03:00:00.000Z",
-    });
+    expect(early.json).toMatchObject({ start_time: "2026-01-01T00:00:00.000Z", end_time: "2026-01-01T03:00:00.000Z" });
     expect(early.json.data).toHaveLength(3);
-    const wide = await own.client.get("/v1/audit/activity", {
-      agent_id: "a",
-      start_time: "2020-01-01T00:00:00Z",
-    });
+    const wide = await own.client.get("/v1/audit/activity", { agent_id: "a", start_time: "2020-01-01T00:00:00Z" });
     expect([wide.status, wide.json.code]).toEqual([400, "invalid_request"]);
   });
 });

@@ -48,12 +48,7 @@ export class Browser {
     });
     for (const line of response.headers.getSetCookie()) this.#keep(line);
     const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      json: text === "" ? null : JSON.parse(text),
-    };
+    return { status: response.status, headers: response.headers, text, json: text === "" ? null : JSON.parse(text) };
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answered> {
@@ -98,20 +93,9 @@ export interface Person {
 export async function signUp(daemon: TestDaemon, token: string, rest: object = {}): Promise<Person> {
   const browser = new Browser(daemon);
   const email = freshEmail();
-  const { status, json, text } = await browser.post("/account/sign-up", {
-    email,
-    password: PASSWORD,
-    token,
-    ...rest,
-  });
+  const { status, json, text } = await browser.post("/account/sign-up", { email, password: PASSWORD, token, ...rest });
   if (status !== 201) throw new Error(`signing up answered ${status}: ${text}`);
-  return {
-    browser,
-    email,
-    accountId: json.account.id,
-    workspaceId: json.workspace_id,
-    apiKey: json.api_key,
-  };
+  return { browser, email, accountId: json.account.id, workspaceId: json.workspace_id, apiKey: json.api_key };
 }
 
 /** Invites a new person to a workspace, who then signs up. */

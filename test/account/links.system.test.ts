@@ -53,14 +53,8 @@ test("for a password that was forgotten", async () => {
   expect([short.status, short.json.param]).toEqual([400, "new_password"]);
   const wish = { token, new_password: `${PASSWORD}, another one` };
   expect(
-    (
-      await browser.post("/account/sign-up", {
-        ...wish,
-        new_password: undefined,
-        email: "a@b",
-        password: PASSWORD,
-      })
-    ).status,
+    (await browser.post("/account/sign-up", { ...wish, new_password: undefined, email: "a@b", password: PASSWORD }))
+      .status,
   ).toBe(404);
   expect((await browser.post("/account/password/reset", wish)).status).toBe(204);
   expect((await browser.post("/account/password/reset", wish)).json.code).toBe("link_not_found");

@@ -205,15 +205,9 @@ describe("the second factor", () => {
     const recovery = (codes[0] as string).toUpperCase().replaceAll("-", " ");
     expect((await signIn(new Browser(daemon), person.email, PASSWORD, { code: recovery })).status).toBe(200);
     expect((await signIn(new Browser(daemon), person.email, PASSWORD, { code: recovery })).status).toBe(403);
-    expect((await browser.get("/account")).json.account).toMatchObject({
-      totp: true,
-      recovery_codes_left: 9,
-    });
+    expect((await browser.get("/account")).json.account).toMatchObject({ totp: true, recovery_codes_left: 9 });
 
-    const renewed = await browser.post("/account/totp/recovery-codes", {
-      password: PASSWORD,
-      code: codes[1],
-    });
+    const renewed = await browser.post("/account/totp/recovery-codes", { password: PASSWORD, code: codes[1] });
     expect(renewed.json.recovery_codes).toHaveLength(10);
     const off = { password: PASSWORD, code: renewed.json.recovery_codes[3] };
     expect((await browser.post("/account/totp/disable", { ...off, code: codes[2] })).status).toBe(403);

@@ -137,10 +137,7 @@ test("ends when its key is revoked, and when its session ends", async () => {
   await stream.until(() => stream.ended);
 
   const person = await signUp(daemon, tokenOf(daemon.signUpUrl));
-  const headers = {
-    cookie: `__Host-governd_session=${person.browser.session}`,
-    "x-workspace-id": person.workspaceId,
-  };
+  const headers = { cookie: `__Host-governd_session=${person.browser.session}`, "x-workspace-id": person.workspaceId };
   const own = new Stream(
     await client.open({ path: "/v1/audit/stream", query: { scope: "workspace" }, headers, key: null }),
   );

@@ -37,11 +37,7 @@ describe("members", () => {
     expect(listed.json.data).toMatchObject([{ id: made.json.id, role: "auditor", label: "Grace" }]);
     expect(listed.text).not.toContain(made.json.token);
     const inspected = await new Browser(daemon).post("/account/links/inspect", { token: made.json.token });
-    expect(inspected.json).toMatchObject({
-      kind: "invitation",
-      role: "auditor",
-      workspace: { id: owner.workspaceId },
-    });
+    expect(inspected.json).toMatchObject({ kind: "invitation", role: "auditor", workspace: { id: owner.workspaceId } });
     let person: Person | undefined;
     const events = await appended(async () => {
       person = await signUp(daemon, made.json.token);
@@ -194,12 +190,7 @@ describe("keys", () => {
 
     const rotated = await owner.browser.post(`${base}/keys/${made.json.id}/rotate`, { overlap_hours: 1 });
     assertMatchesOpenApi("POST", `${base}/keys/${made.json.id}/rotate`, 201, rotated.json);
-    expect(rotated.json).toMatchObject({
-      label: "bot",
-      scope: "agent",
-      agents: ["bot"],
-      replaces: made.json.id,
-    });
+    expect(rotated.json).toMatchObject({ label: "bot", scope: "agent", agents: ["bot"], replaces: made.json.id });
     expect((await old.write("bot", "k", "v")).status).toBe(200);
     expect((await daemon.client(rotated.json.api_key).write("bot", "k", "v")).status).toBe(200);
 

@@ -40,10 +40,7 @@ function queueOf(sink: AnchorSink) {
   const recoveries: AnchorLag[] = [];
   const queue = new AnchorQueue(
     sink,
-    {
-      onFailure: (_sink, reason) => void failures.push(reason),
-      onRecovery: (_sink, lag) => void recoveries.push(lag),
-    },
+    { onFailure: (_sink, reason) => void failures.push(reason), onRecovery: (_sink, lag) => void recoveries.push(lag) },
     { retryMs: 1 },
   );
   return { queue, failures, recoveries };

@@ -46,10 +46,7 @@ test("every workspace's newest seal is anchored", async () => {
 test("an anchor that fails is pending, and its address stays secret", async () => {
   const refusing = Bun.serve({ port: 0, fetch: () => new Response(null, { status: 500 }) });
   await using daemon = await TestDaemon.start({
-    flags: {
-      seal_interval: "1s",
-      anchor_url: `https://127.0.0.1:${refusing.port}/hook/s3cret-path?token=s3cret`,
-    },
+    flags: { seal_interval: "1s", anchor_url: `https://127.0.0.1:${refusing.port}/hook/s3cret-path?token=s3cret` },
   });
   const workspace = await daemon.workspace();
   await workspace.client.write("a", "k", "v");

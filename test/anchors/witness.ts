@@ -64,10 +64,7 @@ export class TestWitness implements AsyncDisposable {
     if (oldSize > size) return new Response("", { status: 400 });
     const known = this.state.get(origin) ?? { size: 0, root: "" };
     if (oldSize !== known.size) {
-      return new Response(`${known.size}\n`, {
-        status: 409,
-        headers: { "content-type": "text/x.tlog.size" },
-      });
+      return new Response(`${known.size}\n`, { status: 409, headers: { "content-type": "text/x.tlog.size" } });
     }
     const hashes = proof.filter((line) => line !== "").map((line) => Buffer.from(line, "base64"));
     const newRoot = Buffer.from(root, "base64");

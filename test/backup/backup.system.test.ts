@@ -20,12 +20,7 @@ const backup = (from: FilledDirectory, keep: number | null = null, destination =
 
 /** A later time, at which unchanged file times prove unchanged files. */
 const later = (from: FilledDirectory) =>
-  makeBackup({
-    source: from.data,
-    destination: from.destination,
-    keep: null,
-    clock: () => systemClock() + 10_000,
-  });
+  makeBackup({ source: from.data, destination: from.destination, keep: null, clock: () => systemClock() + 10_000 });
 
 const inode = (made: MadeBackup, ...names: string[]) => statSync(join(made.path, ...names)).ino;
 
@@ -203,11 +198,7 @@ describe("a workspace that is damaged", () => {
     const arguments_ = ["backup", from.destination, "--keep", "1", "--data-dir", from.data.root, "--json"];
     const { code, json } = await governd(arguments_);
     expect(code).toBe(1);
-    const result = json<{
-      left_out: { workspace_id: string; reason: string }[];
-      path: string;
-      workspaces: number;
-    }>();
+    const result = json<{ left_out: { workspace_id: string; reason: string }[]; path: string; workspaces: number }>();
     expect([result.workspaces, result.left_out.map((one) => one.workspace_id)]).toEqual([1, [bad]]);
     expect(result.left_out[0]?.reason).toMatch(/damaged/);
     expect(existsSync(join(result.path, "workspaces", `${bad}.db`))).toBe(false);

@@ -47,12 +47,7 @@ export class FilledDirectory implements Disposable {
           operation: "data.write",
           principal: { actor: "cli", workspaceId, scope: "full" as const, agents: null },
           run: (tx, context) =>
-            writeData(tx, context, {
-              agentId: "alpha",
-              key: `${prefix}/${i}`,
-              value: `value ${i}`,
-              metadata: {},
-            }),
+            writeData(tx, context, { agentId: "alpha", key: `${prefix}/${i}`, value: `value ${i}`, metadata: {} }),
         })),
       );
       await writer.seal();

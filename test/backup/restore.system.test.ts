@@ -195,11 +195,7 @@ describe("what an auditor sees who kept seals", () => {
       const directory = dataDirectory(from.join("restored"));
       await withWriter(directory, sealKeySource(directory, null), id, async (writer) => {
         const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
-        const job = {
-          operation: "key.create" as const,
-          principal,
-          run: async () => answered(null, {}, "{}"),
-        };
+        const job = { operation: "key.create" as const, principal, run: async () => answered(null, {}, "{}") };
         await writer.perform(Array.from({ length: 12 }, () => job));
         await writer.seal();
       });
@@ -280,10 +276,7 @@ describe("nothing is restored", () => {
     const bytes = readFileSync(file);
     for (const one of manifest.files) {
       if (!one.path.startsWith("workspaces/")) continue;
-      Object.assign(one, {
-        size: bytes.length,
-        sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
-      });
+      Object.assign(one, { size: bytes.length, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex") });
     }
     writeFileSync(join(path, "manifest.json"), JSON.stringify(manifest));
     mkdirSync(from.join("restored"));

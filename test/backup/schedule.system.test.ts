@@ -115,12 +115,7 @@ describe("a backup as a process", () => {
 
 test("settings of backups are checked together", () => {
   const mistakes = (flags: Record<string, string>) => {
-    const resolution = resolveSettings({
-      flags,
-      environment: {},
-      file: null,
-      world: { cwd: "/srv", cores: 2 },
-    });
+    const resolution = resolveSettings({ flags, environment: {}, file: null, world: { cwd: "/srv", cores: 2 } });
     return resolution.ok ? [] : resolution.mistakes;
   };
   expect(mistakes({ backup_every: "1d" })).toEqual([

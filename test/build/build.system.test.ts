@@ -53,29 +53,19 @@ describe("the binary, in an empty directory with an empty environment", () => {
   });
 
   test("governs from the first workspace to the stop", async () => {
-    const made = await governdProcess(["workspace", "create", "--name", "One", "--json"], {
-      program,
-      cwd: home,
-    });
+    const made = await governdProcess(["workspace", "create", "--name", "One", "--json"], { program, cwd: home });
     expect(made.err).toBe("");
     const { workspace_id, api_key: apiKey } = made.json<{ workspace_id: string; api_key: string }>();
     const data = join(home, "governd-data");
     await using daemon = await startGovernd(data, [], { program, cwd: home });
     const ask = async (path: string, method = "GET", body?: unknown) => {
-      const answer = await daemon.ask(path, {
-        apiKey,
-        method,
-        ...(body ? { body: JSON.stringify(body) } : {}),
-      });
+      const answer = await daemon.ask(path, { apiKey, method, ...(body ? { body: JSON.stringify(body) } : {}) });
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
     const config = await ask("/v1/config/a", "PUT", { policies: { block_secrets: true } });
     expect(config).toMatchObject({ status: 200, body: { version: "v1" } });
     const entry = { agent_id: "a", key: "greeting", value: "good morning to everybody" };
-    expect(await ask("/v1/data/write", "POST", entry)).toMatchObject({
-      status: 200,
-      body: { allowed: true },
-    });
+    expect(await ask("/v1/data/write", "POST", entry)).toMatchObject({ status: 200, body: { allowed: true } });
     const secret = {
       agent_id: "a",
       key: "k",
@@ -119,10 +109,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
   });
 
   test("says so when it cannot unpack libSQL's native part", async () => {
-    const { code, out, err } = await governdProcess(["version"], {
-      program,
-      env: { TMPDIR: temporary.join("none") },
-    });
+    const { code, out, err } = await governdProcess(["version"], { program, env: { TMPDIR: temporary.join("none") } });
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain("Set TMPDIR to a directory");
     expect(err.trimEnd().split("\n")).toHaveLength(1);

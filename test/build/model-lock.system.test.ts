@@ -20,11 +20,7 @@ function checkout(): TemporaryDirectory {
 }
 
 async function build(root: string): Promise<string> {
-  const child = Bun.spawn([process.execPath, "scripts/build-model.ts"], {
-    cwd: root,
-    stdout: "pipe",
-    stderr: "pipe",
-  });
+  const child = Bun.spawn([process.execPath, "scripts/build-model.ts"], { cwd: root, stdout: "pipe", stderr: "pipe" });
   const [out, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   expect({ code: await child.exited, errors }).toEqual({ code: 0, errors: "" });
   return out;

@@ -179,9 +179,7 @@ describe("finds", () => {
     expect((await governd(["backup", from.destination, "--data-dir", from.data.root])).code).toBe(0);
     expect(found(await check(from.data.root, ...words))).toEqual([]);
     const [name] = readdirSync(from.destination).filter((one) => one.startsWith("2")) as [string];
-    cpSync(join(from.destination, name), join(from.destination, "2026-01-02T030405.678Z"), {
-      recursive: true,
-    });
+    cpSync(join(from.destination, name), join(from.destination, "2026-01-02T030405.678Z"), { recursive: true });
     rmSync(join(from.destination, name), { recursive: true });
     expect(found(await check(from.data.root, ...words))).toEqual(["warning backups"]);
   });

@@ -109,17 +109,10 @@ describe("an encrypted data directory", () => {
     expect(refused).toMatchObject({ code: 2, out: "" });
     expect(refused.err).toContain("`governd rekey`");
 
-    expect((await plain("rekey", "--new-key", key, "--json")).json()).toEqual({
-      rewritten: 2,
-      already: 0,
-      failed: [],
-    });
+    expect((await plain("rekey", "--new-key", key, "--json")).json()).toEqual({ rewritten: 2, already: 0, failed: [] });
     expect(holding(NEEDLE)).toEqual([]);
     expect(await governd(["verify", data, "--encryption-key-file", key])).toMatchObject({ code: 0 });
-    expect((await plain("rekey", "--new-key", key, "--json")).json()).toMatchObject({
-      rewritten: 0,
-      already: 2,
-    });
+    expect((await plain("rekey", "--new-key", key, "--json")).json()).toMatchObject({ rewritten: 0, already: 2 });
     expect((await withKey("rekey", "--new-key", other, "--json")).json()).toMatchObject({ rewritten: 2 });
     expect(await withKey("workspace", "list")).toMatchObject({ code: 2 });
     const lost = await plain("rekey", "--decrypt", "--json");

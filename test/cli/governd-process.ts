@@ -91,12 +91,7 @@ export async function startGovernd(
       const headers = new Headers(init.headers);
       if (apiKey) headers.set("x-api-key", apiKey);
       if (init.body) headers.set("content-type", "application/json");
-      return fetch(`${ready.address}${path}`, {
-        ...init,
-        headers,
-        ...(ca ? { tls: { ca } } : {}),
-        keepalive: false,
-      });
+      return fetch(`${ready.address}${path}`, { ...init, headers, ...(ca ? { tls: { ca } } : {}), keepalive: false });
     },
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");

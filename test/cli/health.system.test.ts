@@ -27,11 +27,7 @@ describe("governd health", () => {
   test("finds the daemon by its settings and trusts its authority", async () => {
     await using daemon = await startGovernd(data);
     const { code, out, err } = await health(...listenOf(daemon.url));
-    expect({ code, out, err }).toEqual({
-      code: 0,
-      out: `healthy: ${daemon.url} accepts requests\n`,
-      err: "",
-    });
+    expect({ code, out, err }).toEqual({ code: 0, out: `healthy: ${daemon.url} accepts requests\n`, err: "" });
     const asJson = await health(...listenOf(daemon.url), "--json");
     expect(asJson.json()).toEqual({ healthy: true, url: daemon.url, alive: true, ready: true, reason: null });
     expect((await health("--url", `${daemon.url}/`)).code).toBe(0);
@@ -111,10 +107,7 @@ describe("governd health", () => {
     });
     const words = ["--url", `https://127.0.0.1:${server.port}`, "--ca", source.authority];
     const refused = await health(...words);
-    expect({ code: refused.code, hint: refused.out.includes("--cert and --key") }).toEqual({
-      code: 1,
-      hint: true,
-    });
+    expect({ code: refused.code, hint: refused.out.includes("--cert and --key") }).toEqual({ code: 1, hint: true });
     expect((await health(...words, "--cert", cert, "--key", key)).code).toBe(0);
   });
 
@@ -152,11 +145,7 @@ describe("governd health", () => {
   });
 
   test("does not wait longer than it says", async () => {
-    using server = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: () => new Promise<Response>(() => {}),
-    });
+    using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => {}) });
     const url = `http://127.0.0.1:${server.port}`;
     expect(await askHealth({ url, tls: {} }, 200)).toEqual({
       url,

@@ -36,14 +36,7 @@ describe("the log", () => {
       log.error("two\nlines");
     }
     expect(sink.lines.map((line) => JSON.parse(line))).toEqual([
-      {
-        time: "2026-01-02T03:04:05.006Z",
-        level: "info",
-        message: "request",
-        status: 200,
-        route: "/v1/x",
-        none: null,
-      },
+      { time: "2026-01-02T03:04:05.006Z", level: "info", message: "request", status: 200, route: "/v1/x", none: null },
       { time: "2026-01-02T03:04:05.006Z", level: "error", message: "two\nlines" },
     ]);
   });

@@ -28,18 +28,10 @@ test("says which lines would be blocked and why, and never what was found", asyn
 test("one policy alone, as JSON, with times", async () => {
   const outcome = await governd(["scan", file, "--policy", "block_pii", "--json", "--bench"]);
   expect(outcome.code).toBe(1);
-  const result = outcome.json<{
-    values: number;
-    blocked: number;
-    lines: unknown[];
-    bench: { median_us: number };
-  }>();
+  const result = outcome.json<{ values: number; blocked: number; lines: unknown[]; bench: { median_us: number } }>();
   expect(result).toMatchObject({ values: 3, blocked: 1 });
   expect(result.lines).toEqual([
-    {
-      line: 2,
-      findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 5, end: 24 }],
-    },
+    { line: 2, findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 5, end: 24 }] },
   ]);
   expect(result.bench.median_us).toBeGreaterThan(0);
 });
@@ -48,10 +40,7 @@ test("a key gives its words to the values, and a whole file is one value", async
   writeFileSync(file, "Lark5502!x\nsecond line\n");
   expect((await governd(["scan", file])).code).toBe(0);
   expect((await governd(["scan", file, "--key", "wifi/password"])).code).toBe(1);
-  expect((await governd(["scan", file, "--whole", "--json"])).json()).toMatchObject({
-    values: 1,
-    blocked: 0,
-  });
+  expect((await governd(["scan", file, "--whole", "--json"])).json()).toMatchObject({ values: 1, blocked: 0 });
 });
 
 test("an unreadable file and an unknown policy exit with 2", async () => {

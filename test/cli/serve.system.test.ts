@@ -114,9 +114,7 @@ describe("governd serve", () => {
     expect({ code, unexpected: err.includes('"level":"error"') }).toEqual({ code: 0, unexpected: false });
     await using next = await startGovernd(data);
     for (const key of [acknowledged[0], acknowledged.at(-1)]) {
-      const read = await next.ask(`/v1/data/read?agent_id=a&key=${encodeURIComponent(key ?? "")}`, {
-        apiKey,
-      });
+      const read = await next.ask(`/v1/data/read?agent_id=a&key=${encodeURIComponent(key ?? "")}`, { apiKey });
       expect(read.status).toBe(200);
     }
   });

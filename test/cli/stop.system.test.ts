@@ -70,11 +70,7 @@ class SlowClient {
 }
 
 const write = (daemon: RunningDaemon, key: string, value: string) =>
-  daemon.ask("/v1/data/write", {
-    method: "POST",
-    apiKey,
-    body: JSON.stringify({ agent_id: "a", key, value }),
-  });
+  daemon.ask("/v1/data/write", { method: "POST", apiKey, body: JSON.stringify({ agent_id: "a", key, value }) });
 
 const head = (start: string, ...lines: string[]) =>
   [start, "Host: localhost", `X-API-Key: ${apiKey}`, "Content-Type: application/json", ...lines, "", ""].join("\r\n");

@@ -80,11 +80,7 @@ describe("authentication", () => {
     const principal = authenticator.authenticate(apiKey);
     expect(principal).toEqual({ actor: record.id, workspaceId: workspace.id, scope: "full", agents: null });
     expect(authenticator.authenticate(apiKey)).toBe(principal);
-    const limited = await administration().createKey({
-      ...wish(workspace.id),
-      scope: "agent",
-      agents: ["a", "b"],
-    });
+    const limited = await administration().createKey({ ...wish(workspace.id), scope: "agent", agents: ["a", "b"] });
     expect(authenticator.authenticate(limited.apiKey)).toMatchObject({ scope: "agent", agents: ["a", "b"] });
   });
 
@@ -114,10 +110,7 @@ describe("authentication", () => {
 
   test("it ends at its expiry, to the millisecond", async () => {
     const { workspace } = await administration().createWorkspace("One");
-    const { apiKey, record } = await administration().createKey({
-      ...wish(workspace.id),
-      expiresInMs: 1_000,
-    });
+    const { apiKey, record } = await administration().createKey({ ...wish(workspace.id), expiresInMs: 1_000 });
     expect(record.expiresAt).toBe(now + 1_000);
     expect(authenticator.authenticate(apiKey)).not.toBeNull();
     now += 999;

@@ -32,13 +32,7 @@ function sql(name: string, statement: string, codes: string[]): Corruption {
   const change = (connection: Connection) => {
     if (connection.run(statement) === 0) throw new Error(`${name} changes nothing`);
   };
-  return {
-    name,
-    apply: (places) => tamper(places.database, change),
-    verify: database,
-    exit: TAMPERED,
-    codes,
-  };
+  return { name, apply: (places) => tamper(places.database, change), verify: database, exit: TAMPERED, codes };
 }
 
 /** A change of one member of an event's body. */

@@ -81,12 +81,7 @@ const header =
 const honest: Case[] = [
   { name: "the workspace", wanted: { events: all }, verdict: "verified", completeness: "complete" },
   { name: "the workspace, and its seal kept", wanted: { events: all }, verdict: "verified", seals: [60] },
-  {
-    name: "the workspace, and older seals kept",
-    wanted: { events: all },
-    verdict: "verified",
-    seals: [8, 33],
-  },
+  { name: "the workspace, and older seals kept", wanted: { events: all }, verdict: "verified", seals: [8, 33] },
   {
     name: "the workspace, unsealed",
     wanted: { events: all, seal: null },
@@ -100,16 +95,8 @@ const honest: Case[] = [
   { name: "a window", wanted: window, verdict: "verified", completeness: "partial" },
   { name: "a window, and its seal kept", wanted: window, verdict: "verified", seals: [60] },
   { name: "a window, and another seal kept", wanted: window, verdict: "undetermined", seals: [55] },
-  {
-    name: "a window without an end",
-    wanted: { events: all.slice(9), start_time: time(9) },
-    verdict: "verified",
-  },
-  {
-    name: "a window without a start",
-    wanted: { events: all.slice(0, 9), end_time: time(9) },
-    verdict: "verified",
-  },
+  { name: "a window without an end", wanted: { events: all.slice(9), start_time: time(9) }, verdict: "verified" },
+  { name: "a window without a start", wanted: { events: all.slice(0, 9), end_time: time(9) }, verdict: "verified" },
   {
     name: "a window without a start, and a later seal kept",
     wanted: { events: all.slice(0, 9), end_time: time(9) },
@@ -123,24 +110,12 @@ const honest: Case[] = [
   { name: "an agent that acted last", wanted: agent, verdict: "verified", completeness: "complete" },
   {
     name: "an agent that did not act last",
-    wanted: {
-      events: all.filter(({ canonical }) => canonical.includes('"agent_id":"alpha"')),
-      agent_id: "alpha",
-    },
+    wanted: { events: all.filter(({ canonical }) => canonical.includes('"agent_id":"alpha"')), agent_id: "alpha" },
     ...{ verdict: "verified", completeness: "unknown" },
   },
   { name: "a window of an agent", wanted: agentWindow, verdict: "verified", completeness: "partial" },
-  {
-    name: "an empty window",
-    wanted: { events: [], start_time: time(3), end_time: time(3) },
-    verdict: "undetermined",
-  },
-  {
-    name: "with white space behind it",
-    wanted: { events: all },
-    verdict: "verified",
-    edit: append(" \r\n\t\n"),
-  },
+  { name: "an empty window", wanted: { events: [], start_time: time(3), end_time: time(3) }, verdict: "undetermined" },
+  { name: "with white space behind it", wanted: { events: all }, verdict: "verified", edit: append(" \r\n\t\n") },
 ];
 
 const window_ = { verdict: "tampered", code: "export_window" } as const;
@@ -157,12 +132,7 @@ const TAILS: [string, string][] = [
 const tampered: Case[] = [
   { name: "the end cut off", wanted: { events: all.slice(0, 10) }, ...window_ },
   { name: "one event cut off", wanted: { events: all.slice(0, -1) }, ...window_ },
-  {
-    name: "the end cut off, and the seal kept",
-    wanted: { events: all.slice(0, 10) },
-    seals: [60],
-    ...window_,
-  },
+  { name: "the end cut off, and the seal kept", wanted: { events: all.slice(0, 10) }, seals: [60], ...window_ },
   { name: "the end cut off, unverified", wanted: { events: all.slice(0, 10) }, keyed: false, ...window_ },
   {
     name: "the end cut off under an older seal, and the newer one kept",
@@ -196,37 +166,17 @@ const tampered: Case[] = [
     wanted: { ...agent, events: beta.slice(3), starts_after: before(3) },
     ...window_,
   },
-  {
-    name: "an event named before an agent's first",
-    wanted: { ...agent, starts_after: before(3) },
-    ...window_,
-  },
-  {
-    name: "another event named before a window",
-    wanted: { ...agentWindow, starts_after: before(5) },
-    ...window_,
-  },
+  { name: "an event named before an agent's first", wanted: { ...agent, starts_after: before(3) }, ...window_ },
+  { name: "another event named before a window", wanted: { ...agentWindow, starts_after: before(5) }, ...window_ },
   { name: "no event named before a window", wanted: { ...agentWindow, starts_after: null }, ...window_ },
   {
     name: "a hash that no event has before a window",
     wanted: { ...agentWindow, starts_after: { ...before(4), hash: "0".repeat(64) } },
     ...window_,
   },
-  {
-    name: "an event named before a workspace's",
-    wanted: { events: all, starts_after: before(3) },
-    ...window_,
-  },
-  {
-    name: "an event named before a workspace's window",
-    wanted: { ...window, starts_after: before(3) },
-    ...window_,
-  },
-  {
-    name: "an event named before none",
-    wanted: { ...agentWindow, events: [], starts_after: before(4) },
-    ...window_,
-  },
+  { name: "an event named before a workspace's", wanted: { events: all, starts_after: before(3) }, ...window_ },
+  { name: "an event named before a workspace's window", wanted: { ...window, starts_after: before(3) }, ...window_ },
+  { name: "an event named before none", wanted: { ...agentWindow, events: [], starts_after: before(4) }, ...window_ },
   ...(
     [
       ["starts later", { start_time: time(11) }],
@@ -241,11 +191,7 @@ const tampered: Case[] = [
   { name: "a window with an event before it", wanted: { ...window, events: all.slice(9, 41) }, ...window_ },
   { name: "a window with an event after it", wanted: { ...window, events: all.slice(10, 42) }, ...window_ },
   { name: "a window said to be whole", wanted: { events: window.events }, ...window_ },
-  {
-    name: "an agent's window with later events",
-    wanted: { ...agentWindow, events: beta.slice(4, 14) },
-    ...window_,
-  },
+  { name: "an agent's window with later events", wanted: { ...agentWindow, events: beta.slice(4, 14) }, ...window_ },
   {
     name: "a seal of other events",
     wanted: { events: all },
@@ -279,18 +225,8 @@ const tampered: Case[] = [
     edit: (text) => text.replace('"exported_at"', '"note":1,"exported_at"'),
     ...malformed,
   },
-  {
-    name: "a header's member of another type",
-    wanted: { events: all },
-    edit: header("exported_at", 5),
-    ...malformed,
-  },
-  {
-    name: "a starts_after of another type",
-    wanted: { events: all },
-    edit: header("starts_after", "x"),
-    ...malformed,
-  },
+  { name: "a header's member of another type", wanted: { events: all }, edit: header("exported_at", 5), ...malformed },
+  { name: "a starts_after of another type", wanted: { events: all }, edit: header("starts_after", "x"), ...malformed },
   {
     name: "a starts_after with more members",
     wanted: agentWindow,
@@ -340,12 +276,7 @@ const onlyNdjson: Case[] = [
     edit: (text) => text.replace(/,"head":"[0-9a-f]+"/, ""),
     ...malformed,
   },
-  {
-    name: "a second trailer",
-    wanted: { events: all },
-    edit: (text) => text + text.split("\n").at(-2),
-    ...malformed,
-  },
+  { name: "a second trailer", wanted: { events: all }, edit: (text) => text + text.split("\n").at(-2), ...malformed },
   {
     name: "a line of another kind",
     wanted: { events: all },

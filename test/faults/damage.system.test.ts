@@ -26,11 +26,7 @@ afterEach(() => directory[Symbol.dispose]());
 const made = (name: string) => makeWorkspace(data, name);
 const fileOf = ({ workspace_id: id }: MadeWorkspace) => join(data, "workspaces", `${id}.db`);
 const write = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "k") =>
-  daemon.ask("/v1/data/write", {
-    method: "POST",
-    body: JSON.stringify({ agent_id: "a", key, value: "v" }),
-    apiKey,
-  });
+  daemon.ask("/v1/data/write", { method: "POST", body: JSON.stringify({ agent_id: "a", key, value: "v" }), apiKey });
 const read = (daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, key = "k") =>
   daemon.ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey });
 
@@ -92,10 +88,7 @@ describe.each([
     await using daemon = await startGovernd(data);
     for (const answer of [await write(daemon, one), await read(daemon, one)]) {
       expect(answer.status).toBe(503);
-      expect(await answer.json()).toMatchObject({
-        code: "unavailable",
-        detail: expect.stringContaining("file"),
-      });
+      expect(await answer.json()).toMatchObject({ code: "unavailable", detail: expect.stringContaining("file") });
     }
     expect((await write(daemon, two)).status).toBe(200);
     expect((await daemon.ask("/readyz")).status).toBe(200);

@@ -236,10 +236,7 @@ test.skipIf(!CAN_MOUNT)("a small disk that is filled: reads and deletions go on,
       expect([i, answer.status]).toEqual([i, 200]);
       expect(answer.headers.get("x-audit-id")).toStartWith("aud_");
     }
-    const deleted = await daemon.ask("/v1/data?agent_id=a&key=k19", {
-      method: "DELETE",
-      apiKey: one.api_key,
-    });
+    const deleted = await daemon.ask("/v1/data?agent_id=a&key=k19", { method: "DELETE", apiKey: one.api_key });
     expect(deleted.status).toBe(200);
     user.acknowledged.delete("k19");
     await expectUnavailable(await user.write());

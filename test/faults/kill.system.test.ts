@@ -44,11 +44,7 @@ class Client {
 
   async #round(daemon: RunningDaemon): Promise<void> {
     const post = async (path: string, body: object = {}, method = "POST") => {
-      const response = await daemon.ask(path, {
-        method,
-        body: JSON.stringify(body),
-        apiKey: this.made.api_key,
-      });
+      const response = await daemon.ask(path, { method, body: JSON.stringify(body), apiKey: this.made.api_key });
       if (response.status >= 400) this.refused.push(`${path} ${response.status} ${await response.text()}`);
       this.acknowledged++;
       return (await response.json()) as { id: string };
@@ -67,9 +63,7 @@ class Client {
 
   async check(daemon: RunningDaemon): Promise<void> {
     for (const [key, value] of this.certain) {
-      const answer = await daemon.ask(`/v1/data/read?agent_id=keeper&key=${key}`, {
-        apiKey: this.made.api_key,
-      });
+      const answer = await daemon.ask(`/v1/data/read?agent_id=keeper&key=${key}`, { apiKey: this.made.api_key });
       expect(await answer.json()).toMatchObject({ key, value });
     }
   }

@@ -38,12 +38,7 @@ async function check(source: string, log: Uint8Array, name: string): Promise<num
   using workspace = new OpenWorkspace(path);
   expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
   const events = workspace.writer.headSeq;
-  const written = await workspace.perform("data.write", {
-    agentId: "a",
-    key: "after",
-    value: "v",
-    metadata: {},
-  });
+  const written = await workspace.perform("data.write", { agentId: "a", key: "after", value: "v", metadata: {} });
   expect(bodyOf(written).allowed).toBe(true);
   expect((await verifyWorkspace(workspace.connection, { scope: "workspace" })).problems).toEqual([]);
   for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });

@@ -73,11 +73,7 @@ async function fill(): Promise<void> {
   await write("greeting", "Hello again");
   await perform("data.delete", { agentId, key: "note/1" });
   await perform("config.update", { agentId, config: { model: "m-2" } });
-  await perform("checkpoint.restore", {
-    checkpointId: first as string,
-    restoreConfig: true,
-    restoreData: true,
-  });
+  await perform("checkpoint.restore", { checkpointId: first as string, restoreConfig: true, restoreData: true });
   await perform("data.erase", { agentId, key: "note/1" });
   for (let i = 0; i < 280; i++) await write(`many/${i % 7}`, `${i}`);
   await perform("agent.suspend", { agentId, reason: null });

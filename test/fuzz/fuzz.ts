@@ -29,9 +29,7 @@ export async function fuzz(name: string, seed: number, rounds: number): Promise<
       if (performance.now() - beganMs > MAX_ROUND_MS) throw new Error("the round took too long");
     } catch (error) {
       const command = `npm run fuzz -- --target ${name} --seed ${round} --rounds 1`;
-      throw new Error(`${name} failed: ${(error as Error).message}\nRepeat it with: ${command}`, {
-        cause: error,
-      });
+      throw new Error(`${name} failed: ${(error as Error).message}\nRepeat it with: ${command}`, { cause: error });
     }
   }
 }

@@ -79,11 +79,7 @@ describe("what reaches the workspace", () => {
     ],
     [
       "restore with an empty body of a type",
-      {
-        method: "POST",
-        path: "/v1/checkpoints/cp_x/restore",
-        headers: { "content-type": "application/json" },
-      },
+      { method: "POST", path: "/v1/checkpoints/cp_x/restore", headers: { "content-type": "application/json" } },
       "checkpoint.restore",
       { checkpointId: "cp_x", restoreConfig: true, restoreData: true },
     ],
@@ -177,12 +173,7 @@ describe("what reaches the workspace", () => {
       "a cursor, in whatever order the operations are named",
       get(`/v1/audit?agent_id=a&operations=data.write,data.delete&cursor=${auditCursor}`),
       "audit.query",
-      {
-        scope: { agentId: "a" },
-        operations: ["data.delete", "data.write"],
-        window: {},
-        page: { ...page, after: 17 },
-      },
+      { scope: { agentId: "a" }, operations: ["data.delete", "data.write"], window: {}, page: { ...page, after: 17 } },
     ],
     ["an event", get("/v1/audit/aud_x"), "audit.read", { eventId: "aud_x", proof: false }],
     ["its proof", get("/v1/audit/aud_x?proof=true"), "audit.read", { eventId: "aud_x", proof: true }],

@@ -53,13 +53,7 @@ describe("without a valid key everything under /v1 is 401", () => {
     test(`whatever the body: ${body.length} bytes`, async () => {
       for (const type of ["application/json", "text/plain"]) {
         const headers = { "content-type": type };
-        const answer = await server.send({
-          path: "/v1/data/write",
-          key: null,
-          method: "POST",
-          headers,
-          body,
-        });
+        const answer = await server.send({ path: "/v1/data/write", key: null, method: "POST", headers, body });
         expect(answer.status).toBe(401);
         assertMatchesOpenApi("POST", "/v1/data/write", 401, answer.json);
       }

@@ -76,9 +76,7 @@ test("every operation answers as documented, and is recorded once", async () => 
   await run("data.read ok", { path: `/v1/data/read?agent_id=${agent_id}&key=a%2F1` });
   await run("data.read not_found", { path: `/v1/data/read?agent_id=${agent_id}&key=a%2F2` }, 404);
   await run("data.read_full ok", { path: `/v1/data/read-full?agent_id=${agent_id}&key=a%2F1` });
-  const list = await run("data.list ok", {
-    path: `/v1/data/list?agent_id=${agent_id}&limit=1&include_values=true`,
-  });
+  const list = await run("data.list ok", { path: `/v1/data/list?agent_id=${agent_id}&limit=1&include_values=true` });
   expect(list.json).toMatchObject({ data: [{ key: "a/1", value: "one" }], has_more: true });
   const rest = await run("data.list ok", {
     path: `/v1/data/list?agent_id=${agent_id}&cursor=${list.json.next_cursor}`,
@@ -96,10 +94,7 @@ test("every operation answers as documented, and is recorded once", async () => 
   expect(state.json.state.entries.map((entry: { key: string }) => entry.key)).toEqual(["a/1", "b/1"]);
   await run("data.delete ok", { method: "DELETE", path: `/v1/data?agent_id=${agent_id}&key=a%2F1` });
   await run("data.delete not_found", { method: "DELETE", path: `/v1/data?agent_id=${agent_id}&key=a%2F1` }, 404);
-  await run("data.delete_prefix ok", {
-    method: "DELETE",
-    path: `/v1/data/prefix?agent_id=${agent_id}&prefix=b`,
-  });
+  await run("data.delete_prefix ok", { method: "DELETE", path: `/v1/data/prefix?agent_id=${agent_id}&prefix=b` });
   await run("config.rollback ok", { path: `/v1/config/${agent_id}/rollback`, body: { version: "v1" } });
   await run("config.rollback not_found", { path: `/v1/config/${agent_id}/rollback`, body: { version: "latest" } }, 404);
   const restored = await run("checkpoint.restore ok", {
@@ -204,10 +199,6 @@ test("keys do what their scopes allow", async () => {
   await step({ path: `/v1/checkpoints/${other.json.id}`, key: limited }, 403);
   const event = other.headers.get("x-audit-id");
   await step({ path: `/v1/audit/${event}`, key: limited }, 403);
-  const data = await operation({
-    method: "POST",
-    path: `/v1/checkpoints/${other.json.id}/restore`,
-    key: agent,
-  });
+  const data = await operation({ method: "POST", path: `/v1/checkpoints/${other.json.id}/restore`, key: agent });
   expect(data.json.config_version).toBe("v1");
 });

@@ -59,10 +59,7 @@ beforeAll(async () => {
   const person = await signUp(daemon, tokenOf(daemon.signUpUrl));
   const cookies = [...person.browser.cookies].map(([name, value]) => `${name}=${value}`);
   workspaceId = person.workspaceId;
-  credentials = {
-    key: { "x-api-key": client.apiKey },
-    session: { cookie: cookies.join("; "), origin: daemon.url },
-  };
+  credentials = { key: { "x-api-key": client.apiKey }, session: { cookie: cookies.join("; "), origin: daemon.url } };
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
@@ -70,12 +67,7 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 const TARGETS: readonly (Omit<Target, "headers"> & { with: keyof typeof credentials })[] = [
   ...routes.map((route) => {
     const { body } = requestOf(route, { agent: "a", checkpoint: "x", event: "x" });
-    return {
-      method: route.method,
-      path: route.path,
-      with: "key",
-      body: body ? JSON.stringify(body) : "",
-    } as const;
+    return { method: route.method, path: route.path, with: "key", body: body ? JSON.stringify(body) : "" } as const;
   }),
   ...actions.map(({ method, path, docs }) => {
     const body = docs.requestExample === undefined ? "" : JSON.stringify(docs.requestExample);

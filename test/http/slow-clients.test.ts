@@ -124,9 +124,7 @@ describe.concurrent("a client that waits for the daemon is not disconnected", ()
       await Bun.sleep(IDLE_MS + GRANULARITY_MS + 1_000);
       return perform(request);
     };
-    using client = await slowClient(slow.running.port, {
-      begin: `GET /v1/audit?agent_id=a HTTP/1.1\r\n${HEAD}\r\n`,
-    });
+    using client = await slowClient(slow.running.port, { begin: `GET /v1/audit?agent_id=a HTTP/1.1\r\n${HEAD}\r\n` });
     await eventually("it is answered", () => client.received.startsWith("HTTP/1.1 200"));
     // Afterwards it is a connection like any other.
     expect(await client.closed(PATIENCE_MS)).toBeNumber();

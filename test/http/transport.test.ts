@@ -170,11 +170,7 @@ describe("replies", () => {
     const answer = await server.send({ method: "POST", path });
     expect(answer.status).toBe(409);
     expect(answer.headers.get("x-audit-id")).toBe(AUDIT_ID);
-    expect(answer.json).toMatchObject({
-      code: "restore_blocked",
-      blocked_by: "policy:block_pii",
-      detail: "No.",
-    });
+    expect(answer.json).toMatchObject({ code: "restore_blocked", blocked_by: "policy:block_pii", detail: "No." });
     assertMatchesOpenApi("POST", path, 409, answer.json);
   });
 

@@ -59,12 +59,7 @@ export async function runIn(
   writeFileSync(start, mounting(system, base));
   const child = Bun.spawn(
     ["unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "sh", start, ...command],
-    {
-      env: { PATH: process.env.PATH ?? "", ...environment },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    },
+    { env: { PATH: process.env.PATH ?? "", ...environment }, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
   );
   return ended(child);
 }

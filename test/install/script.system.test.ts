@@ -232,9 +232,7 @@ describe.skipIf(!canCheckSignatures)("a release", () => {
     const script = join(directory, "install.sh");
     using server = serving(directory);
     const attempt = async (...words: string[]) => {
-      const { code, err } = await install(["--user", "--download", "--url", `${server.url}`, ...words], {
-        script,
-      });
+      const { code, err } = await install(["--user", "--download", "--url", `${server.url}`, ...words], { script });
       expect({ code, installed: existsSync(installed()) }).toEqual({ code: 1, installed: false });
       return err;
     };

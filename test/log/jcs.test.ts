@@ -27,15 +27,7 @@ function before(a: string, b: string): boolean {
 }
 
 function quote(text: string): string {
-  const short: Record<number, string> = {
-    8: "\\b",
-    9: "\\t",
-    10: "\\n",
-    12: "\\f",
-    13: "\\r",
-    34: '\\"',
-    92: "\\\\",
-  };
+  const short: Record<number, string> = { 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\" };
   let out = '"';
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

@@ -12,10 +12,7 @@ interface Shape {
 
 type Members = Record<string, unknown>;
 
-const CLASSES = Object.values(schema.classes) as unknown as (Shape & {
-  class_uid: number;
-  category_uid: number;
-})[];
+const CLASSES = Object.values(schema.classes) as unknown as (Shape & { class_uid: number; category_uid: number })[];
 const OBJECTS = schema.objects as unknown as Record<string, Shape>;
 
 /** What is wrong with an event, in no order; empty when it follows the schema. */
@@ -71,11 +68,5 @@ const isObject = (value: unknown): value is Members =>
 function parse(text: string) {
   const [head = "", ...numbers] = text.split(" ");
   const [, type = "", list, required, profile] = /^(\w+)(\[\])?(!)?(?:@(\w+))?$/.exec(head) ?? [];
-  return {
-    type,
-    isList: list !== undefined,
-    required: required !== undefined,
-    profile,
-    numbers: numbers.map(Number),
-  };
+  return { type, isList: list !== undefined, required: required !== undefined, profile, numbers: numbers.map(Number) };
 }

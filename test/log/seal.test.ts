@@ -139,12 +139,7 @@ async function sealed(count: number) {
     tiles.tail.push(Buffer.from(hash, "hex"));
     frontier.append(Buffer.from(hash, "hex"));
   }
-  return {
-    log,
-    tiles,
-    frontier,
-    seal: makeSeal({ origin: ORIGIN, size: count, root: frontier.root() }, [signer]),
-  };
+  return { log, tiles, frontier, seal: makeSeal({ origin: ORIGIN, size: count, root: frontier.root() }, [signer]) };
 }
 
 describe("receipts (C2SP tlog-proof)", () => {

@@ -79,10 +79,7 @@ describe.each(["json", "ndjson"] as const)("sealed %s exports", (form) => {
     const whole = await exported(form, { events: log.events });
     expect(verify(whole, null).seals).toMatchObject({ sealedThrough: 39, unverified: 0 });
     const window = await exported(form, { events: log.events.slice(5) });
-    expect(verify(window, null)).toMatchObject({
-      valid: true,
-      seals: { sealedThrough: null, unverified: 1 },
-    });
+    expect(verify(window, null)).toMatchObject({ valid: true, seals: { sealedThrough: null, unverified: 1 } });
   });
 
   test("an event dropped at either end or in the middle, with the counts made to fit, is found", async () => {
@@ -120,10 +117,7 @@ describe.each(["json", "ndjson"] as const)("sealed %s exports", (form) => {
   });
 
   test("a seal taken off leaves an unsealed export, which does not do where a key was given", async () => {
-    const text = await exported(form, {
-      events: log.events,
-      header: { seal: null, proof: null, public_key: null },
-    });
+    const text = await exported(form, { events: log.events, header: { seal: null, proof: null, public_key: null } });
     expect(verdict(text, null)).toBe("verified");
     expect(verdict(text)).toBe("undetermined");
   });

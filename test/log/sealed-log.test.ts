@@ -99,12 +99,7 @@ describe("a sealed log", () => {
     const theirs = new SealedLog(newKey()).grow(40);
     const own = verify({ events: theirs.events, seals: [theirs.seal()], offered: [theirs.key] });
     expect(own).toMatchObject({ valid: true, seals: { sealedThrough: 39 } });
-    const report = verify({
-      events: theirs.events,
-      seals: [theirs.seal()],
-      offered: [theirs.key],
-      trusted: log.key,
-    });
+    const report = verify({ events: theirs.events, seals: [theirs.seal()], offered: [theirs.key], trusted: log.key });
     expect(codes(report)).toEqual([]);
     expect(verdictOf(report)).toBe("undetermined");
     expect(report.seals?.undetermined.join()).toContain("does not lead to the key that sealed this log");

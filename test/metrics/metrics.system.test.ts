@@ -63,9 +63,7 @@ describe("what is counted", () => {
   });
 
   test("what is denied, by each thing that denies", async () => {
-    await using small = await TestDaemon.start({
-      flags: { metrics_listen: "127.0.0.1:0", quota_entries: "1" },
-    });
+    await using small = await TestDaemon.start({ flags: { metrics_listen: "127.0.0.1:0", quota_entries: "1" } });
     const { client } = await small.workspace();
     const denied = async () => {
       const seen = await Scrape.of(small.metricsUrl as string);
@@ -120,9 +118,7 @@ describe("what is counted", () => {
   });
 
   test("what is not sealed yet, and since when", async () => {
-    await using slow = await TestDaemon.start({
-      flags: { metrics_listen: "127.0.0.1:0", seal_interval: "1d" },
-    });
+    await using slow = await TestDaemon.start({ flags: { metrics_listen: "127.0.0.1:0", seal_interval: "1d" } });
     const of = async () => Scrape.of(slow.metricsUrl as string);
     const { client } = await slow.workspace();
     await client.write("a", "k", "v");

@@ -117,11 +117,7 @@ test.each(Object.keys(KINDS))(
       pass(id);
       for (const name of NAMES) pass(`{"${name}": "${id}"}`);
       pass(
-        JSON.stringify({
-          [NAMES[count % NAMES.length] as string]: make(random),
-          next: id,
-          calls: [make(random), id],
-        }),
+        JSON.stringify({ [NAMES[count % NAMES.length] as string]: make(random), next: id, calls: [make(random), id] }),
       );
     }
     expect(blocked.slice(0, 20), `seed ${SEED}, ${blocked.length} of ${COUNT * 8}`).toEqual([]);

@@ -4,11 +4,7 @@ import { decide } from "../../src/policy/decide.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
 
 const found = (text: string) => {
-  const decision = decide(policiesOf({ policies: { block_pii: true } }), {
-    key: "k",
-    value: text,
-    metadata: {},
-  });
+  const decision = decide(policiesOf({ policies: { block_pii: true } }), { key: "k", value: text, metadata: {} });
   return decision.allowed ? [] : decision.findings.map((one) => one.detector);
 };
 

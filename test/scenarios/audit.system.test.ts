@@ -212,12 +212,7 @@ describe("verifying", () => {
         details: { valid: true, chain_intact: true, events_checked: 5 },
         check: ({ agent, workspace: { view } }, { json }) => {
           const chain = view.eventsAfter(-1).filter((event) => event.agentId === agent);
-          expect(json).toMatchObject({
-            valid: true,
-            events_checked: 5,
-            chain_intact: true,
-            first_invalid: null,
-          });
+          expect(json).toMatchObject({ valid: true, events_checked: 5, chain_intact: true, first_invalid: null });
           expect(json.chain_start).toMatchObject({ agent_seq: 1, id: chain[0]?.id, seq: chain[0]?.seq });
           expect(json.chain_end).toMatchObject({ agent_seq: 5, id: chain[4]?.id });
         },
@@ -272,12 +267,7 @@ describe("exporting", () => {
               return;
             }
             const report = verifyExport(text);
-            expect(report).toMatchObject({
-              valid: true,
-              undetermined: null,
-              eventsChecked: 5,
-              workspaceId: id,
-            });
+            expect(report).toMatchObject({ valid: true, undetermined: null, eventsChecked: 5, workspaceId: id });
             expect(report.header).toMatchObject({ agent_id: agent, event_count: 5, starts_after: null });
           },
         }),
@@ -338,11 +328,7 @@ describe("exporting", () => {
       for (const end_time of bounds) {
         for (const format of ["json", "ndjson"]) {
           const window = { ...(start_time && { start_time }), ...(end_time && { end_time }) };
-          const { text, status } = await client.post("/v1/audit/export", {
-            agent_id: agent,
-            format,
-            ...window,
-          });
+          const { text, status } = await client.post("/v1/audit/export", { agent_id: agent, format, ...window });
           expect(status).toBe(200);
           const report = verifyExport(text);
           // Of a window without events nothing is established.

@@ -32,11 +32,7 @@ const one =
   ({ made }: Scene) => ({ path: `/v1/checkpoints/${idOf(made)}${rest}` });
 const restore =
   (body?: object) =>
-  ({ made }: Scene) => ({
-    method: "POST",
-    path: `/v1/checkpoints/${idOf(made)}/restore`,
-    ...(body && { body }),
-  });
+  ({ made }: Scene) => ({ method: "POST", path: `/v1/checkpoints/${idOf(made)}/restore`, ...(body && { body }) });
 const remove = ({ made }: Scene) => ({ method: "DELETE", path: `/v1/checkpoints/${idOf(made)}` });
 
 async function put({ client, agent }: Scene, values: Record<string, string>): Promise<void> {
@@ -93,12 +89,7 @@ describe("making", () => {
         status: 201,
         appends: ["agent checkpoint.create ok"],
         changes: ["checkpoints"],
-        body: {
-          label: "before \u{1F600}",
-          metadata: { a: ["x"], b: 1 },
-          config_version: "v1",
-          entry_count: 2,
-        },
+        body: { label: "before \u{1F600}", metadata: { a: ["x"], b: 1 }, config_version: "v1", entry_count: 2 },
         details: (_scene: Scene, { json }: { json: { id: string; audit_seq: number } }) => ({
           checkpoint_id: json.id,
           as_of_seq: json.audit_seq,

@@ -50,11 +50,7 @@ describe("writing", () => {
         changes: ["agents", "entries"],
         details: { key: "k", value_digest: DIGEST },
         check: async ({ client, agent, workspace: { view } }, { json }) => {
-          expect(json).toEqual({
-            allowed: true,
-            audit_id: view.eventsAfter(-1).at(-1)?.id,
-            message: "Stored.",
-          });
+          expect(json).toEqual({ allowed: true, audit_id: view.eventsAfter(-1).at(-1)?.id, message: "Stored." });
           expect((await client.get("/v1/data/read-full", { agent_id: agent, key: "k" })).json.metadata).toEqual({});
         },
       },
@@ -132,9 +128,7 @@ describe("writing", () => {
         request: write({ key: "k", value: `mail me: ${EMAIL} now` }),
         status: 200,
         appends: ["agent data.write blocked"],
-        details: {
-          findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 9, end: 25 }],
-        },
+        details: { findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 9, end: 25 }] },
         body: {
           allowed: false,
           blocked_by: "policy:block_pii",
@@ -143,11 +137,7 @@ describe("writing", () => {
         check: async ({ client, agent, workspace: { view } }, { text, headers }) => {
           expect(text).not.toContain(EMAIL);
           const { json } = await client.get(`/v1/audit/${headers.get("x-audit-id")}`);
-          expect(json).toMatchObject({
-            result: "blocked",
-            blocked_by: "policy:block_pii",
-            config_version: "v1",
-          });
+          expect(json).toMatchObject({ result: "blocked", blocked_by: "policy:block_pii", config_version: "v1" });
           expect(JSON.stringify(json)).not.toContain(EMAIL);
           expect(JSON.stringify(view.eventsAfter(view.head - 2))).not.toContain(EMAIL);
           expect((await client.read(agent, "k")).status).toBe(404);
@@ -379,11 +369,7 @@ describe("reading", () => {
         appends: ["agent data.search ok"],
         check: (_scene, { json }) => {
           expect(json.data).toHaveLength(1);
-          expect(json.data[0]).toMatchObject({
-            key: "ours",
-            value: "the quick brown fox",
-            metadata: { m: 1 },
-          });
+          expect(json.data[0]).toMatchObject({ key: "ours", value: "the quick brown fox", metadata: { m: 1 } });
           expect(json.data[0].similarity).toBeGreaterThanOrEqual(0);
           expect(json.data[0].similarity).toBeLessThanOrEqual(1);
           expect(typeof json.model).toBe("string");

@@ -119,13 +119,15 @@ const DESERVED = new Set([200, 201, 400, 404, 412, 409]);
 test(
   "bodies",
   async () => {
-    const request = fc.constantFrom(...BODIES).chain(([method, path, members]) =>
-      fc.record({
-        method: fc.constant(method),
-        path: fc.constant(path),
-        values: fc.tuple(...members.map((name) => fc.tuple(fc.constant(name), fc.option(json, { freq: 6 })))),
-      }),
-    );
+    const request = fc
+      .constantFrom(...BODIES)
+      .chain(([method, path, members]) =>
+        fc.record({
+          method: fc.constant(method),
+          path: fc.constant(path),
+          values: fc.tuple(...members.map((name) => fc.tuple(fc.constant(name), fc.option(json, { freq: 6 })))),
+        }),
+      );
     await fc.assert(
       fc.asyncProperty(request, async ({ method, path, values }) => {
         const members = values.filter(([, value]) => value !== null).map(([name, value]) => `"${name}":${value}`);
@@ -141,13 +143,15 @@ test(
 test(
   "query strings and paths",
   async () => {
-    const request = fc.constantFrom(...QUERIES).chain(([method, path, members]) =>
-      fc.record({
-        method: fc.constant(method),
-        path: fc.constant(path),
-        values: fc.tuple(...members.map((name) => fc.tuple(fc.constant(name), fc.option(text, { freq: 6 })))),
-      }),
-    );
+    const request = fc
+      .constantFrom(...QUERIES)
+      .chain(([method, path, members]) =>
+        fc.record({
+          method: fc.constant(method),
+          path: fc.constant(path),
+          values: fc.tuple(...members.map((name) => fc.tuple(fc.constant(name), fc.option(text, { freq: 6 })))),
+        }),
+      );
     await fc.assert(
       fc.asyncProperty(request, async ({ method, path, values }) => {
         const parameters = values.filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`);
@@ -192,9 +196,7 @@ test(
     const metadata = fc.dictionary(
       fc.string({ unit: "binary", maxLength: 5 }),
       fc.jsonValue({ stringUnit: "binary" }),
-      {
-        maxKeys: 4,
-      },
+      { maxKeys: 4 },
     );
     await fc.assert(
       fc.asyncProperty(value, metadata.map(interoperable), async (sent, meta) => {

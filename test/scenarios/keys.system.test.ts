@@ -78,15 +78,8 @@ describe.each(BY_NAME)("%s", (_name, route) => {
   });
 
   test("another workspace named: 403", async () => {
-    const sent = {
-      ...requestTo(route, "mine"),
-      headers: { "x-workspace-id": "ws_01h455vb4pex5vsknk084sn02q" },
-    };
-    expect(await outcome(clients.full, sent)).toEqual({
-      status: 403,
-      code: "workspace_mismatch",
-      recorded: 0,
-    });
+    const sent = { ...requestTo(route, "mine"), headers: { "x-workspace-id": "ws_01h455vb4pex5vsknk084sn02q" } };
+    expect(await outcome(clients.full, sent)).toEqual({ status: 403, code: "workspace_mismatch", recorded: 0 });
   });
 
   test.each([
@@ -127,11 +120,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
       const sent = { method, path, query };
       const { status, headers, json } = await clients.full.send(sent);
       // A fixed path wins over one with a parameter, whatever the method.
-      expect({ method, status, code: json?.code }).toEqual({
-        method,
-        status: 405,
-        code: "method_not_allowed",
-      });
+      expect({ method, status, code: json?.code }).toEqual({ method, status: 405, code: "method_not_allowed" });
       for (const known of methods) expect(headers.get("allow")).toContain(known);
       expect((await clients.full.send({ ...sent, key: null })).status).toBe(401);
     }

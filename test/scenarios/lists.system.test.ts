@@ -123,10 +123,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (_path, lis
   test("a cursor holds for its own filters alone", async () => {
     const cursor = await next();
     for (const other of LISTS.filter((one) => one !== list)) {
-      expect((await page(other, { cursor })).json).toMatchObject({
-        code: "invalid_request",
-        param: "cursor",
-      });
+      expect((await page(other, { cursor })).json).toMatchObject({ code: "invalid_request", param: "cursor" });
     }
     if (list.query.agent_id === undefined) return;
     const moved = await client.get(list.path, { ...list.query, agent_id: "keys", cursor });
@@ -216,11 +213,7 @@ test("pages by cursor go on behind a key that was deleted meanwhile", async () =
   const first = await client.get("/v1/data/list", { agent_id: "moving", limit: 2 });
   await client.delete("/v1/data", { agent_id: "moving", key: "2" });
   await client.write("moving", "0", "0");
-  const second = await client.get("/v1/data/list", {
-    agent_id: "moving",
-    limit: 2,
-    cursor: first.json.next_cursor,
-  });
+  const second = await client.get("/v1/data/list", { agent_id: "moving", limit: 2, cursor: first.json.next_cursor });
   expect(keysOf(second)).toEqual(["3", "4"]);
 });
 

@@ -33,12 +33,7 @@ test("entries are counted over all agents, and a full workspace says so", async 
   const refused = await client.write("a", "another", "v");
   expect(refused.status).toBe(507);
   expect(refused.headers.get("content-type")).toBe("application/problem+json");
-  expect(refused.json).toMatchObject({
-    code: "quota_exceeded",
-    quota: "entries",
-    limit: ENTRIES,
-    used: ENTRIES,
-  });
+  expect(refused.json).toMatchObject({ code: "quota_exceeded", quota: "entries", limit: ENTRIES, used: ENTRIES });
   assertMatchesOpenApi("POST", "/v1/data/write", 507, refused.json);
   const event = await lastEvent(workspace, "a");
   expect(event.id).toBe(refused.headers.get("x-audit-id"));

@@ -101,10 +101,7 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
     by: new Browser(daemon),
     body: { email: freshEmail(), password: PASSWORD, token: (await invitation()).token },
   }),
-  sign_in: async () => ({
-    by: new Browser(daemon),
-    body: { email: (await colleague()).email, password: PASSWORD },
-  }),
+  sign_in: async () => ({ by: new Browser(daemon), body: { email: (await colleague()).email, password: PASSWORD } }),
   reset_password: async () => {
     const token = passwordLink(daemon.dataDir, (await colleague()).accountId);
     return { by: new Browser(daemon), body: { token, new_password: `${PASSWORD}!` } };
@@ -150,9 +147,7 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
     path: `${itsWorkspace(owner)}/members/${(await colleague()).accountId}`,
     body: { role: "auditor" },
   }),
-  remove_member: async () => ({
-    path: `${itsWorkspace(owner)}/members/${(await colleague()).accountId}`,
-  }),
+  remove_member: async () => ({ path: `${itsWorkspace(owner)}/members/${(await colleague()).accountId}` }),
   list_invitations: async () => ({}),
   invite: async () => ({ body: { role: "member" } }),
   uninvite: async () => ({ path: `${itsWorkspace(owner)}/invitations/${(await invitation()).id}` }),
@@ -226,10 +221,7 @@ test("an answer without a body or with a problem names its event, and the docume
   const { client } = workspace;
   await client.configure("b", {});
   const { headers } = await client.get("/v1/config/b");
-  const same = await client.send({
-    path: "/v1/config/b",
-    headers: { "if-none-match": headers.get("etag") as string },
-  });
+  const same = await client.send({ path: "/v1/config/b", headers: { "if-none-match": headers.get("etag") as string } });
   const path = document.paths["/v1/config/{agent_id}"]?.get;
   for (const answered of [same, await client.get("/v1/config/nobody")]) {
     expect(allEvents().get(answered.headers.get("x-audit-id") as string)?.operation).toBe("config.read");

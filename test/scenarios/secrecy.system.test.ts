@@ -43,11 +43,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
     return response.status;
   };
   const post = (path: string, body: unknown, init: Parameters<typeof daemon.ask>[1] = {}) =>
-    ask(path, {
-      method: "POST",
-      body: typeof body === "string" ? body : JSON.stringify(body),
-      ...init,
-    });
+    ask(path, { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body), ...init });
 
   // What works.
   const config = {
@@ -123,12 +119,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
   expect(err.split("\n").filter((line) => line.includes('"message":"request"')).length).toBeGreaterThan(25);
   expect(err).toContain('"decision":"blocked"');
   for (const text of never) {
-    expect({
-      text,
-      log: err.includes(text),
-      metrics: metrics.includes(text),
-      trail: trail.includes(text),
-    }).toEqual({
+    expect({ text, log: err.includes(text), metrics: metrics.includes(text), trail: trail.includes(text) }).toEqual({
       text,
       log: false,
       metrics: false,

@@ -52,18 +52,9 @@ async function live(made: SealedWorkspace): Promise<void> {
     }
   }
   await perform(made, "data.read_full", { agentId, key: KEY });
-  await perform(made, "data.list", {
-    agentId,
-    prefix: KEY,
-    page: { limit: 10, offset: 0 },
-    includeValues: false,
-  });
+  await perform(made, "data.list", { agentId, prefix: KEY, page: { limit: 10, offset: 0 }, includeValues: false });
   await perform(made, "data.delete", { agentId, key: KEY });
-  await perform(made, "checkpoint.restore", {
-    checkpointId: first.id,
-    restoreConfig: false,
-    restoreData: true,
-  });
+  await perform(made, "checkpoint.restore", { checkpointId: first.id, restoreConfig: false, restoreData: true });
 }
 
 async function expectToVerify({ connection }: SealedWorkspace): Promise<void> {

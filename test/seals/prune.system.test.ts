@@ -121,10 +121,7 @@ describe("pruning", () => {
       const again = await verify(await exportTo("after.ndjson", workspace, body));
       expect([again.exit, again.json.sources[0].problems]).toEqual([0, []]);
     }
-    const trail = await client.send({
-      path: "/v1/audit",
-      query: { scope: "workspace", operations: "audit.prune" },
-    });
+    const trail = await client.send({ path: "/v1/audit", query: { scope: "workspace", operations: "audit.prune" } });
     expect(trail.json.data[0].details).toMatchObject({ before_seq: 512, export_digest: json.export_digest });
   });
 

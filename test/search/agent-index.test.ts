@@ -70,11 +70,7 @@ describe("what is found", () => {
 
   test("key and metadata count, the value most", () => {
     const index = indexOf([
-      {
-        key: "a",
-        value: "unrelated words here",
-        metadata: { tags: ["invoices"], depth: { source: "ledger" } },
-      },
+      { key: "a", value: "unrelated words here", metadata: { tags: ["invoices"], depth: { source: "ledger" } } },
       { key: "invoices/2024", value: "unrelated words here" },
       { key: "b", value: "all invoices of the year" },
       { key: "c", value: "nothing of the kind" },

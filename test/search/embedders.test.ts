@@ -11,14 +11,7 @@ import { readSafetensors } from "../../src/search/vectors/safetensors.ts";
 import { safetensors, tokenizerOf } from "../support/model2vec.ts";
 
 const DIMENSIONS = 32;
-const CONCEPTS: Record<string, number> = {
-  lift: 1,
-  elevator: 1,
-  wages: 2,
-  salary: 2,
-  zorblax: 3,
-  quibble: 3,
-};
+const CONCEPTS: Record<string, number> = { lift: 1, elevator: 1, wages: 2, salary: 2, zorblax: 3, quibble: 3 };
 
 /** What the test's server answers for a text: one direction for each concept it names. */
 function conceptVector(text: string): number[] {
@@ -33,17 +26,8 @@ describe("an OpenAI-compatible server", () => {
   const requests: { path: string; body: { model: string; input: string[] }; authorization: string | null }[] = [];
 
   function vectorsOf(inputs: string[]): Response {
-    const data = inputs.map((text, index) => ({
-      object: "embedding",
-      index,
-      embedding: conceptVector(text),
-    }));
-    return Response.json({
-      object: "list",
-      model: "test",
-      data: data.reverse(),
-      usage: { prompt_tokens: 1 },
-    });
+    const data = inputs.map((text, index) => ({ object: "embedding", index, embedding: conceptVector(text) }));
+    return Response.json({ object: "list", model: "test", data: data.reverse(), usage: { prompt_tokens: 1 } });
   }
 
   beforeAll(() => {
@@ -77,11 +61,7 @@ describe("an OpenAI-compatible server", () => {
     const texts = Array.from({ length: 150 }, (_, i) => (i % 2 === 0 ? "lift" : "wages"));
     const vectors = await embedder().embed(texts);
     expect(requests.map(({ body }) => body.input.length)).toEqual([64, 64, 22]);
-    expect(requests[0]).toMatchObject({
-      path: "/v1/embeddings",
-      body: { model: "concepts" },
-      authorization: null,
-    });
+    expect(requests[0]).toMatchObject({ path: "/v1/embeddings", body: { model: "concepts" }, authorization: null });
     expect(vectors.map((vector) => vector[1] === 1)).toEqual(texts.map((text) => text === "lift"));
   });
 

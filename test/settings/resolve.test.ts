@@ -193,12 +193,7 @@ describe("settings", () => {
   });
 
   test("what is shown can be read back and means the same", () => {
-    const flags = {
-      hostnames: "a.example",
-      max_body: "3MiB",
-      seal_interval: "90s",
-      metrics_listen: "[::1]:9",
-    };
+    const flags = { hostnames: "a.example", max_body: "3MiB", seal_interval: "90s", metrics_listen: "[::1]:9" };
     const resolution = resolveSettings(spoken({ flags }));
     if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
     const toml = settingsAsToml(showSettings(resolution.settings, resolution.origins));

@@ -146,12 +146,7 @@ export class ModelWorkspace {
     const id = event.details?.checkpoint_id as string;
     agent.checkpoints.set(id, agent.configs.length);
     const entry_count = agent.data.checkpoint(id, nowMs);
-    return {
-      agentId,
-      result: "ok",
-      details: { entry_count, label, as_of_seq: event.seq },
-      body: { id, entry_count },
-    };
+    return { agentId, result: "ok", details: { entry_count, label, as_of_seq: event.seq }, body: { id, entry_count } };
   }
 
   deleteCheckpoint({ checkpointId }: OperationInputs["checkpoint.delete"]): Expected {

@@ -45,10 +45,7 @@ type Step =
 
 const kind = <K extends string>(name: K) => fc.constant(name);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({ kind: kind("write"), agent, key, value: fc.string({ maxLength: 3 }) }),
-  },
+  { weight: 8, arbitrary: fc.record({ kind: kind("write"), agent, key, value: fc.string({ maxLength: 3 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("delete"), agent, key }) },
   {
     weight: 1,
@@ -57,10 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kind("checkpoint"), agent }) },
   { weight: 5, arbitrary: fc.record({ kind: kind("restore"), agent, pick, parts }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("delete checkpoint"), agent, pick }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: kind("configure"), agent, retentionDays: fc.constantFrom(1, 2, null) }),
-  },
+  { weight: 1, arbitrary: fc.record({ kind: kind("configure"), agent, retentionDays: fc.constantFrom(1, 2, null) }) },
   { weight: 3, arbitrary: fc.record({ kind: kind("pass time"), hours: fc.integer({ min: 1, max: 40 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("sweep") }) },
   // By age: nothing depends on it.

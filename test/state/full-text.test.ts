@@ -188,12 +188,7 @@ test("an index that does not fit asks for full text, and the prefix holds there 
   if (agent === null) throw new Error("the agent is gone");
   const options = { limit: 10, prefix: "y/", minSimilarity: 0 };
   const { workspaceId } = workspace.writer;
-  const found = await searchAgent(workspace.connection, indexes, {
-    workspaceId,
-    agent,
-    query: "tea",
-    options,
-  });
+  const found = await searchAgent(workspace.connection, indexes, { workspaceId, agent, query: "tea", options });
   expect(found.hits.map(({ id }) => id)).toEqual([2]);
   expect(indexes.loaded).toEqual([]);
 });

@@ -28,18 +28,12 @@ const agentId = fc.constantFrom(...AGENTS);
 const key = fc.constantFrom(...KEYS);
 const kind = <K extends string>(name: K) => fc.constant(name);
 const step = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({ kind: kind("write"), agentId, key, value: fc.constantFrom(...TEXTS) }),
-  },
+  { weight: 8, arbitrary: fc.record({ kind: kind("write"), agentId, key, value: fc.constantFrom(...TEXTS) }) },
   { weight: 4, arbitrary: fc.record({ kind: kind("delete"), agentId, key }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("delete prefix"), agentId, prefix: kind("a") }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("checkpoint"), agentId }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("restore"), pick: fc.nat({ max: 9 }) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: kind("configure"), agentId, days: fc.constantFrom(1, 30) }),
-  },
+  { weight: 1, arbitrary: fc.record({ kind: kind("configure"), agentId, days: fc.constantFrom(1, 30) }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("pass time"), hours: fc.integer({ min: 1, max: 40 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("sweep") }) },
   { weight: 3, arbitrary: fc.record({ kind: kind("search") }) },

@@ -20,12 +20,7 @@ export async function makeWorkspace(
   publicKey: Uint8Array = NO_KEY,
 ): Promise<string> {
   const workspaceId = new IdSource(clock).next("ws");
-  const genesis = {
-    workspaceId,
-    name: "test",
-    actor: "cli",
-    sealKey: verifierKey(`test/${workspaceId}`, publicKey),
-  };
+  const genesis = { workspaceId, name: "test", actor: "cli", sealKey: verifierKey(`test/${workspaceId}`, publicKey) };
   await createWorkspaceFile(join(directory, `${workspaceId}.db`), genesis, clock);
   return workspaceId;
 }

@@ -65,11 +65,7 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
 
   const appended = view.eventsAfter(headBefore);
   const wanted = scenario.appends.map((line) => line.replace(/^agent /, `${scene.agent} `));
-  expect({
-    status: answered.status,
-    appended: appended.map((event) => event.line),
-    text: answered.text,
-  }).toEqual({
+  expect({ status: answered.status, appended: appended.map((event) => event.line), text: answered.text }).toEqual({
     status: scenario.status,
     appended: wanted,
     text: answered.text,

@@ -5,10 +5,7 @@ import * as x509 from "@peculiar/x509";
 const DAY_MS = 86_400_000;
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-const USAGES = {
-  client: x509.ExtendedKeyUsage.clientAuth,
-  server: x509.ExtendedKeyUsage.serverAuth,
-} as const;
+const USAGES = { client: x509.ExtendedKeyUsage.clientAuth, server: x509.ExtendedKeyUsage.serverAuth } as const;
 
 export interface Pair {
   cert: string;

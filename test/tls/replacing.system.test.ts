@@ -78,11 +78,7 @@ async function clientOf(daemon: Daemon, ca: string): Promise<Client> {
   return new Client(daemon.url, ca, apiKey);
 }
 
-const files = () => ({
-  tls: "files",
-  tls_cert: temporary.join("server.crt"),
-  tls_key: temporary.join("server.key"),
-});
+const files = () => ({ tls: "files", tls_cert: temporary.join("server.crt"), tls_key: temporary.join("server.key") });
 
 async function put(authority: TestAuthority, days: number): Promise<void> {
   const { cert, key } = await authority.issue("daemon", { to: days, usage: "server" });
@@ -105,10 +101,7 @@ describe("who is connected stays so when the certificate is replaced", () => {
 
     const live = await client.open({ path: "/v1/audit/stream", query: { agent_id: "b" } });
     const events = (live.body as ReadableStream<Uint8Array>).getReader();
-    const exported = await client.open({
-      path: "/v1/audit/export",
-      body: { agent_id: "a", format: "ndjson" },
-    });
+    const exported = await client.open({ path: "/v1/audit/export", body: { agent_id: "a", format: "ndjson" } });
     const reader = (exported.body as ReadableStream<Uint8Array>).getReader();
     const pieces = [(await reader.read()).value as Uint8Array];
 

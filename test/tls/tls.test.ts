@@ -22,12 +22,7 @@ afterEach(() => temporary[Symbol.dispose]());
 
 async function answer(certificate: { cert: string; key: string }, host: string, ca: string): Promise<string> {
   const { cert, key } = certificate;
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    tls: { cert, key },
-    fetch: () => new Response("yes"),
-  });
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", tls: { cert, key }, fetch: () => new Response("yes") });
   try {
     return await (await fetch(`https://${host}:${server.port}/`, { tls: { ca } })).text();
   } finally {
@@ -130,13 +125,7 @@ describe("given files", () => {
   });
 
   test("reading the daemon's own creates none", async () => {
-    const settings = {
-      tls: "auto" as const,
-      tls_cert: null,
-      tls_key: null,
-      client_ca: null,
-      hostnames: ["x.example"],
-    };
+    const settings = { tls: "auto" as const, tls_cert: null, tls_key: null, client_ca: null, hostnames: ["x.example"] };
     expect(storedCertificate(settings, directory)).toBeNull();
     const made = await ownCertificate(directory, [], NOW);
     expect(storedCertificate(settings, directory)).toEqual(made);

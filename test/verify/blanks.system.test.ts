@@ -75,11 +75,7 @@ describe("erasures", () => {
           [11, 11],
         ],
       }); // prettier-ignore
-    expect(verify(blanked(naming, 8, 9, 11))).toMatchObject({
-      valid: true,
-      erasedDetails: 3,
-      unnamedErased: 0,
-    });
+    expect(verify(blanked(naming, 8, 9, 11))).toMatchObject({ valid: true, erasedDetails: 3, unnamedErased: 0 });
     expect(codes(blanked(naming, 8, 9, 11, 13))).toEqual(["details_missing"]);
     expect(codes(blanked(naming, 8, 11))).toEqual(["details_restored"]);
     expect(codes(blanked(naming))).toEqual(["details_restored", "details_restored"]);
@@ -153,11 +149,7 @@ describe("evidence in files", () => {
   const named = ({ report }: SourceResult) => report.problems.map(({ code }) => code);
 
   test("with an erasure is verified", async () => {
-    expect(await database("SELECT 1")).toMatchObject({
-      verdict: "verified",
-      erasedDetails: 2,
-      unnamedErased: 0,
-    });
+    expect(await database("SELECT 1")).toMatchObject({ verdict: "verified", erasedDetails: 2, unnamedErased: 0 });
     expect(await exported((line) => line)).toMatchObject({ verdict: "verified", erasedDetails: 2 });
   });
 

@@ -194,13 +194,7 @@ describe("the verifier", () => {
   });
 
   test("an empty log is an empty report", () => {
-    expect(verify([])).toMatchObject({
-      valid: true,
-      eventsChecked: 0,
-      chainStart: null,
-      chainEnd: null,
-      agents: [],
-    });
+    expect(verify([])).toMatchObject({ valid: true, eventsChecked: 0, chainStart: null, chainEnd: null, agents: [] });
   });
 
   test("problems are counted all and named up to a bound", () => {

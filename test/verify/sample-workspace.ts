@@ -130,11 +130,7 @@ async function fillAlpha(driver: Driver): Promise<void> {
   await driver.write(agentId, "note/2", "second, anew");
   await driver.perform("config.rollback", { agentId, version: "v2" });
   await driver.perform("checkpoint.delete", { checkpointId: second });
-  await driver.perform("checkpoint.restore", {
-    checkpointId: first,
-    restoreConfig: false,
-    restoreData: true,
-  });
+  await driver.perform("checkpoint.restore", { checkpointId: first, restoreConfig: false, restoreData: true });
   await driver.perform("data.read", { agentId, key: "greeting" });
 }
 

@@ -95,11 +95,7 @@ describe("a log verified in segments", () => {
   test("a seal that no segment marked is not skipped", () => {
     const whole = new LogVerifier({ scope: "workspace", start: "beginning", seals: keys });
     whole.expectSeals(seals);
-    const part = new LogVerifier({
-      scope: "workspace",
-      start: { seq: 0 },
-      seals: { trusted: [], offered: [] },
-    });
+    const part = new LogVerifier({ scope: "workspace", start: { seq: 0 }, seals: { trusted: [], offered: [] } });
     part.add(log.events);
     expect(() => whole.append(part.segment())).toThrow(RangeError);
   });

@@ -25,11 +25,7 @@ function longLog(): SealedLog {
   for (let i = 0; i < 3; i++) made.write("beta", "k", `before a restore ${i}`);
   const [seq, hash] = [made.events.length - 1, made.events.at(-1)?.hash as string];
   made.append({ agent: null, operation: "log.restore", details: { head_seq: seq, head_hash: hash } });
-  made.append({
-    agent: "delta",
-    operation: "data.read",
-    details: { b: [1, { c: null, d: [] }], nested: {} },
-  });
+  made.append({ agent: "delta", operation: "data.read", details: { b: [1, { c: null, d: [] }], nested: {} } });
   made.append({ agent: "delta", operation: "data.read", details: { a: 0.5, 'with "quotes"': true } });
   return made.grow(600, ["alpha", "delta", "beta"]);
 }
@@ -170,13 +166,7 @@ describe("stored events", () => {
 describe("events of an export", () => {
   const about = {
     ...{ workspace_id: log.workspaceId, agent_id: null, start_time: null, end_time: null },
-    ...{
-      exported_at: "2026-01-01T00:00:00.000Z",
-      starts_after: null,
-      proof: null,
-      seal: null,
-      public_key: null,
-    },
+    ...{ exported_at: "2026-01-01T00:00:00.000Z", starts_after: null, proof: null, seal: null, public_key: null },
   };
 
   function text(form: "json" | "ndjson", rows: readonly SampleEvent[]): string {

@@ -11,12 +11,7 @@ setDefaultTimeout(BROWSER_TEST_MS);
 
 const LOOKS: Record<string, BrowserContextOptions> = {
   "wide and light": { viewport: { width: 1280, height: 800 }, colorScheme: "light" },
-  "phone and dark": {
-    viewport: { width: 360, height: 740 },
-    isMobile: true,
-    hasTouch: true,
-    colorScheme: "dark",
-  },
+  "phone and dark": { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, colorScheme: "dark" },
 };
 
 let stage: Stage;

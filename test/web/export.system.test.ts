@@ -78,12 +78,7 @@ describe.skipIf(!hasChromium)("an export", () => {
     const before = (await exports()).length;
     const send = async (change: { headers?: Record<string, string | null>; path?: string; body?: string }) => {
       const headers: Record<string, string> = {};
-      const wanted = {
-        cookie: `${COOKIE}=${value}`,
-        origin: stage.url,
-        "content-type": FORM,
-        ...change.headers,
-      };
+      const wanted = { cookie: `${COOKIE}=${value}`, origin: stage.url, "content-type": FORM, ...change.headers };
       for (const [name, text] of Object.entries(wanted)) if (text !== null) headers[name] = text;
       const ca = readFileSync(stage.daemon.ready.ca_file as string, "utf8");
       const body = change.body ?? "scope=workspace&format=csv&start_time=";

@@ -33,11 +33,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
 
   /** What an agent does with its key, beside the browser. */
   async function asAgent(path: string, body: object, method = "POST"): Promise<Record<string, unknown>> {
-    const response = await stage.daemon.ask(path, {
-      method,
-      apiKey: kept.apiKey,
-      body: JSON.stringify(body),
-    });
+    const response = await stage.daemon.ask(path, { method, apiKey: kept.apiKey, body: JSON.stringify(body) });
     return (await response.json()) as Record<string, unknown>;
   }
 

@@ -85,9 +85,7 @@ describe("the form of a configuration", () => {
   test("leaves it to the daemon to refuse a number of days that is none", () => {
     const draft = draftOf({});
     const policies = { ...draft.policies, retention_days: "1.5" };
-    expect(toConfig({ ...draft, policies }).policies).toMatchObject({
-      retention_days: "1.5",
-    });
+    expect(toConfig({ ...draft, policies }).policies).toMatchObject({ retention_days: "1.5" });
   });
 });
 

@@ -136,10 +136,7 @@ describe.skipIf(!hasChromium)("secure", () => {
       const { value } = await cookieOf(context);
       const body = { agent_id: "support-bot", key: "planted", value: "x" };
       for (const origin of [undefined, "https://evil.example", "null", `${stage.url}.evil.example`]) {
-        const answer = await claim("/v1/data/write", value, {
-          body,
-          ...(origin === undefined ? {} : { origin }),
-        });
+        const answer = await claim("/v1/data/write", value, { body, ...(origin === undefined ? {} : { origin }) });
         expect(answer.status).toBe(403);
       }
       const signOut = await claim("/account/sign-out", value, { body: {}, origin: "https://evil.example" });

@@ -105,12 +105,7 @@ test("every effect that is applied is the one that the event records", async () 
   await ask("data.erase", { agentId: "a", key: "one" });
   await ask("data.erase", { agentId: "a", prefix: "" });
   await ask("checkpoint.delete", { checkpointId: first });
-  const principal = {
-    actor: "cli",
-    workspaceId: workspace.writer.workspaceId,
-    scope: "full" as const,
-    agents: null,
-  };
+  const principal = { actor: "cli", workspaceId: workspace.writer.workspaceId, scope: "full" as const, agents: null };
   await watched.run({
     operation: PRUNE,
     principal,

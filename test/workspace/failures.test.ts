@@ -146,12 +146,7 @@ test("two writers on one file take turns, and nothing forks", async () => {
   for (let i = 0; i < 50; i++) {
     const writer = i % 3 === 0 ? other : workspace;
     const body = bodyOf(
-      await writer.perform("data.write", {
-        agentId: i % 2 ? "a" : "b",
-        key: `k${i}`,
-        value: "v",
-        metadata: {},
-      }),
+      await writer.perform("data.write", { agentId: i % 2 ? "a" : "b", key: `k${i}`, value: "v", metadata: {} }),
     );
     expect(body.allowed).toBe(true);
     if (i % 10 === 0) await writer.perform("config.update", { agentId: "a", config: { i } });

@@ -55,11 +55,7 @@ export function checkPermissions(directory: DataDirectory): CheckResult[] {
   }
   if (findings.length > 0) return findings;
   return [
-    {
-      check: "permissions",
-      severity: "ok",
-      message: `only the owner can access the ${count(names.length, "path")}`,
-    },
+    { check: "permissions", severity: "ok", message: `only the owner can access the ${count(names.length, "path")}` },
   ];
 }
 

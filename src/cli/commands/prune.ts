@@ -68,11 +68,7 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
     if (options.export === undefined) {
       throw new Failure("usage", "Name the export that holds these events with --export FILE.");
     }
-    const digest = await verifiedExport(connection, options.export, {
-      from,
-      beforeSeq,
-      id: options.workspace,
-    });
+    const digest = await verifiedExport(connection, options.export, { from, beforeSeq, id: options.workspace });
     const pruned = await perform(writer, { beforeSeq, timestamp, digest });
     await sealOrWarn(session, writer);
     await session.print({ ...plan, events: pruned, pruned: true, export_digest: digest }, [
@@ -101,12 +97,7 @@ async function perform(
       async run(reader) {
         const { beforeSeq } = what;
         events = await countPrunable(reader, beforeSeq);
-        const details = {
-          before_seq: beforeSeq,
-          before_time: what.timestamp,
-          events,
-          export_digest: what.digest,
-        };
+        const details = { before_seq: beforeSeq, before_time: what.timestamp, events, export_digest: what.digest };
         return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
       },
     },

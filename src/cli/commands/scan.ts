@@ -63,21 +63,14 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
   const found = pieces.flatMap((piece) => screened(piece, key, policies));
   if (found.length > 0) session.exitCode = EXIT.no;
   const timing = options.bench ? measure(pieces, key, policies) : undefined;
-  const result = {
-    values: pieces.length,
-    blocked: found.length,
-    lines: found,
-    ...(timing ? { bench: timing } : {}),
-  };
+  const result = { values: pieces.length, blocked: found.length, lines: found, ...(timing ? { bench: timing } : {}) };
   await session.print(result, report(result));
 }
 
 function policiesNamed(name: string): PolicySettings {
   if (!NAMES.includes(name)) throw new Failure("usage", `--policy must be ${CHOICES}.`);
   const chosen = screeningPolicies().filter((policy) => name === "all" || policy === name);
-  return policiesOf({
-    policies: Object.fromEntries(chosen.map((policy) => [policy, POLICIES[policy].example])),
-  });
+  return policiesOf({ policies: Object.fromEntries(chosen.map((policy) => [policy, POLICIES[policy].example])) });
 }
 
 async function read(file: string): Promise<string> {

@@ -62,12 +62,7 @@ function threadCount(text: string): number {
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
   const trust = readTrust(options);
   const encryptionKey = lazyKey(options);
-  const asked = {
-    agentId: options.agent,
-    trust,
-    threads: options.threads ?? availableParallelism(),
-    encryptionKey,
-  };
+  const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
   const results = await session.withProgress(async (progress) => {
     const all: SourceResult[] = [];
     for (const path of paths) {

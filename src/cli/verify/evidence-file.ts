@@ -51,9 +51,7 @@ export async function openEvidenceFile(path: string): Promise<EvidenceFile> {
     return await held(realpathSync(path), path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
-    throw new Failure("evidence_unreadable", `Cannot read ${path}: ${systemReason(error)}.`, {
-      cause: error,
-    });
+    throw new Failure("evidence_unreadable", `Cannot read ${path}: ${systemReason(error)}.`, { cause: error });
   }
 }
 

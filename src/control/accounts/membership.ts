@@ -61,11 +61,7 @@ export function changeRole(
     if (member.role === role) return { event: null, result: { member } };
     requireOtherOwner(parts, wish);
     return {
-      event: {
-        operation: "member.change",
-        actor,
-        details: { account_id: accountId, role, role_before: member.role },
-      },
+      event: { operation: "member.change", actor, details: { account_id: accountId, role, role_before: member.role } },
       changes: [["setRole", { workspaceId, accountId, role }]],
       result: { member: { ...member, role } },
     };
@@ -136,11 +132,7 @@ export function invite(
     };
     const expires_at = new Date(link.expiresAt).toISOString();
     return {
-      event: {
-        operation: "member.invite",
-        actor,
-        details: { invitation_id: link.id, role, label, expires_at },
-      },
+      event: { operation: "member.invite", actor, details: { invitation_id: link.id, role, label, expires_at } },
       changes: [["addLink", { ...link, digest: digest.toHex() }]],
       result: { link, token },
     };

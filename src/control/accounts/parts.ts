@@ -27,9 +27,5 @@ export interface Origin {
 
 /** Returns the administration of keys and workspaces on behalf of an account, for owners. */
 export function administrationOf(parts: AccountParts, actor: string): Administration {
-  return new Administration({
-    ...parts,
-    actor,
-    permit: (workspaceId) => void requireOwner(parts, actor, workspaceId),
-  });
+  return new Administration({ ...parts, actor, permit: (workspaceId) => void requireOwner(parts, actor, workspaceId) });
 }

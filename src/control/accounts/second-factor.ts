@@ -139,10 +139,6 @@ export function totpUri(secret: string, email: string): string {
 export function totpStep(secret: string, code: string, nowMs: number): number | null {
   const digits = code.replace(/\s/g, "");
   if (!CODE.test(digits)) return null;
-  const delta = generator(Secret.fromBase32(secret), "").validate({
-    token: digits,
-    timestamp: nowMs,
-    window: WINDOW,
-  });
+  const delta = generator(Secret.fromBase32(secret), "").validate({ token: digits, timestamp: nowMs, window: WINDOW });
   return delta === null ? null : Math.floor(nowMs / 1_000 / PERIOD_SECONDS) + delta;
 }

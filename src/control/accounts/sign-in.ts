@@ -36,11 +36,7 @@ export async function signIn(
   const { control, passwords, attempts } = parts;
   const email = normaliseEmail(credentials.email);
   const device = knownDevice(control.connection, email, origin.device);
-  const attempt = attempts.signIn({
-    email,
-    address: origin.address,
-    device: device && digestName(digestOf(device)),
-  });
+  const attempt = attempts.signIn({ email, address: origin.address, device: device && digestName(digestOf(device)) });
   const account = findAccountByEmail(control.connection, email);
   const right = await passwords.verify(credentials.password, account?.password ?? null);
   if (account === undefined || !right) {

@@ -42,10 +42,7 @@ const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
       limit: limit + 1,
     });
     const shown = rows.slice(0, limit);
-    return {
-      events: shown.map((row) => row.json),
-      next: rows.length > limit ? (shown.at(-1)?.agentSeq ?? 0) : null,
-    };
+    return { events: shown.map((row) => row.json), next: rows.length > limit ? (shown.at(-1)?.agentSeq ?? 0) : null };
   },
   async record(reader, context, input, { events, next }) {
     const { agent, asked } = await subjectOf(reader, context, input.scope);

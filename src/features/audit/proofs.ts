@@ -125,10 +125,7 @@ export async function showConsistency(reader: Reader, input: OperationInputs["au
   }
   if (from > to) throw new Refusal("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
   // The root is in base64, as in seals, so that the two can be compared by eye.
-  const tree = async (size: number) => ({
-    size,
-    root: Buffer.from(await treeRoot(reader, size)).toString("base64"),
-  });
+  const tree = async (size: number) => ({ size, root: Buffer.from(await treeRoot(reader, size)).toString("base64") });
   const proof = (await consistencyProof(from, to, treeReader(reader))).map(hexOf);
   const body = JSON.stringify({ from: await tree(from), to: await tree(to), proof });
   return { kind: "json", status: 200, body };

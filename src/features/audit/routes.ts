@@ -169,10 +169,7 @@ const anchors = route({
     summary: "List the anchors of the seals",
     description:
       "For each place to which the daemon sends seals, the newest seal of this workspace that the place accepted. The proof of an anchor is at that place; this shows how old the anchor is.",
-    response: {
-      description: "Every place, in the order of the settings. The list may be empty.",
-      schema: Anchors,
-    },
+    response: { description: "Every place, in the order of the settings. The list may be empty.", schema: Anchors },
   },
 });
 
@@ -207,22 +204,14 @@ export const exportTrail = route({
   path: "/v1/audit/export",
   body: ExportBody,
   input: ({ body, principal }) => {
-    const asked = {
-      scope: scopeOf(body, principal),
-      format: body.format ?? "json",
-      window: windowOf(body),
-    };
+    const asked = { scope: scopeOf(body, principal), format: body.format ?? "json", window: windowOf(body) };
     return body.cursor === undefined ? asked : { ...asked, resume: resumptionOf(asked, body.cursor) };
   },
   docs: {
     summary: "Export the audit trail",
     description:
       "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An interrupted export can be continued with `cursor`: append the response to what was received.",
-    response: {
-      description: "The export.",
-      schema: AuditExport,
-      otherTypes: ["application/x-ndjson", "text/csv"],
-    },
+    response: { description: "The export.", schema: AuditExport, otherTypes: ["application/x-ndjson", "text/csv"] },
     problems: ["agent_not_found"],
     requestExample: { agent_id: "support-bot", format: "json", start_time: "2026-01-01T00:00:00Z" },
   },
@@ -246,10 +235,7 @@ const stream = route({
   method: "GET",
   path: "/v1/audit/stream",
   query: ScopeOnly,
-  input: ({ query: asked, headers, principal }) => ({
-    scope: scopeOf(asked, principal),
-    ...resumption(headers),
-  }),
+  input: ({ query: asked, headers, principal }) => ({ scope: scopeOf(asked, principal), ...resumption(headers) }),
   docs: {
     summary: "Follow the audit trail live",
     description:

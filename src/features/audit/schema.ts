@@ -21,18 +21,12 @@ export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict
 
 const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
-const Scope = t.Literal("workspace", {
-  type: "string",
-  description: "Instead of agent_id: workspace.",
-});
+const Scope = t.Literal("workspace", { type: "string", description: "Instead of agent_id: workspace." });
 
 /** The scope of a request: exactly one of the two must be sent. */
 const scoped = { agent_id: t.Optional(AgentId), scope: t.Optional(Scope) };
 
-const window = {
-  start_time: t.Optional(Timestamp),
-  end_time: t.Optional(Timestamp),
-};
+const window = { start_time: t.Optional(Timestamp), end_time: t.Optional(Timestamp) };
 
 export const AuditQuery = object({
   ...scoped,
@@ -47,9 +41,7 @@ export const AuditQuery = object({
   ...PAGE_PARAMETERS,
 });
 
-export const ReadQuery = object({
-  proof: flag("Whether to add the proof that a seal covers the event"),
-});
+export const ReadQuery = object({ proof: flag("Whether to add the proof that a seal covers the event") });
 
 const TreeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
@@ -149,9 +141,7 @@ export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
 const EventReference = nullable(object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }));
 
 export const Verification = shape("Verification", {
-  valid: t.Boolean({
-    description: "The chain is intact, and every hash, commitment and stored entry agrees.",
-  }),
+  valid: t.Boolean({ description: "The chain is intact, and every hash, commitment and stored entry agrees." }),
   events_checked: Count,
   chain_intact: t.Boolean({ description: "Every link is right and no number is missing." }),
   chain_start: EventReference,
@@ -193,11 +183,7 @@ export const SealingKey = shape("SealingKey", { ...sealingKey, earlier: t.Array(
 
 const Tree = object({ size: Count, root: t.String({ description: "Base64." }) });
 
-export const Consistency = shape("Consistency", {
-  from: Tree,
-  to: Tree,
-  proof: t.Array(Hash),
-});
+export const Consistency = shape("Consistency", { from: Tree, to: Tree, proof: t.Array(Hash) });
 
 export const Anchors = shape(
   "Anchors",

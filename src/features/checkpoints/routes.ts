@@ -18,11 +18,7 @@ const create = route({
   method: "POST",
   path: "/v1/checkpoints",
   body: CreateBody,
-  input: ({ body }) => ({
-    agentId: body.agent_id,
-    label: body.label ?? null,
-    metadata: body.metadata ?? {},
-  }),
+  input: ({ body }) => ({ agentId: body.agent_id, label: body.label ?? null, metadata: body.metadata ?? {} }),
   docs: {
     summary: "Make a checkpoint",
     description: "Keeps the agent's present state: its config and every entry. Nothing is copied.",

@@ -16,11 +16,7 @@ import {
 } from "../../http/shapes.ts";
 import { StateEntry } from "../data/schema.ts";
 
-export const CreateBody = object({
-  agent_id: AgentId,
-  label: t.Optional(Label),
-  metadata: t.Optional(Metadata),
-});
+export const CreateBody = object({ agent_id: AgentId, label: t.Optional(Label), metadata: t.Optional(Metadata) });
 
 export const CheckpointsQuery = object({ agent_id: AgentId, ...PAGE_PARAMETERS });
 
@@ -50,14 +46,7 @@ export const CheckpointList = component("CheckpointList", listOf(Checkpoint));
 export const CheckpointWithState = shape("CheckpointWithState", {
   ...checkpointMembers,
   state: object({
-    config: nullable(
-      object({
-        version: t.String(),
-        config: anyObject(),
-        created_at: Time,
-        created_by: t.String(),
-      }),
-    ),
+    config: nullable(object({ version: t.String(), config: anyObject(), created_at: Time, created_by: t.String() })),
     entries: t.Array(StateEntry),
   }),
 });
@@ -69,8 +58,6 @@ export const RestoreResult = shape("RestoreResult", {
   entries_restored: Count,
   entries_removed: Count,
   entries_unchanged: Count,
-  safety_checkpoint_id: t.String({
-    description: "A checkpoint of the state before the restore, to undo it.",
-  }),
+  safety_checkpoint_id: t.String({ description: "A checkpoint of the state before the restore, to undo it." }),
   audit_id: AuditId,
 });

@@ -101,12 +101,7 @@ const update = route({
     summary: "Replace the config",
     description:
       "Makes a new version from the body, which replaces the whole config. The policies apply to every write after this one in the audit trail.",
-    response: {
-      description: "The new version.",
-      schema: ConfigVersion,
-      etag: true,
-      example: VERSION_EXAMPLE,
-    },
+    response: { description: "The new version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
     problems: ["unknown_policy", "version_conflict"],
     requestExample: CONFIG,
     headers: IF_MATCH,
@@ -147,11 +142,7 @@ const rollback = route({
   path: "/v1/config/:agent_id/rollback",
   body: RollbackBody,
   unfindable: "config_not_found",
-  input: ({ params, body, headers }) => ({
-    agentId: params.agent_id,
-    version: body.version,
-    ...ifMatchOf(headers),
-  }),
+  input: ({ params, body, headers }) => ({ agentId: params.agent_id, version: body.version, ...ifMatchOf(headers) }),
   docs: {
     summary: "Roll back to a version",
     description: "Makes a new version with the content of an earlier one. History is never rewritten.",

@@ -160,9 +160,7 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
     ...{ entries, versions, events },
     erased: erased.map(([from, to]) => [from, to]),
   });
-  return answered(agent, details, JSON.stringify(body), {
-    effect: { kind: "erase", ...found, agentId, target },
-  });
+  return answered(agent, details, JSON.stringify(body), { effect: { kind: "erase", ...found, agentId, target } });
 };
 
 function targetOf(input: OperationInputs["data.erase"]): ErasureTarget {

@@ -23,12 +23,7 @@ const write = route({
   method: "POST",
   path: "/v1/data/write",
   body: WriteBody,
-  input: ({ body }) => ({
-    agentId: body.agent_id,
-    key: body.key,
-    value: body.value,
-    metadata: body.metadata ?? {},
-  }),
+  input: ({ body }) => ({ agentId: body.agent_id, key: body.key, value: body.value, metadata: body.metadata ?? {} }),
   docs: {
     summary: "Write an entry",
     description:
@@ -83,11 +78,7 @@ const list = route({
   input: ({ query }) =>
     listInput(
       "data.list",
-      {
-        agentId: query.agent_id,
-        prefix: query.prefix ?? "",
-        includeValues: query.include_values ?? false,
-      },
+      { agentId: query.agent_id, prefix: query.prefix ?? "", includeValues: query.include_values ?? false },
       query,
     ),
   docs: {

@@ -10,12 +10,7 @@ export const DEFAULT_SEARCH_LIMIT = 10;
 /** The longest query of a search, UTF-16 code units. */
 const MAX_QUERY_LENGTH = 8192;
 
-export const WriteBody = object({
-  agent_id: AgentId,
-  key: Key,
-  value: Value,
-  metadata: t.Optional(Metadata),
-});
+export const WriteBody = object({ agent_id: AgentId, key: Key, value: Value, metadata: t.Optional(Metadata) });
 
 export const EntryQuery = object({ agent_id: AgentId, key: Key });
 
@@ -93,18 +88,10 @@ export const Finding = shape(
 
 const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
 
-const Stored = {
-  ...object({ allowed: t.Literal(true), audit_id: AuditId, message: t.String() }),
-  title: "Stored",
-};
+const Stored = { ...object({ allowed: t.Literal(true), audit_id: AuditId, message: t.String() }), title: "Stored" };
 
 const Blocked = {
-  ...object({
-    allowed: t.Literal(false),
-    blocked_by: BlockedBy,
-    message: t.String(),
-    findings: t.Array(Finding),
-  }),
+  ...object({ allowed: t.Literal(false), blocked_by: BlockedBy, message: t.String(), findings: t.Array(Finding) }),
   title: "Blocked by a policy",
 };
 

@@ -146,10 +146,7 @@ const reset = publicAction({
     summary: "Set a password with a link",
     description: "For a forgotten password, with a link of `governd account link --email`. All sessions end.",
     problems: ["link_not_found"],
-    requestExample: {
-      token: "gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM",
-      new_password: "another long password",
-    },
+    requestExample: { token: "gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM", new_password: "another long password" },
   },
   async run({ body, origin }, { parts }) {
     await resetPassword(parts, { token: body.token, next: body.new_password }, origin);

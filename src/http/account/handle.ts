@@ -74,10 +74,7 @@ function problemOf(error: unknown): unknown {
       ...(retry === undefined ? {} : { "retry-after": String(retry) }),
       ...(UNAUTHENTICATED.has(code) ? CHALLENGE : {}),
     };
-    return new Problem(code, detail, {
-      headers,
-      ...(extra.param === undefined ? {} : { param: extra.param }),
-    });
+    return new Problem(code, detail, { headers, ...(extra.param === undefined ? {} : { param: extra.param }) });
   }
   if (error instanceof Failure && error.code === "usage") return invalid(error.message);
   if (error instanceof Failure && error.code === "busy") return new Problem("unavailable", error.message);

@@ -42,10 +42,7 @@ const NewPassword: TUnsafe<string> = field(
 );
 
 /** A password to compare. One that nobody can have is wrong, not malformed. */
-const Password = t.String({
-  maxLength: 4 * PASSWORD_MAX_CHARACTERS,
-  description: "The password: a string.",
-});
+const Password = t.String({ maxLength: 4 * PASSWORD_MAX_CHARACTERS, description: "The password: a string." });
 
 const Name: TUnsafe<string> = field(
   "Name",
@@ -179,12 +176,7 @@ export const SessionShape = shape("Session", {
   current: t.Boolean({ description: "The session of this request." }),
 });
 
-const workspaceMembers = {
-  id: t.String({ pattern: "^ws_" }),
-  name: t.String(),
-  role: RoleName,
-  created_at: Time,
-};
+const workspaceMembers = { id: t.String({ pattern: "^ws_" }), name: t.String(), role: RoleName, created_at: Time };
 
 export const WorkspaceShape = shape("Workspace", workspaceMembers);
 
@@ -215,12 +207,7 @@ export const SignedUpShape = object({
   key_id: nullable(Id),
 });
 
-export const NewWorkspace = object({
-  workspace: WorkspaceShape,
-  workspace_id: Id,
-  api_key: ApiKey,
-  key_id: Id,
-});
+export const NewWorkspace = object({ workspace: WorkspaceShape, workspace_id: Id, api_key: ApiKey, key_id: Id });
 
 export const MemberShape = shape("Member", {
   account_id: t.String({ pattern: "^usr_" }),

@@ -204,11 +204,7 @@ const inviteMember = action({
       label: body.label ?? null,
       expiresInDays: body.expires_in_days ?? LINK_LIFETIME_DAYS,
     });
-    return {
-      status: 201,
-      body: { ...showInvitation(link), token, url: `${base}/join#token=${token}` },
-      auditId,
-    };
+    return { status: 201, body: { ...showInvitation(link), token, url: `${base}/join#token=${token}` }, auditId };
   },
 });
 

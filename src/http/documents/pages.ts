@@ -33,10 +33,7 @@ export function publicPages(
         return json(exchange, await document);
       },
     },
-    ...DOCS_FILES.map((file) => ({
-      path: file.path,
-      answer: (exchange: Exchange) => serveFile(exchange, file),
-    })),
+    ...DOCS_FILES.map((file) => ({ path: file.path, answer: (exchange: Exchange) => serveFile(exchange, file) })),
     ...DASHBOARD_PAGES,
   ];
 }
@@ -58,10 +55,6 @@ function json(exchange: Exchange, body: string): Response {
 }
 
 function serveFile(exchange: Exchange, file: DocsFile): Response {
-  const headers = {
-    ...exchange.headers(file.contentType),
-    ...file.headers,
-    "cache-control": file.cacheControl,
-  };
+  const headers = { ...exchange.headers(file.contentType), ...file.headers, "cache-control": file.cacheControl };
   return new Response(file.body(), { headers });
 }

@@ -227,10 +227,7 @@ export function addressAnchors(): Anchor[] {
   for (const word of words.streets) add(word, streetAddress(weak.has(word)));
   for (const word of words["street prefixes"]) add(word, prefixedStreet(clear.has(word)));
   for (const word of words["street endings"])
-    found.push({
-      word,
-      check: (text, start, end) => (continues(text, end) ? null : joinedStreet(text, start, end)),
-    });
+    found.push({ word, check: (text, start, end) => (continues(text, end) ? null : joinedStreet(text, start, end)) });
   for (const word of words.units) add(word, unitAddress(strong.has(word)));
   for (const word of words.labels) {
     const check = labelledAddress(!unclear.has(word));

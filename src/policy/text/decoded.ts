@@ -13,15 +13,7 @@ const MOST_BACKSLASHES = 4;
 
 /** What the named character references of HTML stand for. */
 const NAMED = readings("entities");
-const SIMPLE: Readonly<Record<string, string>> = {
-  '"': '"',
-  "'": "'",
-  "/": "/",
-  "`": "`",
-  n: "\n",
-  r: "\n",
-  t: "\t",
-};
+const SIMPLE: Readonly<Record<string, string>> = { '"': '"', "'": "'", "/": "/", "`": "`", n: "\n", r: "\n", t: "\t" };
 
 /** An escape that was undone. */
 interface Escape {

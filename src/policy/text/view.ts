@@ -87,9 +87,5 @@ function segmentAt(segments: readonly number[], at: number): readonly number[] {
 
 /** A view of a view: `outer` reads a text that `inner` made. */
 export function compose(outer: View, inner: View): View {
-  return {
-    text: outer.text,
-    start: (at) => inner.start(outer.start(at)),
-    end: (at) => inner.end(outer.end(at)),
-  };
+  return { text: outer.text, start: (at) => inner.start(outer.start(at)), end: (at) => inner.end(outer.end(at)) };
 }

@@ -117,10 +117,7 @@ export class Vocabulary {
 
   /** The forms that the model knows, used or not, and their rows. */
   get known(): { forms: Uint32Array; rows: Int32Array } {
-    return {
-      forms: this.#knownForms.subarray(0, this.#known),
-      rows: this.#knownRows.subarray(0, this.#known),
-    };
+    return { forms: this.#knownForms.subarray(0, this.#known), rows: this.#knownRows.subarray(0, this.#known) };
   }
 
   /** Reports whether a live entry holds the form. */

@@ -128,10 +128,7 @@ export class Blanks {
       // Any of them may be the ones that were erased, so the first that no count covers is as good as another.
       for (const blank of missing.slice(unnamed)) problems.push({ ...blank, code: "details_missing", message });
     }
-    return {
-      problems,
-      counts: { erasedDetails: this.blanks.length, unnamedErased: unnamed, openErased: open },
-    };
+    return { problems, counts: { erasedDetails: this.blanks.length, unnamedErased: unnamed, openErased: open } };
   }
 
   /** Reports positions that an erasure names, and that have details again. */

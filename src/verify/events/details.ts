@@ -18,10 +18,7 @@ export function detailsProblem(
   event: AuditEventBody,
 ): { code: ProblemCode; message: string } | null {
   if (details === null && salt === null) {
-    return {
-      code: "details_missing",
-      message: "the details are gone, and nothing can erase those of such an event",
-    };
+    return { code: "details_missing", message: "the details are gone, and nothing can erase those of such an event" };
   }
   if (details === null || salt === null) {
     return { code: "details_mismatch", message: "details and salt are not both there or both erased" };

@@ -93,10 +93,7 @@ function toCheckpoint(row: Row): StoredCheckpoint | null {
   return { id, asOfSeq, eventSeq, configVersion, entryCount, label, metadata };
 }
 
-type CheckpointProblem = {
-  code: "content_orphan" | "content_mismatch" | "content_unprovable";
-  message: string;
-};
+type CheckpointProblem = { code: "content_orphan" | "content_mismatch" | "content_unprovable"; message: string };
 
 function checkpointProblem(
   checkpoint: StoredCheckpoint,

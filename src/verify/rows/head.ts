@@ -21,13 +21,7 @@ export async function readHead(reader: Reader): Promise<Head | null> {
   );
   if (row === undefined) return null;
   const [workspaceId, format, seq, hash, rows] = row;
-  return {
-    workspaceId: decodeText(workspaceId),
-    format: decodeText(format),
-    seq,
-    hash: decodeText(hash),
-    rows,
-  };
+  return { workspaceId: decodeText(workspaceId), format: decodeText(format), seq, hash: decodeText(hash), rows };
 }
 
 /** The head's row against the last event of the log. */

@@ -15,10 +15,7 @@ export interface Loaded<T> {
 
 /** Loads when `key` changes. Data loaded for another key is not shown. */
 export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data?: T; problem: ApiProblem | null }>({
-    key,
-    problem: null,
-  });
+  const [state, setState] = useState<{ key: string; data?: T; problem: ApiProblem | null }>({ key, problem: null });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
@@ -41,12 +38,7 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
     setState((old) => (old.data === undefined ? old : { ...old, data: change(old.data) }));
   }, []);
   const mine = state.key === key;
-  return {
-    data: mine ? state.data : undefined,
-    problem: mine ? state.problem : null,
-    reload,
-    set,
-  };
+  return { data: mine ? state.data : undefined, problem: mine ? state.problem : null, reload, set };
 }
 
 /** Loads the response to one request; loads again when the request changes. */

@@ -10,12 +10,7 @@ const LEAST_HEIGHT = 2;
 
 const FORMATS: Record<Activity["interval"], Intl.DateTimeFormat> = {
   minute: new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
-  hour: new Intl.DateTimeFormat("en", {
-    weekday: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    hourCycle: "h23",
-  }),
+  hour: new Intl.DateTimeFormat("en", { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
   day: new Intl.DateTimeFormat("en", { day: "numeric", month: "short" }),
 };
 

@@ -80,13 +80,7 @@ function useField({ hint, param, error }: FieldProps) {
   const hintId = hint === undefined ? undefined : `${id}-hint`;
   const errorId = wrong === null ? undefined : `${id}-error`;
   const describedBy = [hintId, errorId].filter(Boolean).join(" ") || undefined;
-  return {
-    id,
-    wrong,
-    hintId,
-    errorId,
-    aria: { "aria-describedby": describedBy, "aria-invalid": wrong !== null },
-  };
+  return { id, wrong, hintId, errorId, aria: { "aria-describedby": describedBy, "aria-invalid": wrong !== null } };
 }
 
 function Frame(props: FieldProps & { field: ReturnType<typeof useField>; children: ComponentChildren }) {

@@ -24,10 +24,6 @@ export const dataCursor = encodeCursor(
 );
 /** A cursor of agent a's deletes and writes. */
 export const auditCursor = encodeCursor(
-  listFilters("audit.query", {
-    scope: { agentId: "a" },
-    operations: ["data.delete", "data.write"],
-    window: {},
-  }),
+  listFilters("audit.query", { scope: { agentId: "a" }, operations: ["data.delete", "data.write"], window: {} }),
   17,
 );

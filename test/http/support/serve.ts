@@ -69,12 +69,7 @@ export class TestServer implements AsyncDisposable {
     });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      json: isJson ? JSON.parse(text) : null,
-    };
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : null };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,11 +9,7 @@ export interface Inhabited extends Kept {
 
 export async function inhabit(daemon: RunningDaemon, kept: Kept): Promise<Inhabited> {
   const send = async (path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
-    const init = {
-      method,
-      apiKey: kept.apiKey,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    };
+    const init = { method, apiKey: kept.apiKey, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const response = await daemon.ask(path, init);
     if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
@@ -33,14 +29,9 @@ export async function inhabit(daemon: RunningDaemon, kept: Kept): Promise<Inhabi
     },
     "PUT",
   );
-  await write(bot, "notes/1", "The quarterly report is due on Friday.", {
-    source: "calendar",
-    confidence: 0.9,
-  });
+  await write(bot, "notes/1", "The quarterly report is due on Friday.", { source: "calendar", confidence: 0.9 });
   await write(bot, "notes/2", "Refunds above 500 go to the finance team.");
-  await write(bot, "customers/42/note", "Prefers to be called in the morning. Has the large plan.", {
-    source: "crm",
-  });
+  await write(bot, "customers/42/note", "Prefers to be called in the morning. Has the large plan.", { source: "crm" });
   await write(bot, "customers/42/plan", "large");
   await write(bot, "customers/57/plan", "small");
   await write(bot, "faq:shipping", "Orders leave the warehouse within two working days.");

@@ -30,10 +30,7 @@ export const ProblemSchema = component(
   "Problem",
   t.Object(
     {
-      type: t.String({
-        description: "A URN of the code.",
-        examples: ["urn:governd:problem:invalid_request"],
-      }),
+      type: t.String({ description: "A URN of the code.", examples: ["urn:governd:problem:invalid_request"] }),
       title: t.String(),
       status: t.Integer(),
       detail: t.String({ description: "What to do next, for a person." }),
@@ -85,9 +82,7 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "unavailable",
 ]);
 
-const ETAG_HEADER = {
-  ETag: { description: 'The config version in quotes ("v3").', schema: { type: "string" } },
-};
+const ETAG_HEADER = { ETag: { description: 'The config version in quotes ("v3").', schema: { type: "string" } } };
 
 const RETRY_HEADER = {
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" }, required: true },
@@ -118,12 +113,7 @@ export function responsesOf(route: Route): JsonObject {
   for (const type of response.otherTypes ?? []) content[type] = { schema: { type: "string" } };
   const good: JsonObject = {
     description: response.description,
-    headers: {
-      ...HEADERS,
-      ...RATE_LIMIT_HEADERS,
-      ...auditHeader,
-      ...(response.etag === true ? ETAG_HEADER : {}),
-    },
+    headers: { ...HEADERS, ...RATE_LIMIT_HEADERS, ...auditHeader, ...(response.etag === true ? ETAG_HEADER : {}) },
     content,
   };
   const notModified: JsonObject =

@@ -26,11 +26,7 @@ export interface StoredFacts {
   sweptBeforeMs: number;
 }
 
-export const NOTHING_STORED: StoredFacts = {
-  checkpoints: new Float64Array(),
-  retention: new Map(),
-  sweptBeforeMs: -1,
-};
+export const NOTHING_STORED: StoredFacts = { checkpoints: new Float64Array(), retention: new Map(), sweptBeforeMs: -1 };
 
 /** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
 export function cutoffAt(retention: Retention, configVersion: string | null, timeMs: number): number {
@@ -100,12 +96,7 @@ export class AgentHistory {
         // The keys that it ended were erased with the prefix.
         if (effect.kind !== kind) this.#lostPrefix = true;
         else
-          this.bulkChanges.push({
-            kind: "prefix",
-            seq,
-            prefix: effect.prefix,
-            cutoffMs: this.#cutoff(event, effect),
-          });
+          this.bulkChanges.push({ kind: "prefix", seq, prefix: effect.prefix, cutoffMs: this.#cutoff(event, effect) });
         return;
       case "expire":
         this.#sweep(seq);

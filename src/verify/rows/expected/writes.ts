@@ -57,13 +57,7 @@ export class WritePacker {
   }
 
   packed(): PackedWrites {
-    return {
-      count: this.#count,
-      numbers: this.#numbers,
-      places: this.#places,
-      bytes: this.#bytes,
-      kinds: this.#kinds,
-    };
+    return { count: this.#count, numbers: this.#numbers, places: this.#places, bytes: this.#bytes, kinds: this.#kinds };
   }
 
   #kind(shape: Shape): number {

@@ -12,12 +12,7 @@ export function NewPassword(props: Text & { label: string; param: string; note: 
     <TextField
       {...props}
       hint={`At least ${MIN_PASSWORD_LENGTH} characters${props.note}`}
-      attributes={{
-        type: "password",
-        autocomplete: "new-password",
-        minLength: MIN_PASSWORD_LENGTH,
-        required: true,
-      }}
+      attributes={{ type: "password", autocomplete: "new-password", minLength: MIN_PASSWORD_LENGTH, required: true }}
     />
   );
 }
@@ -59,12 +54,7 @@ export function Email(props: Text & { hint?: string; autofocus?: boolean }) {
       label="Email"
       param="email"
       {...props}
-      attributes={{
-        type: "email",
-        autocomplete: "username",
-        required: true,
-        autofocus: props.autofocus === true,
-      }}
+      attributes={{ type: "email", autocomplete: "username", required: true, autofocus: props.autofocus === true }}
     />
   );
 }

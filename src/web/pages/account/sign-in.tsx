@@ -51,11 +51,7 @@ export function SignInForm({ onSignedIn }: { onSignedIn(signedIn: SignedIn): voi
   const [needsCode, setNeedsCode] = useState(false);
   const signIn = useAction(async () => {
     try {
-      const body = {
-        email: email.value,
-        password: password.value,
-        ...(needsCode ? { code: code.value } : {}),
-      };
+      const body = { email: email.value, password: password.value, ...(needsCode ? { code: code.value } : {}) };
       await onSignedIn(await ask<SignedIn>("/account/sign-in", { body }));
     } catch (error) {
       if (!isCode(error, "second_factor_required")) throw error;

@@ -41,11 +41,7 @@ export function AgentPage({ room, parts, tab }: Props) {
   const refresh = useThrottled(agent.reload, REFRESH_MS);
   useEvents((event) => {
     if (event.agent_id !== agentId) return;
-    agent.set((old) => ({
-      ...old,
-      events: Math.max(old.events, event.agent_seq),
-      last_activity_at: event.timestamp,
-    }));
+    agent.set((old) => ({ ...old, events: Math.max(old.events, event.agent_seq), last_activity_at: event.timestamp }));
     if (changesSomething(event)) refresh();
   }, agent.reload);
   const id = workspace.id;

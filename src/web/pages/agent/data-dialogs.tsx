@@ -121,10 +121,7 @@ export function Delete({ room, agentId, what, onClose, onDeleted }: DeleteProps)
       onConfirm={async () => {
         const query = { agent_id: agentId, ...what, ...(erase ? { erase } : {}) };
         const path = one ? "/v1/data" : "/v1/data/prefix";
-        const { deleted, erased_events = 0 } = await room.api.ask<DeletedOrErased>(path, {
-          method: "DELETE",
-          query,
-        });
+        const { deleted, erased_events = 0 } = await room.api.ask<DeletedOrErased>(path, { method: "DELETE", query });
         const entries = counted(deleted, "entry", "entries");
         if (!erase) say(one ? "Deleted." : `Deleted ${entries}.`);
         else say(`Erased ${entries}, and the details of ${counted(erased_events, "event")}.`);

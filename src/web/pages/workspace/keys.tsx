@@ -217,11 +217,7 @@ function RotateKey({ base, apiKey, onClose, onMade }: MakeProps & { apiKey: ApiK
       action="Rotate"
       onClose={onClose}
       onConfirm={async () => {
-        onMade(
-          await ask<NewApiKey>(`${base}/${apiKey.id}/rotate`, {
-            body: { overlap_hours: Number(hours.value) },
-          }),
-        );
+        onMade(await ask<NewApiKey>(`${base}/${apiKey.id}/rotate`, { body: { overlap_hours: Number(hours.value) } }));
       }}
     >
       <p>
