@@ -78,9 +78,9 @@ export function appendSeals(path: string, notes: readonly string[]): void {
 }
 
 /**
- * The length of what ends with the last whole record, in bytes: a crash may cut the file inside a character. When
- * only the file's end was read it may begin inside a record, so records are told apart from the end: the signatures
- * of a note begin with a dash.
+ * The length of what ends with the last whole record, in bytes: a crash may cut the file inside a character. When only
+ * the file's end was read it may begin inside a record, so records are told apart from the end: the signatures of a
+ * note begin with a dash.
  */
 function wholeRecords(bytes: Buffer): number {
   for (let end = bytes.lastIndexOf("\n\n"); end > 0; end = bytes.lastIndexOf("\n\n", end - 1)) {

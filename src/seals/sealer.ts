@@ -2,8 +2,8 @@
  * Seals one workspace: signs the head of its tree, stores the seal in the same transaction, and appends it to the
  * workspace's seal file once the transaction is on disk.
  *
- * It never signs two different logs. Before it makes a seal, it compares the newest seal with the present tree. So a log
- * that was changed or truncated behind a seal is not sealed again.
+ * It never signs two different logs. Before it makes a seal, it compares the newest seal with the present tree. So a
+ * log that was changed or truncated behind a seal is not sealed again.
  */
 import { sameHash } from "../log/merkle.ts";
 import { ed25519Signer, formatNote, NoteError, parseVerifierKey, type VerifierKey } from "../log/note.ts";

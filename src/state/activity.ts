@@ -1,7 +1,7 @@
 /**
- * How many events there were in each interval of time, without counting them: positions have no gaps, so
- * the number between two moments is the difference of the positions at these moments, each found by
- * halving. Where the clock once stepped back, an interval's border is one of those that it could be.
+ * How many events there were in each interval of time, without counting them: positions have no gaps, so the number
+ * between two moments is the difference of the positions at these moments, each found by halving. Where the clock once
+ * stepped back, an interval's border is one of those that it could be.
  */
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";

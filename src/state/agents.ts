@@ -1,6 +1,6 @@
 /**
- * What is known of each agent between operations: its chain head, the policies in force, how far
- * its checkpoints reach. A cache in front of the workspace file, owned by one writer.
+ * What is known of each agent between operations: its chain head, the policies in force, how far its checkpoints reach.
+ * A cache in front of the workspace file, owned by one writer.
  *
  * A state object never changes: an operation that succeeds replaces it, one that fails leaves it.
  */

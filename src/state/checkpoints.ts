@@ -69,8 +69,8 @@ export async function listCheckpoints(
 }
 
 /**
- * Deletes a checkpoint and the history that only it saw. Returns the highest position that a
- * remaining checkpoint of the agent sees, -1 for none.
+ * Deletes a checkpoint and the history that only it saw. Returns the highest position that a remaining checkpoint of
+ * the agent sees, -1 for none.
  */
 export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: string): Promise<number> {
   const found = await tx.get<[number]>("SELECT as_of_seq FROM checkpoints WHERE id = ?", [id]);

@@ -1,6 +1,6 @@
 /**
- * The vectors that a model outside makes of a workspace's entries: which are still to be made, and
- * where they are kept. They follow the audit log in small steps beside the operations.
+ * The vectors that a model outside makes of a workspace's entries: which are still to be made, and where they are kept.
+ * They follow the audit log in small steps beside the operations.
  */
 import schema from "../../sql/workspace/derived/embeddings.sql" with { type: "text" };
 import { embeddingTexts } from "../search/index/document.ts";
@@ -107,8 +107,8 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
 }
 
 /**
- * Stores the vectors of a batch, in the order of its entries, unless an entry changed since or
- * another model was set. Inside a transaction.
+ * Stores the vectors of a batch, in the order of its entries, unless an entry changed since or another model was set.
+ * Inside a transaction.
  */
 export async function storeVectors(
   tx: Transaction,

@@ -1,7 +1,7 @@
 /**
- * An agent's data, in versions. A version is visible at position S of the log when
- * `live_from <= S` and (`live_to` is null or `live_to > S`). What an operation ends is kept only if
- * a checkpoint sees it; otherwise it is overwritten or deleted on the spot.
+ * An agent's data, in versions. A version is visible at position S of the log when `live_from <= S` and (`live_to` is
+ * null or `live_to > S`). What an operation ends is kept only if a checkpoint sees it; otherwise it is overwritten or
+ * deleted on the spot.
  */
 
 import { retentionCutoff } from "../policy/retention.ts";
@@ -204,8 +204,8 @@ async function insertLive(
 }
 
 /**
- * Ends the present entries that a condition names: what a checkpoint may see is kept as history, the
- * rest is deleted. Returns how many ended.
+ * Ends the present entries that a condition names: what a checkpoint may see is kept as history, the rest is deleted.
+ * Returns how many ended.
  */
 async function endWhere(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Erasing for good: entries out of the present and out of every checkpoint, and what the log says of
- * them out of the details of its events. The events themselves stand, and so do chains and tree.
+ * Erasing for good: entries out of the present and out of every checkpoint, and what the log says of them out of the
+ * details of its events. The events themselves stand, and so do chains and tree.
  */
 import type { SeqRange } from "../log/effects.ts";
 import { EVENT_NAMES, eventFacts } from "../operations.ts";

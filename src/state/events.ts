@@ -102,9 +102,8 @@ export interface WantedEvents {
 }
 
 /**
- * The stretch from the first event in a window of time to the last one in it. Order is the log's and
- * not the clock's: where the clock stepped back, what lies between is in the stretch too, so that the
- * stretch can always be verified.
+ * The stretch from the first event in a window of time to the last one in it. Order is the log's and not the clock's:
+ * where the clock stepped back, what lies between is in the stretch too, so that the stretch can always be verified.
  */
 export async function resolveRange(reader: Reader, wanted: WantedEvents): Promise<EventRange> {
   const number = wanted.everything ? "seq" : "agent_seq";
@@ -143,8 +142,8 @@ async function eventBefore(
 }
 
 /**
- * Events of the log by `seq`, or of one chain by `agent_seq`, in order: those with a number from `from` to
- * `to`, inclusive, the first `limit` of them.
+ * Events of the log by `seq`, or of one chain by `agent_seq`, in order: those with a number from `from` to `to`,
+ * inclusive, the first `limit` of them.
  */
 export async function scanEvents(
   reader: Reader,

@@ -12,9 +12,8 @@ const MAX_READ = 3_000;
 const BEGINNINGS = [3, 4];
 
 /**
- * The stems of the agent that a word of the query may be a misspelling of, nearest first, with how many
- * entries hold each. A slip within the beginning is found unless it put one letter in another's place or
- * left one out.
+ * The stems of the agent that a word of the query may be a misspelling of, nearest first, with how many entries hold
+ * each. A slip within the beginning is found unless it put one letter in another's place or left one out.
  */
 export async function repairStem(
   reader: Reader,

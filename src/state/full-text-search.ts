@@ -14,8 +14,8 @@ import { repairStem } from "./full-text-repair.ts";
 /** The full text is searched while it lags by at most this many changes. */
 const MAX_UNFOLLOWED = 1_000;
 /**
- * Entries whose scores one search computes, roughly. The words that the most entries hold say the
- * least, and are left out of the search for candidates when they would exceed it.
+ * Entries whose scores one search computes, roughly. The words that the most entries hold say the least, and are left
+ * out of the search for candidates when they would exceed it.
  */
 const MAX_MATCHES = 60_000;
 /** The most misspelt words of one query that are corrected: each reads some of the full text's words. */
@@ -27,9 +27,7 @@ export interface FullTextOptions {
   minSimilarity: number;
 }
 
-/**
- * The hits by full text; null when it does not have all that was committed, or cannot soon enough.
- */
+/** The hits by full text; null when it does not have all that was committed, or cannot soon enough. */
 export async function searchFullText(
   reader: Reader,
   agent: AgentState,

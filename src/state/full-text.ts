@@ -1,7 +1,7 @@
 /**
- * Full text over the entries of large agents: which of them have it, and how it is kept. It follows the
- * agent's audit trail in steps of bounded size, each in a transaction of its own beside the operations,
- * so writing costs nothing for it and a crash loses nothing. Agents without it cost nothing at all.
+ * Full text over the entries of large agents: which of them have it, and how it is kept. It follows the agent's audit
+ * trail in steps of bounded size, each in a transaction of its own beside the operations, so writing costs nothing for
+ * it and a crash loses nothing. Agents without it cost nothing at all.
  */
 import schema from "../../sql/workspace/derived/full-text.sql" with { type: "text" };
 import type { SearchDocument } from "../search/index/document.ts";
@@ -75,10 +75,7 @@ export async function startFullText(connection: Connection, agentId: string): Pr
   );
 }
 
-/**
- * Runs the next step of the workspace's full text, inside a transaction. Returns whether anything was
- * left to do.
- */
+/** Runs the next step of the workspace's full text, inside a transaction. Returns whether anything was left to do. */
 export async function stepFullText(tx: Transaction): Promise<boolean> {
   const row = await tx.get<[...StateRow, string, number, number, number]>(
     `SELECT s.agent, s.phase, s.after, s.through_agent_seq,
@@ -147,8 +144,8 @@ async function clear(tx: Transaction, state: FullTextState): Promise<void> {
 }
 
 /**
- * Merges all segments into one, a few pages at a time: until then the words of what was taken out
- * are still in the file, which an erasure does not allow.
+ * Merges all segments into one, a few pages at a time: until then the words of what was taken out are still in the
+ * file, which an erasure does not allow.
  */
 async function merge(tx: Transaction, state: FullTextState): Promise<void> {
   const began = state.after !== "";

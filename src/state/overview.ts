@@ -93,9 +93,9 @@ async function overviewOf(
 const NEVER: readonly number[] = new Array<number>(HOURS).fill(0);
 
 /**
- * What was blocked in each of the last 24 hours: of one agent, or by agent. One pass over the refused
- * operations of a day, however many agents there are and however long their chains (the `+` keeps SQLite
- * from reading the whole chain of the agent instead).
+ * What was blocked in each of the last 24 hours: of one agent, or by agent. One pass over the refused operations of a
+ * day, however many agents there are and however long their chains (the `+` keeps SQLite from reading the whole chain
+ * of the agent instead).
  */
 async function countBlocked(reader: Reader, nowMs: number, agentId: string | null): Promise<Map<string, number[]>> {
   const sinceMs = nowMs - HOURS * HOUR_MS;

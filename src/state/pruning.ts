@@ -1,8 +1,7 @@
 /**
- * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the
- * tiles of the tree. Kept are the events that something else stands on: each chain's first and last
- * one before the position, every event that a stored entry, config, checkpoint or key names, and the
- * declared restores.
+ * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the tiles of the tree.
+ * Kept are the events that something else stands on: each chain's first and last one before the position, every event
+ * that a stored entry, config, checkpoint or key names, and the declared restores.
  */
 import { LOG_RESTORE } from "../log/restores.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";

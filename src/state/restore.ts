@@ -1,6 +1,6 @@
 /**
- * The way back to a checkpoint's data. Only the difference between then and now is touched; it is
- * held in memory by key, so a restore costs what changed since, not what the agent holds.
+ * The way back to a checkpoint's data. Only the difference between then and now is touched; it is held in memory by
+ * key, so a restore costs what changed since, not what the agent holds.
  */
 import type { JsonObject } from "../json.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
@@ -32,10 +32,7 @@ export const staysPresent = (
 type PastRow = [id: number, key: string, writtenSeq: number];
 type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number];
 
-/**
- * Compares the state at `asOfSeq` with the present. Entries written before `cutoffMs` are gone on
- * both sides.
- */
+/** Compares the state at `asOfSeq` with the present. Entries written before `cutoffMs` are gone on both sides. */
 export async function planRestore(
   reader: Reader,
   agent: AgentState,
@@ -79,8 +76,8 @@ export async function readVersion(
 }
 
 /**
- * Carries out a plan. What ends is kept as history, since the safety checkpoint of the same
- * operation sees it; what comes back keeps the time of its write, so its retention continues.
+ * Carries out a plan. What ends is kept as history, since the safety checkpoint of the same operation sees it; what
+ * comes back keeps the time of its write, so its retention continues.
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {
   for (const id of plan.end) {

@@ -1,7 +1,7 @@
 /**
- * The search indexes that one reader thread holds. The database is their truth: an index is built from
- * the live entries on an agent's first search, then follows the agent's audit trail, and is
- * dropped when memory is short. Writing costs nothing for it.
+ * The search indexes that one reader thread holds. The database is their truth: an index is built from the live entries
+ * on an agent's first search, then follows the agent's audit trail, and is dropped when memory is short. Writing costs
+ * nothing for it.
  */
 import { AgentIndex } from "../search/index/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -45,8 +45,8 @@ export class SearchIndexes {
   readonly #misfits = new Map<string, number>();
 
   /**
-   * `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case.
-   * `fullTextFrom`: agents with more live entries are to be searched by full text.
+   * `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case. `fullTextFrom`: agents
+   * with more live entries are to be searched by full text.
    */
   constructor(maxBytes: number, fullTextFrom = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;

@@ -1,7 +1,7 @@
 /**
- * The Merkle tree over a workspace's log as it is stored: full tiles of leaf hashes, the rows above
- * them, and for the newest leaves the events themselves (log/tiles.ts). What is stored follows from
- * the number of events alone, so nothing about it is kept in memory.
+ * The Merkle tree over a workspace's log as it is stored: full tiles of leaf hashes, the rows above them, and for the
+ * newest leaves the events themselves (log/tiles.ts). What is stored follows from the number of events alone, so
+ * nothing about it is kept in memory.
  */
 import { foldSubtrees, HASH_BYTES } from "../log/merkle.ts";
 import { completeSubtrees, partialWidth, TILE_WIDTH, type TileReader, TileWriter } from "../log/tiles.ts";
@@ -45,8 +45,8 @@ async function fromEvents(reader: Reader, start: number, count: number): Promise
 }
 
 /**
- * Stores the tiles that fill up when the log grows from `oldSize` to `newSize` events. Part of the
- * transaction that appends the events. Doing it again changes nothing.
+ * Stores the tiles that fill up when the log grows from `oldSize` to `newSize` events. Part of the transaction that
+ * appends the events. Doing it again changes nothing.
  */
 export async function storeTiles(tx: Transaction, oldSize: number, newSize: number): Promise<void> {
   const first = Math.floor(oldSize / TILE_WIDTH);

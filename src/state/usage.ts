@@ -5,8 +5,8 @@ import type { Reader } from "../store/transaction.ts";
 const pageSizes = new WeakMap<Reader, number>();
 
 /**
- * Bytes of the pages of a workspace's database that hold something, what is not committed yet included;
- * null while `more` bytes fit below `limit`, which is cheaper to say.
+ * Bytes of the pages of a workspace's database that hold something, what is not committed yet included; null while
+ * `more` bytes fit below `limit`, which is cheaper to say.
  */
 export async function usedBytesPast(reader: Reader, limit: number, more: number): Promise<number | null> {
   const pageSize = pageSizes.get(reader) ?? (await ask(reader, "page_size"));

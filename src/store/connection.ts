@@ -1,9 +1,9 @@
 /**
  * A connection to one libSQL file, with its prepared statements.
  *
- * Statements are prepared once and kept for the life of the connection: preparing costs more than
- * running, and the garbage collector must not collect the driver's statements while the connection is
- * open. A connection cannot be shared between threads.
+ * Statements are prepared once and kept for the life of the connection: preparing costs more than running, and the
+ * garbage collector must not collect the driver's statements while the connection is open. A connection cannot be
+ * shared between threads.
  */
 import Database from "libsql";
 import { type Checkpointed, checkpoint, identityOf, proveCopies } from "./checkpoint.ts";
@@ -67,18 +67,17 @@ const MAX_UNRELEASED = 64;
 let unreleased = 0;
 
 /**
- * The driver closes a connection's file descriptors only when its statements are collected, and they look
- * too small to trigger a collection: thousands of workspaces used in turn would run out of descriptors
- * first. So a collection runs after every few closed connections.
+ * The driver closes a connection's file descriptors only when its statements are collected, and they look too small to
+ * trigger a collection: thousands of workspaces used in turn would run out of descriptors first. So a collection runs
+ * after every few closed connections.
  */
 function releaseSomeday(): void {
   if (++unreleased >= MAX_UNRELEASED) releaseClosed();
 }
 
 /**
- * Releases the files of this thread's closed connections, by a full collection; the files are released one
- * turn of the event loop later. Does nothing when none was closed since the last call. Reports whether any
- * was.
+ * Releases the files of this thread's closed connections, by a full collection; the files are released one turn of the
+ * event loop later. Does nothing when none was closed since the last call. Reports whether any was.
  */
 export function releaseClosed(): boolean {
   if (unreleased === 0) return false;
@@ -167,8 +166,8 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Copies everything in the write-ahead log into the database and empties the log. Returns false when readers
-   * still need it; it does not wait for them.
+   * Copies everything in the write-ahead log into the database and empties the log. Returns false when readers still
+   * need it; it does not wait for them.
    * @throws {UnreadableLog}
    */
   truncateLog(): boolean {
@@ -272,10 +271,10 @@ function openDriver(name: string, key: EncryptionKey | null): Driver {
 }
 
 /**
- * Opens a database file. A writable one is created when absent and set to WAL with
- * `synchronous=FULL`: when COMMIT returns, the transaction is on disk. Deleted content is overwritten.
- * @throws {CannotOpen} when the file cannot be opened; {EncryptionMismatch} when the key is wrong; the
- *   driver's error when it is not a database
+ * Opens a database file. A writable one is created when absent and set to WAL with `synchronous=FULL`: when COMMIT
+ * returns, the transaction is on disk. Deleted content is overwritten.
+ * @throws {CannotOpen} when the file cannot be opened; {EncryptionMismatch} when the key is wrong; the driver's error
+ *   when it is not a database
  */
 export function openConnection(path: string, options: OpenOptions = {}): Connection {
   const readOnly = options.readOnly || options.immutable;

@@ -34,9 +34,9 @@ export const isDriverError = (error: unknown): boolean => sqliteCode(error) !== 
 export type Damage = "not_a_database" | "corrupt";
 
 /**
- * Returns how a file is damaged, from an error of SQLite or its driver; null when the error says nothing of
- * the file. A wrong key looks like a file that is not a database, also as an `EncryptionMismatch`: callers
- * that must distinguish them check for that first.
+ * Returns how a file is damaged, from an error of SQLite or its driver; null when the error says nothing of the file. A
+ * wrong key looks like a file that is not a database, also as an `EncryptionMismatch`: callers that must distinguish
+ * them check for that first.
  */
 export function damageOf(error: unknown): Damage | null {
   const { rawCode } = error as { rawCode?: unknown };

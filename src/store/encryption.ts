@@ -1,10 +1,10 @@
 /**
- * Encryption of database files, by libSQL itself: AES-256 in CBC mode, page by page, log and journal
- * included (SQLite3 Multiple Ciphers, cipher `aes256cbc`; its key is the hex text of ours).
+ * Encryption of database files, by libSQL itself: AES-256 in CBC mode, page by page, log and journal included (SQLite3
+ * Multiple Ciphers, cipher `aes256cbc`; its key is the hex text of ours).
  *
- * A file must never be opened with a wrong key, or an encrypted one without: SQLite would decrypt its
- * write-ahead log with that key, write the result into the file, and delete the log. So the key is checked
- * first, on a connection that cannot write and ignores the log.
+ * A file must never be opened with a wrong key, or an encrypted one without: SQLite would decrypt its write-ahead log
+ * with that key, write the result into the file, and delete the log. So the key is checked first, on a connection that
+ * cannot write and ignores the log.
  */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { inspect } from "node:util";
@@ -64,8 +64,8 @@ const PAYLOAD_FRACTIONS_AT = 21;
 const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
 
 /**
- * Returns the kind of a file from its first bytes. Only for a process without a connection to the file:
- * closing it would release the locks of all its connections (POSIX).
+ * Returns the kind of a file from its first bytes. Only for a process without a connection to the file: closing it
+ * would release the locks of all its connections (POSIX).
  * @throws the system's error when it cannot be read
  */
 export function databaseKind(path: string): DatabaseKind {
@@ -115,8 +115,8 @@ export class EncryptionMismatch extends Error {
 }
 
 /**
- * Checks that a file can be opened with this key, or without one. Changes nothing. Only SQLite reads the
- * file: opening and closing it otherwise would release the locks of this process (POSIX).
+ * Checks that a file can be opened with this key, or without one. Changes nothing. Only SQLite reads the file: opening
+ * and closing it otherwise would release the locks of this process (POSIX).
  * @throws {EncryptionMismatch} when it cannot be opened
  */
 export function checkEncryption(path: string, key: EncryptionKey | null): void {
@@ -140,8 +140,8 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
   } catch (error) {
     const damage = damageOf(error);
     if (damage === "not_a_database") return false;
-    // The page was read, but names more pages than the file has: another process is writing them, or the
-    // file is cut off, which opening it will show.
+    // The page was read, but names more pages than the file has: another process is writing them, or the file is cut
+    // off, which opening it will show.
     if (damage === "corrupt") return true;
     throw error;
   } finally {

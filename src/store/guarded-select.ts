@@ -1,7 +1,7 @@
 /**
- * Queries whose text is decoded here and not by the driver, which aborts the process when a damaged file
- * holds text that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may
- * hold such a text. So every text leaves SQLite as bytes, at no measurable cost.
+ * Queries whose text is decoded here and not by the driver, which aborts the process when a damaged file holds text
+ * that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may hold such a text. So
+ * every text leaves SQLite as bytes, at no measurable cost.
  */
 
 /** The file holds text that is not UTF-8, or text in a column that cannot have any. */

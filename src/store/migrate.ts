@@ -1,6 +1,6 @@
 /**
- * Forward-only migrations: numbered SQL texts, or functions that depend on the content of the file. All
- * missing ones are applied in one transaction, after the file was copied.
+ * Forward-only migrations: numbered SQL texts, or functions that depend on the content of the file. All missing ones
+ * are applied in one transaction, after the file was copied.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -61,9 +61,8 @@ export interface OpenMigratedOptions {
 }
 
 /**
- * Opens a database for writing with the newest schema, and creates it when absent. Before an older schema
- * is migrated, the file is copied to `<file>.before-v<version>`, which replaces the copy of an earlier
- * migration.
+ * Opens a database for writing with the newest schema, and creates it when absent. Before an older schema is migrated,
+ * the file is copied to `<file>.before-v<version>`, which replaces the copy of an earlier migration.
  * @throws {NewerDatabase} when the file is newer than `migrations`; not a byte of it is changed
  * @throws {MigrationFailed} when it could not be migrated; it is unchanged
  */
@@ -137,8 +136,8 @@ function versionOfCopy(path: string, encryptionKey: EncryptionKey | null): numbe
 }
 
 /**
- * Migrates a database to the newest schema, completely or not at all. `migrations[0]` makes version 1 of an
- * empty file. Several processes may call this at once: the version is read again under the write lock.
+ * Migrates a database to the newest schema, completely or not at all. `migrations[0]` makes version 1 of an empty file.
+ * Several processes may call this at once: the version is read again under the write lock.
  * @throws {NewerDatabase} when the file is newer than `migrations`; nothing is changed
  */
 export function migrate(connection: Connection, migrations: readonly Migration[]): void {

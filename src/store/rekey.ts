@@ -19,9 +19,9 @@ export class RekeyFailed extends Error {
 }
 
 /**
- * Rewrites the file with the key `to` (null: unencrypted) and replaces the old one atomically: after an
- * interruption there is the old file or the new one. `known` are the keys that it may have now. Returns
- * false when it already has the wanted key. Needs as much free space as the size of the file.
+ * Rewrites the file with the key `to` (null: unencrypted) and replaces the old one atomically: after an interruption
+ * there is the old file or the new one. `known` are the keys that it may have now. Returns false when it already has
+ * the wanted key. Needs as much free space as the size of the file.
  * @throws {EncryptionMismatch} when none of the keys fits
  */
 export function rekeyFile(path: string, known: readonly EncryptionKey[], to: EncryptionKey | null): boolean {

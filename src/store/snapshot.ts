@@ -1,9 +1,9 @@
 /**
  * Copies a consistent snapshot of a database to a new file, without stopping writers.
  *
- * SQLite makes the copy (`VACUUM INTO`, inside one read transaction). Reading the file directly is no
- * option: closing it would release the locks of every connection that this process has to it
- * (https://www.sqlite.org/howtocorrupt.html, 2.2).
+ * SQLite makes the copy (`VACUUM INTO`, inside one read transaction). Reading the file directly is no option: closing
+ * it would release the locks of every connection that this process has to it (https://www.sqlite.org/howtocorrupt.html,
+ * 2.2).
  */
 import { chmodSync, rmSync, statSync } from "node:fs";
 import { type Connection, type OpenOptions, openConnection } from "./connection.ts";
@@ -21,8 +21,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Returns an identifier of the state of a database's files: while it stays the same, nothing was written.
- * Returns null when a file was written so shortly before `nowMs` that this is not certain.
+ * Returns an identifier of the state of a database's files: while it stays the same, nothing was written. Returns null
+ * when a file was written so shortly before `nowMs` that this is not certain.
  */
 export function fileState(path: string, nowMs: number): string | null {
   const parts: string[] = [];
@@ -40,9 +40,9 @@ export function fileState(path: string, nowMs: number): string | null {
 const NO_FILE = { dev: 0n, ino: 0n, size: 0n, ctimeNs: 0n };
 
 /**
- * Reads a database without changing its file, even while others write. A file that nobody has open is read
- * without locks, which creates no other files. When somebody opens it meanwhile, it is read again with
- * SQLite's locks, so `read` may run twice.
+ * Reads a database without changing its file, even while others write. A file that nobody has open is read without
+ * locks, which creates no other files. When somebody opens it meanwhile, it is read again with SQLite's locks, so
+ * `read` may run twice.
  */
 function readDatabase<T>(
   path: string,
@@ -72,8 +72,8 @@ function readOpened<T>(path: string, options: OpenOptions, read: (connection: Co
 const inPlace = (path: string): string | null => fileState(path, Number.MAX_SAFE_INTEGER);
 
 /**
- * Writes a snapshot of a database to a new file, mode 0600, durably. The copy is compact, one file, and has
- * the same schema version and key.
+ * Writes a snapshot of a database to a new file, mode 0600, durably. The copy is compact, one file, and has the same
+ * schema version and key.
  * @throws the driver's error, and {@link isDiskFull} ones; no file remains
  */
 export function copyDatabase(path: string, target: string, key: EncryptionKey | null = null): void {

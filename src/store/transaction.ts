@@ -1,6 +1,6 @@
 /**
- * What operations may do with a database. A `Reader` cannot write, so a function that takes one changes
- * nothing. Rows are tuples in the order of the selected columns.
+ * What operations may do with a database. A `Reader` cannot write, so a function that takes one changes nothing. Rows
+ * are tuples in the order of the selected columns.
  *
  * A call may return its result directly (a local file) or as a promise (a server), so callers await.
  */

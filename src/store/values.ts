@@ -1,9 +1,9 @@
 /**
  * Binding values to statements, in one place.
  *
- * The native driver aborts the process when a boolean or an array is bound, or when the only argument is an
- * object, and it silently cuts strings at U+0000. So every parameter list is checked here: it is an array of
- * strings, numbers, bigints, bytes and nulls, or an error.
+ * The native driver aborts the process when a boolean or an array is bound, or when the only argument is an object, and
+ * it silently cuts strings at U+0000. So every parameter list is checked here: it is an array of strings, numbers,
+ * bigints, bytes and nulls, or an error.
  */
 
 /** What a column can hold. */

@@ -8,8 +8,8 @@ export class OutOfOrder extends Error {
 }
 
 /**
- * Returns the position of the last row of a page, after which the next page starts. Without this check, a
- * damaged tree, or a number beyond 2^53 that is read inexactly, would repeat the same pages forever.
+ * Returns the position of the last row of a page, after which the next page starts. Without this check, a damaged tree,
+ * or a number beyond 2^53 that is read inexactly, would repeat the same pages forever.
  * @throws {OutOfOrder} when it is not after `before`, where the page started
  */
 export function goOn<T extends number | string | readonly number[]>(before: T, last: T): T {

@@ -1,6 +1,6 @@
 /**
- * The operations that wait on a workspace thread. Those that arrive while a batch is being committed make the next
- * one, since an fsync costs about as much as twenty operations.
+ * The operations that wait on a workspace thread. Those that arrive while a batch is being committed make the next one,
+ * since an fsync costs about as much as twenty operations.
  */
 
 /** Most operations in one transaction: with more, all of them wait longer. */
@@ -29,8 +29,8 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
 
   /**
    * Returns the next batch, all of one workspace and in the order of arrival; null when nothing waits. A batch is at
-   * most half of everything that is requested: clients wait for a reply before they send again, so with all of them
-   * in one batch either this thread or the main thread would be idle.
+   * most half of everything that is requested: clients wait for a reply before they send again, so with all of them in
+   * one batch either this thread or the main thread would be idle.
    */
   take(): { workspaceId: string; group: T[] } | null {
     const [first] = this.#waiting;

@@ -1,6 +1,6 @@
 /**
- * The circuit breaker of a thread's workspaces. A workspace whose disk or file fails is closed; for a moment its clients
- * are refused at once; then it is opened and its log checked again, by the next request or by a probe.
+ * The circuit breaker of a thread's workspaces. A workspace whose disk or file fails is closed; for a moment its
+ * clients are refused at once; then it is opened and its log checked again, by the next request or by a probe.
  */
 import type { Clock } from "../ids.ts";
 import { releaseClosed } from "../store/connection.ts";

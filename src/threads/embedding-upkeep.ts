@@ -1,6 +1,6 @@
 /**
- * Vectors by a model outside, made in the background: one workspace of the thread after another, a
- * batch at a time. The model is asked between the operations; only the storing takes a turn among them.
+ * Vectors by a model outside, made in the background: one workspace of the thread after another, a batch at a time. The
+ * model is asked between the operations; only the storing takes a turn among them.
  */
 import { type Embedder, EmbeddingError } from "../search/vectors/embedder.ts";
 import { Outage, type Pauses } from "../search/vectors/outage.ts";

@@ -1,6 +1,6 @@
 /**
- * Numbers that a thread keeps for the metrics, in memory that it shares with the main thread. So looking
- * at them asks nothing of the thread, which may be busy, and still works while it is stuck.
+ * Numbers that a thread keeps for the metrics, in memory that it shares with the main thread. So looking at them asks
+ * nothing of the thread, which may be busy, and still works while it is stuck.
  */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
 

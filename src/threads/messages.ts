@@ -1,6 +1,6 @@
 /**
- * What the main thread and the others say to each other. Groups of operations and of replies travel
- * as one JSON text each: one message per burst, and cheaper to pass between threads than objects.
+ * What the main thread and the others say to each other. Groups of operations and of replies travel as one JSON text
+ * each: one message per burst, and cheaper to pass between threads than objects.
  */
 import { Failure, stackFrames } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";

@@ -57,11 +57,11 @@ export class OpenWorkspaces<T extends Closable> {
   }
 
   /**
-   * Sets aside one whose disk failed: the next use opens it again, and this connection stays open until {@link release}.
-   * With the last connection to a file SQLite would forget where the good part of its write-ahead log ends: who
-   * opens it then takes what was refused, and lies behind that end, for committed; and a file that is opened first
-   * while its disk takes no writes cannot be written until everybody has closed it. One is enough for that, so a
-   * second one of a workspace is closed, as are those past the limit.
+   * Sets aside one whose disk failed: the next use opens it again, and this connection stays open until {@link
+   * release}. With the last connection to a file SQLite would forget where the good part of its write-ahead log ends:
+   * who opens it then takes what was refused, and lies behind that end, for committed; and a file that is opened first
+   * while its disk takes no writes cannot be written until everybody has closed it. One is enough for that, so a second
+   * one of a workspace is closed, as are those past the limit.
    */
   setAside(workspaceId: string): void {
     const held = this.#held.get(workspaceId);

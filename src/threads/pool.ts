@@ -1,6 +1,6 @@
 /**
- * All threads, as the routes see them: an operation goes to the thread that owns its workspace, with
- * a query on a reader thread before it or a stream from one behind it where the operation is so made.
+ * All threads, as the routes see them: an operation goes to the thread that owns its workspace, with a query on a
+ * reader thread before it or a stream from one behind it where the operation is so made.
  */
 
 import { Histogram } from "../histogram.ts";

@@ -1,6 +1,6 @@
 /**
- * A reader thread: queries that may take long, and streams, over read-only connections. Whatever
- * takes long gives way between its pages, so a search never waits for the end of an export.
+ * A reader thread: queries that may take long, and streams, over read-only connections. Whatever takes long gives way
+ * between its pages, so a search never waits for the end of an export.
  */
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";

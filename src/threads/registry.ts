@@ -49,8 +49,8 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
 }
 
 /**
- * An operation without the type of its input, whose name the caller has checked. `quota` is
- * null where workspaces may hold what they like.
+ * An operation without the type of its input, whose name the caller has checked. `quota` is null where workspaces may
+ * hold what they like.
  */
 function operationOf(name: RecordedName, found: JsonValue | undefined, quota: Quota | null): Operation<OperationName> {
   const plain = plainOperationOf(name, found);

@@ -1,6 +1,6 @@
 /**
- * How a group of replies travels between threads: as one text. A JSON body stands in it as it will be sent, behind
- * one line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON.
+ * How a group of replies travels between threads: as one text. A JSON body stands in it as it will be sent, behind one
+ * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON.
  */
 import type { AuditResult, Reply } from "../workspace/contract.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A workspace thread: it owns the workspaces that are assigned to it, and runs their operations one
- * after another. Those of one workspace that wait at the same time share a transaction and its fsync.
+ * A workspace thread: it owns the workspaces that are assigned to it, and runs their operations one after another.
+ * Those of one workspace that wait at the same time share a transaction and its fsync.
  */
 import { join } from "node:path";
 import type { Clock, RandomPool } from "../ids.ts";

@@ -1,6 +1,6 @@
 /**
- * The main thread's end of one workspace thread. Operations that arrive in one turn of the event
- * loop travel together; while the thread is busy, more wait there (batch-queue.ts), and share the next commit.
+ * The main thread's end of one workspace thread. Operations that arrive in one turn of the event loop travel together;
+ * while the thread is busy, more wait there (batch-queue.ts), and share the next commit.
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";

@@ -24,8 +24,8 @@ export interface NewEvent {
 }
 
 /**
- * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its
- * fresh state). Returns the event's position in that chain, and its hash: the agent's new head.
+ * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its fresh state). Returns
+ * the event's position in that chain, and its hash: the agent's new head.
  */
 export async function appendEvent(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
- * What the HTTP side and the workspace side say to each other: the request for an operation
- * (`operations.ts` has the names and inputs), and the reply. Plain data only, since it crosses a thread boundary.
+ * What the HTTP side and the workspace side say to each other: the request for an operation (`operations.ts` has the
+ * names and inputs), and the reply. Plain data only, since it crosses a thread boundary.
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
@@ -134,8 +134,8 @@ export const problem = (code: OperationProblem, detail: string): Reply<never> =>
   unrecorded({ kind: "problem", code, detail });
 
 /**
- * The workspace side as the routes see it. A reply with an `auditId` means that the operation and its audit event
- * are on disk. Overload replies with a `problem` of code `unavailable`; nothing was written then.
+ * The workspace side as the routes see it. A reply with an `auditId` means that the operation and its audit event are
+ * on disk. Overload replies with a `problem` of code `unavailable`; nothing was written then.
  */
 export interface WorkspaceClient {
   perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>>;

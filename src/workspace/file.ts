@@ -111,8 +111,8 @@ export async function createWorkspaceFile(
     );
     await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");
-    // The driver keeps a closed connection until its statements are collected, and with it the
-    // write-ahead log; so the file is made whole by itself now, while nobody else has it.
+    // The driver keeps a closed connection until its statements are collected, and with it the write-ahead log; so the
+    // file is made whole by itself now, while nobody else has it.
     connection.truncateLog();
   } finally {
     connection.close();

@@ -20,8 +20,8 @@ export function readHead(connection: Connection): Head & { workspaceId: string }
 const TAIL_EVENTS = 8;
 
 /**
- * Compares the end of the log with the head, so that nothing is appended to a log other than the one that was
- * written: after a failure of the disk, file and memory may differ. Returns the id of the file's workspace.
+ * Compares the end of the log with the head, so that nothing is appended to a log other than the one that was written:
+ * after a failure of the disk, file and memory may differ. Returns the id of the file's workspace.
  * @throws {DamagedWorkspace} when the log does not end as the head says
  */
 export function checkTail(connection: Connection): string {

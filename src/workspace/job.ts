@@ -6,9 +6,9 @@ import type { Answer, Principal, Reply, WorkspaceEvent } from "./contract.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
- * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job
- * is prepared and run again in a transaction of its own. So a job keeps no state from one call to the next:
- * what `run` needs from `prepare` is its argument, and what it did in a transaction that was rolled back is undone.
+ * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
+ * prepared and run again in a transaction of its own. So a job keeps no state from one call to the next: what `run`
+ * needs from `prepare` is its argument, and what it did in a transaction that was rolled back is undone.
  */
 export interface Job<Prepared = unknown> {
   /** The name that the event will carry. */
@@ -17,8 +17,8 @@ export interface Job<Prepared = unknown> {
   /** The id that the event will carry; without it, it gets a new one. */
   auditId?: string;
   /**
-   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one,
-   * so an earlier job of the group may change what the preparation was based on; `run` checks that.
+   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one, so an
+   * earlier job of the group may change what the preparation was based on; `run` checks that.
    */
   prepare?(agents: AgentDirectory): Prepared;
   /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */

@@ -1,7 +1,7 @@
 /**
- * An operation: a plain function of a reader, its circumstances and its input that returns what is to
- * happen. Only `perform` calls one, applies the effect that it returns and records it, so an operation
- * cannot change anything that is not audited.
+ * An operation: a plain function of a reader, its circumstances and its input that returns what is to happen. Only
+ * `perform` calls one, applies the effect that it returns and records it, so an operation cannot change anything that
+ * is not audited.
  */
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
@@ -31,8 +31,8 @@ export interface Context {
   /** Writes the heads of the agents that this transaction's earlier events are about, for queries that read them. */
   writeHeads(): Promise<void>;
   /**
-   * Seals every event before this operation's own, as part of the transaction. Null when it cannot be
-   * done just now; the operator's log says why.
+   * Seals every event before this operation's own, as part of the transaction. Null when it cannot be done just now;
+   * the operator's log says why.
    */
   seal(): Promise<StoredSeal | null>;
 }
@@ -85,8 +85,8 @@ export interface QueryContext {
 }
 
 /**
- * The reading part of an operation that may take long: it runs on a reader thread, and what it found
- * is passed to the operation that records it and replies.
+ * The reading part of an operation that may take long: it runs on a reader thread, and what it found is passed to the
+ * operation that records it and replies.
  */
 export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   /** The query keeps one snapshot for long, so it has its own connection. */
@@ -106,8 +106,8 @@ export type OperationsOf<Word extends string> = {
 };
 
 /**
- * Raised by an operation that turns out not to be allowed or not to make sense: nothing is changed
- * and nothing recorded, as if it had been refused at the door.
+ * Raised by an operation that turns out not to be allowed or not to make sense: nothing is changed and nothing
+ * recorded, as if it had been refused at the door.
  */
 export class Refusal extends Error {
   constructor(

@@ -1,6 +1,6 @@
 /**
- * One open workspace and its only writer. `perform` runs a group of operations in one durable
- * transaction, appends the event of each, and lets no reply out before the commit.
+ * One open workspace and its only writer. `perform` runs a group of operations in one durable transaction, appends the
+ * event of each, and lets no reply out before the commit.
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { effectKind } from "../log/effects.ts";
@@ -75,9 +75,9 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the
-   * others: if it had written, they all run again (see `Job`). When the commit fails, the result of all of
-   * them is `unavailable` and nothing was written.
+   * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the others: if it
+   * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable` and
+   * nothing was written.
    */
   async perform(jobs: readonly Job[]): Promise<Reply[]> {
     try {
@@ -86,8 +86,8 @@ export class WorkspaceWriter {
       if (!(error instanceof JobFailed)) return this.#allUnavailable(jobs, error);
       if (jobs.length === 1) return [error.reply];
     }
-    // A job failed after it had written. That is an unexpected failure and rare, so instead of a
-    // savepoint around every job, the group is rolled back and each of its jobs runs again on its own.
+    // A job failed after it had written. That is an unexpected failure and rare, so instead of a savepoint around every
+    // job, the group is rolled back and each of its jobs runs again on its own.
     const replies: Reply[] = [];
     for (const job of jobs) replies.push(...(await this.perform([job])));
     return replies;
@@ -138,8 +138,8 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Announces the next sealing key: an event names it, the key at hand seals that event, and from then
-   * on the next one seals. All or nothing.
+   * Announces the next sealing key: an event names it, the key at hand seals that event, and from then on the next one
+   * seals. All or nothing.
    * @throws {SealRefused} and whatever the file throws
    */
   async rotateSealKey(principal: Principal, next: VerifierKey): Promise<void> {

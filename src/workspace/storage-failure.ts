@@ -21,8 +21,7 @@ export function isStorageFailure(error: unknown): boolean {
 }
 
 /**
- * For readers: every error of the database. All SQL is the program's own, so even a missing table means a damaged
- * file.
+ * For readers: every error of the database. All SQL is the program's own, so even a missing table means a damaged file.
  */
 export function isReadFailure(error: unknown): boolean {
   return isStorageFailure(error) || sqliteCode(error).startsWith("SQLITE_");
@@ -46,8 +45,8 @@ export function troubleOf(error: unknown): StorageTrouble | null {
 export const isOfDisk = (trouble: StorageTrouble): boolean => trouble === "disk_full" || trouble === "disk_failing";
 
 /**
- * Whether the file must be closed, opened and checked again before it is used. A full disk leaves everything as it
- * was; after other failures, memory and file may differ.
+ * Whether the file must be closed, opened and checked again before it is used. A full disk leaves everything as it was;
+ * after other failures, memory and file may differ.
  */
 export function mustReopen(error: unknown): boolean {
   const trouble = troubleOf(error);
@@ -65,8 +64,8 @@ const UNCONFIRMED =
   "The disk failed while this was being made durable, so it was undone. Read before you repeat it: if the server fails as well before it can write again, it may still appear.";
 
 /**
- * Returns what the clients of a failed transaction are told. When only the fsync failed, the transaction is rolled back,
- * but until the next write overwrites it in the write-ahead log, a crash could bring it back.
+ * Returns what the clients of a failed transaction are told. When only the fsync failed, the transaction is rolled
+ * back, but until the next write overwrites it in the write-ahead log, a crash could bring it back.
  */
 export const whyUnavailable = (error: unknown): string =>
   sqliteCode(error) === "SQLITE_IOERR_FSYNC" ? UNCONFIRMED : UNAVAILABLE;

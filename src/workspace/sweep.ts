@@ -45,8 +45,8 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
 }
 
 /**
- * What goes before an operation that may put another configuration into force: what is past its
- * retention until then is gone, and a longer retention must not bring it back. Null for all others.
+ * What goes before an operation that may put another configuration into force: what is past its retention until then is
+ * gone, and a longer retention must not bring it back. Null for all others.
  */
 export function expiryBefore(
   name: OperationName,
