@@ -7,7 +7,7 @@ import { releaseClosed } from "../store/connection.ts";
 import { rewriteHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { failedWriting, isOfDisk, mustReopen, type StorageTrouble, troubleOf } from "../workspace/storage-failure.ts";
-import { type FromWriter, reportFailure } from "./messages.ts";
+import { type FromWriter, failureOf, reportFailure } from "./messages.ts";
 import type { Closable, OpenWorkspaces } from "./open-workspaces.ts";
 
 /** How long a workspace whose disk failed is not tried again. */
@@ -74,7 +74,7 @@ export class CircuitBreaker<T extends Writable> {
   /** Notes a failure, and reports it to the log unless the same trouble was reported recently. */
   fail(workspaceId: string, where: string, error: unknown): void {
     if (!this.#troubles.failed(workspaceId, error, this.#clock())) return;
-    this.#post({ kind: "failure", failure: reportFailure(where, error) });
+    this.#post(failureOf(where, error));
   }
 
   /** Tries workspaces in trouble again, so that a recovery is noticed without a request. */

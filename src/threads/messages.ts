@@ -83,17 +83,21 @@ export interface RecoveryReport {
   failures: number;
 }
 
+/** From every thread. */
+export type FromThread =
+  | { kind: "ready" }
+  | { kind: "failure"; failure: FailureReport }
+  | { kind: "recovery"; recovery: RecoveryReport }
+  | { kind: "closed" };
+
 /** From a workspace thread, besides the replies (reply-text.ts). */
 export type FromWriter =
-  | { kind: "ready" }
+  | FromThread
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
   /** The file was opened while its disk took no writes, and stays so for as long as anybody has it open. */
-  | { kind: "unwritable"; workspaceId: string }
-  | { kind: "failure"; failure: FailureReport }
-  | { kind: "recovery"; recovery: RecoveryReport }
-  | { kind: "closed" };
+  | { kind: "unwritable"; workspaceId: string };
 
 /** To a reader thread. */
 export type ToReader =
@@ -107,15 +111,12 @@ export type ToReader =
 
 /** From a reader thread. A chunk of a stream travels as bytes beside its id. */
 export type FromReader =
-  | { kind: "ready" }
+  | FromThread
   | { kind: "found"; id: number; found: JsonValue }
   | { kind: "answered"; id: number; answer: Answer }
   | { kind: "chunk"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }
-  | { kind: "broken"; id: number }
-  | { kind: "failure"; failure: FailureReport }
-  | { kind: "recovery"; recovery: RecoveryReport }
-  | { kind: "closed" };
+  | { kind: "broken"; id: number };
 
 /** Failures whose messages are ours, hold no data, and tell the operator what to do. */
 const EXPLAINED = [
@@ -131,14 +132,14 @@ const EXPLAINED = [
 
 /** An error for the log. Its message is left out: it may repeat what a client sent. */
 export function reportFailure(where: string, error: unknown): FailureReport {
-  const { name, code } = error as { name?: unknown; code?: unknown };
-  if (EXPLAINED.some((kind) => error instanceof kind)) {
-    const { name, message } = error as Error;
-    return { where, name: `${name}: ${message}`, frames: [] };
-  }
-  return {
-    where,
-    name: [name, code].filter((part) => typeof part === "string").join(" ") || typeof error,
-    frames: stackFrames(error),
-  };
+  const { name, code, message } = error as { name?: unknown; code?: unknown; message?: unknown };
+  if (EXPLAINED.some((kind) => error instanceof kind)) return { where, name: `${name}: ${message}`, frames: [] };
+  const known = [name, code].filter((part) => typeof part === "string").join(" ");
+  return { where, name: known || typeof error, frames: stackFrames(error) };
 }
+
+/** The message that brings an error to the log. */
+export const failureOf = (where: string, error: unknown): FromThread => ({
+  kind: "failure",
+  failure: reportFailure(where, error),
+});

@@ -74,7 +74,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
-  readonly #readers: (ReaderThread | undefined)[];
+  readonly #readers: (ReaderThread | undefined)[] = [];
   #sparing = false;
   #ending = false;
 
@@ -87,10 +87,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     this.gauges = { writers: gauges(), readers: gauges() };
     this.#writers = this.gauges.writers.map(({ memory }, index) => {
       // A thread that is started again finds again the troubles that last.
-      const onCrash = () => this.down.clearWhere((workspaceId) => this.#shard(workspaceId) === index);
+      const onCrash = () => {
+        for (const { workspaceId } of this.down.list()) {
+          if (this.#shard(workspaceId) === index) this.down.clear(workspaceId);
+        }
+      };
       return new WriterThread(threadOptions(options, memory), { ...this.#events, onCrash });
     });
-    this.#readers = new Array<ReaderThread | undefined>(count).fill(undefined);
   }
 
   /** Resolves when the workspace threads run. */
@@ -111,17 +114,14 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Appends to the workspace's own chain. Returns the event's id, or null when it could not be written. */
   record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> {
     return new Promise((resolve) => {
-      const writer = this.#writers[this.#shard(workspaceId)] as WriterThread;
-      const refused = writer.record(workspaceId, event, (reply) => {
-        resolve(typeof reply === "string" ? null : reply.auditId);
-      });
-      if (refused !== null) resolve(null);
+      const complete = (reply: Reply | Rejection) => resolve(typeof reply === "string" ? null : reply.auditId);
+      if (this.#writer(workspaceId).record(workspaceId, event, complete) !== null) resolve(null);
     });
   }
 
   /** Whether the disk refuses writes: a damaged file is only its own workspace's trouble. */
   get diskFails(): boolean {
-    return this.down.some(({ trouble }) => isOfDisk(trouble));
+    return this.down.list().some(({ trouble }) => isOfDisk(trouble));
   }
 
   /** Whether the disk is full: then what makes the data grow is refused, so that the rest can be recorded. */
@@ -153,9 +153,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Returns the handlers of the threads' events, which keep the pool's own state up to date. */
   #watched(options: PoolOptions): ThreadEvents {
     return {
-      onFailure: (failure) => options.onFailure(failure),
-      onRecovery: (recovery) => options.onRecovery?.(recovery),
-      onSealed: (workspaceId, seal) => options.onSealed?.(workspaceId, seal),
+      ...options,
       onGroup: (operations) => this.groups.observe(operations),
       onUnwritable: (workspaceId) => this.#readers[this.#shard(workspaceId)]?.forget(workspaceId),
       onTrouble: (workspaceId, reason, trouble) => {
@@ -173,13 +171,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Removes what is past its retention in these workspaces, soon. */
   sweep(workspaceIds: readonly string[]): void {
     for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
-      this.#writers[index]?.sweep(ids);
+      this.#writers[index]?.tell({ kind: "sweep", workspaceIds: ids });
     }
   }
 
   /** Keeps the cosignatures of a seal. */
   cosigned(workspaceId: string, size: number, note: string): void {
-    this.#writers[this.#shard(workspaceId)]?.cosigned(workspaceId, size, note);
+    this.#writer(workspaceId).tell({ kind: "cosigned", workspaceId, size, note });
   }
 
   /** Ends live streams and opens no more; other operations can finish. */
@@ -201,8 +199,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #record(request: OperationRequest, found: JsonValue | undefined): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     return new Promise((resolve) => {
-      const writer = this.#writers[this.#shard(workspaceId)] as WriterThread;
-      const refused = writer.submit(request, found, (reply) => {
+      const refused = this.#writer(workspaceId).submit(request, found, (reply) => {
         resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, reply));
       });
       if (refused !== null) resolve(rejection(refused));
@@ -225,14 +222,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return Number(BigInt(Bun.hash.wyhash(workspaceId)) % BigInt(this.#writers.length));
   }
 
+  #writer(workspaceId: string): WriterThread {
+    return this.#writers[this.#shard(workspaceId)] as WriterThread;
+  }
+
   #reader(workspaceId: string): ReaderThread {
     const index = this.#shard(workspaceId);
-    const known = this.#readers[index];
-    if (known !== undefined) return known;
     const { memory } = this.gauges.readers[index] as ThreadGauges;
-    const started = new ReaderThread(threadOptions(this.#options, memory), this.#events);
-    this.#readers[index] = started;
-    return started;
+    this.#readers[index] ??= new ReaderThread(threadOptions(this.#options, memory), this.#events);
+    return this.#readers[index];
   }
 }
 
@@ -241,17 +239,8 @@ function threadOptions(options: PoolOptions, gauges: SharedArrayBuffer): ThreadO
   const { workspacesDir, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } = options;
   // Each workspace has its reader thread, and no two threads can hold one's index.
   const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
-  return {
-    workspacesDir,
-    encryptionKey,
-    clockOffsetMs,
-    searchMemoryBytes,
-    fullTextFrom,
-    embeddings,
-    quota,
-    sealing,
-    gauges,
-  };
+  const plain = { workspacesDir, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing };
+  return { ...plain, searchMemoryBytes, gauges };
 }
 
 function refusal(reason: Rejection | "full"): Answer<never> {

@@ -2,8 +2,8 @@
 import type { JsonValue } from "../json.ts";
 import type { Answer, Bytes, OperationRequest, StreamPlan } from "../workspace/contract.ts";
 import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
-import { SupervisedWorker } from "./supervised.ts";
-import type { Rejection, ThreadEvents } from "./writer-thread.ts";
+import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
+import type { Rejection } from "./writer-thread.ts";
 
 /** Queries that may wait for one thread. */
 const MAX_QUERIES = 512;
@@ -17,33 +17,27 @@ const MAX_TAILS_OF_WORKSPACE = 32;
 /** The result of a query. */
 export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
 
-interface StreamSink {
+/** A stream whose consumer has not seen its end. */
+interface OpenStream {
   workspaceId: string;
   /** Whether it does not end by itself. */
   live: boolean;
-  chunk(bytes: Uint8Array): void;
-  end(): void;
-  broken(): void;
+  controller: ReadableStreamDefaultController<Uint8Array>;
+  /** Lets the consumer ask for the next bytes. */
+  wake(): void;
 }
 
 export class ReaderThread {
-  readonly #events: ThreadEvents;
   readonly #worker: SupervisedWorker;
   #nextId = 1;
   readonly #queries = new Map<number, (result: QueryResult) => void>();
-  readonly #streams = new Map<number, StreamSink>();
-  #state: "running" | "closing" | "closed" = "running";
-  #closed: () => void = () => {};
+  readonly #streams = new Map<number, OpenStream>();
 
-  constructor(options: ThreadOptions, events: ThreadEvents) {
-    this.#events = events;
-    this.#worker = new SupervisedWorker({
-      entry: "threads/reader-worker.ts",
-      options,
-      onMessage: (message: FromReader) => this.#receive(message),
-      onCrash: () => this.#crash(),
-      onFailure: (failure) => events.onFailure(failure),
-    });
+  constructor(options: ThreadOptions, reports: ThreadReports) {
+    const entry = "threads/reader-worker.ts";
+    const onMessage = (message: FromReader) => this.#receive(message);
+    const onEnd = () => this.#abandonAll("crashed");
+    this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
   }
 
   /** The running work, by kind. */
@@ -53,9 +47,8 @@ export class ReaderThread {
   }
 
   query(request: OperationRequest): Promise<QueryResult> {
-    if (this.#state !== "running") return Promise.resolve("stopped");
-    if (!this.#worker.alive) return Promise.resolve("overloaded");
-    if (this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
+    if (this.#worker.isClosing) return Promise.resolve("stopped");
+    if (!this.#worker.alive || this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
     const id = this.#nextId++;
     const { name, input, principal } = request;
     return new Promise((resolve) => {
@@ -66,7 +59,7 @@ export class ReaderThread {
 
   /** Whether no more streams of this kind, live or not, may be opened at present. */
   isExhausted(workspaceId: string, live: boolean): boolean {
-    if (this.#state !== "running" || !this.#worker.alive) return true;
+    if (this.#worker.isClosing || !this.#worker.alive) return true;
     const [most, mostOwn] = live ? [MAX_TAILS, MAX_TAILS_OF_WORKSPACE] : [MAX_STREAMS, MAX_STREAMS_OF_WORKSPACE];
     return this.#count(live) >= most || this.#count(live, workspaceId) >= mostOwn;
   }
@@ -74,15 +67,15 @@ export class ReaderThread {
   /** Open streams of a kind, of one workspace or of all. */
   #count(live: boolean, workspaceId?: string): number {
     let count = 0;
-    for (const sink of this.#streams.values()) {
-      if (sink.live === live && (workspaceId === undefined || sink.workspaceId === workspaceId)) count++;
+    for (const stream of this.#streams.values()) {
+      if (stream.live === live && (workspaceId ?? stream.workspaceId) === stream.workspaceId) count++;
     }
     return count;
   }
 
   /** Has what is open of a workspace closed, but for what is in use. */
   forget(workspaceId: string): void {
-    if (this.#state === "running" && this.#worker.alive) this.#post({ kind: "forget", workspaceId });
+    if (!this.#worker.isClosing) this.#post({ kind: "forget", workspaceId });
   }
 
   /** Ends the streams that do not end by themselves. */
@@ -90,63 +83,36 @@ export class ReaderThread {
     for (const [id, { live }] of [...this.#streams]) {
       if (!live) continue;
       this.#post({ kind: "cancel", id });
-      this.#finish(id)?.end();
+      this.#end(id);
     }
   }
 
   /** The bytes of a plan, read as the consumer asks for them. */
   stream(workspaceId: string, plan: StreamPlan): Bytes {
     const id = this.#nextId++;
-    let wake: () => void = () => {};
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
-        this.#streams.set(id, {
-          workspaceId,
-          live: plan.kind === "tail",
-          chunk: (bytes) => {
-            controller.enqueue(bytes);
-            wake();
-          },
-          end: () => {
-            controller.close();
-            wake();
-          },
-          // The reader must see that the answer is not whole: the connection breaks off.
-          broken: () => {
-            controller.error(new Error("the stream broke off"));
-            wake();
-          },
-        });
+        this.#streams.set(id, { workspaceId, live: plan.kind === "tail", controller, wake: () => {} });
         this.#post({ kind: "open", id, workspaceId, plan });
       },
       pull: () => {
-        if (!this.#streams.has(id)) return undefined;
+        const stream = this.#streams.get(id);
+        if (stream === undefined) return undefined;
         this.#post({ kind: "pull", id });
         return new Promise<void>((resolve) => {
-          wake = resolve;
+          stream.wake = resolve;
         });
       },
       cancel: () => {
-        this.#finish(id);
         this.#post({ kind: "cancel", id });
-        wake();
+        this.#finish(id, () => {});
       },
     });
   }
 
   async close(): Promise<void> {
-    if (this.#state !== "running") return;
-    this.#state = "closing";
-    const closed = new Promise<void>((resolve) => {
-      this.#closed = resolve;
-    });
-    this.#worker.expectEnd();
-    if (!this.#worker.alive) {
-      this.#crash();
-      return;
-    }
-    this.#post({ kind: "close" });
-    await closed;
+    if (this.#worker.isClosing) return;
+    await this.#worker.close(() => this.#post({ kind: "close" }));
     this.#abandonAll("stopped");
   }
 
@@ -156,9 +122,6 @@ export class ReaderThread {
 
   #receive(message: FromReader): void {
     switch (message.kind) {
-      case "ready":
-        this.#worker.markReady();
-        break;
       case "found":
         this.#answer(message.id, { found: message.found });
         break;
@@ -166,24 +129,40 @@ export class ReaderThread {
         this.#answer(message.id, { answer: message.answer });
         break;
       case "chunk":
-        this.#streams.get(message.id)?.chunk(message.bytes);
+        this.#add(message.id, message.bytes);
         break;
       case "end":
-        this.#finish(message.id)?.end();
+        this.#end(message.id);
         break;
       case "broken":
-        this.#finish(message.id)?.broken();
+        this.#break(message.id);
         break;
-      case "failure":
-        this.#events.onFailure(message.failure);
-        break;
-      case "recovery":
-        this.#events.onRecovery?.(message.recovery);
-        break;
-      case "closed":
-        this.#state = "closed";
-        this.#closed();
+      default:
+        this.#worker.receive(message);
     }
+  }
+
+  #add(id: number, bytes: Uint8Array): void {
+    const stream = this.#streams.get(id);
+    stream?.controller.enqueue(bytes);
+    stream?.wake();
+  }
+
+  #end(id: number): void {
+    this.#finish(id, (controller) => controller.close());
+  }
+
+  /** The consumer must see that the body is incomplete: the connection breaks off. */
+  #break(id: number): void {
+    this.#finish(id, (controller) => controller.error(new Error("the stream broke off")));
+  }
+
+  #finish(id: number, finish: (controller: OpenStream["controller"]) => void): void {
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
+    this.#streams.delete(id);
+    finish(stream.controller);
+    stream.wake();
   }
 
   #answer(id: number, result: QueryResult): void {
@@ -191,21 +170,8 @@ export class ReaderThread {
     this.#queries.delete(id);
   }
 
-  #finish(id: number): StreamSink | undefined {
-    const sink = this.#streams.get(id);
-    this.#streams.delete(id);
-    return sink;
-  }
-
   #abandonAll(reason: Rejection): void {
     for (const id of [...this.#queries.keys()]) this.#answer(id, reason);
-    for (const id of [...this.#streams.keys()]) this.#finish(id)?.broken();
-  }
-
-  #crash(): void {
-    this.#abandonAll("crashed");
-    if (this.#state === "running") return;
-    this.#state = "closed";
-    this.#closed();
+    for (const id of [...this.#streams.keys()]) this.#break(id);
   }
 }

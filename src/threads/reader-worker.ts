@@ -21,7 +21,7 @@ import { Refusal } from "../workspace/operation.ts";
 import { isReadFailure } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
-import { type FromReader, reportFailure, type ThreadOptions, type ToReader } from "./messages.ts";
+import { type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { inquiryOf, inspect } from "./registry.ts";
 
@@ -55,7 +55,7 @@ const queryEmbedder =
   embeddings === null
     ? null
     : new QueryEmbedder(embedderOf(embeddings), {
-        onFailure: (error) => post({ kind: "failure", failure: reportFailure("vector of a query", error) }),
+        onFailure: (error) => post(failureOf("vector of a query", error)),
         onRecovery: (failures) => post({ kind: "recovery", recovery: { where: "vector of a query", failures } }),
       });
 
@@ -68,7 +68,7 @@ interface OpenStream {
 const streams = new Map<number, OpenStream>();
 
 parentPort?.on("message", (message: ToReader) => {
-  handle(message).catch((error) => post({ kind: "failure", failure: reportFailure(message.kind, error) }));
+  handle(message).catch((error) => post(failureOf(message.kind, error)));
 });
 
 async function handle(message: ToReader): Promise<void> {
@@ -107,7 +107,7 @@ async function runQuery(query: Query): Promise<void> {
     if (error instanceof Refusal) return;
     // The file may be another one when it is next asked for: put back from a backup, for instance.
     connections.drop(workspaceId);
-    post({ kind: "failure", failure: reportFailure(`${name} in ${workspaceId}`, error) });
+    post(failureOf(`${name} in ${workspaceId}`, error));
   }
 }
 
@@ -137,7 +137,7 @@ function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
   } catch (error) {
     // The client waits for the stream and must be told.
     post({ kind: "broken", id });
-    post({ kind: "failure", failure: reportFailure(`a stream of ${workspaceId}`, error) });
+    post(failureOf(`a stream of ${workspaceId}`, error));
   }
 }
 
@@ -176,7 +176,7 @@ async function pull(id: number): Promise<void> {
     if (!streams.has(id)) return;
     closeStream(id);
     post({ kind: "broken", id });
-    post({ kind: "failure", failure: reportFailure("a stream", error) });
+    post(failureOf("a stream", error));
   }
 }
 

@@ -2,14 +2,14 @@
 import { Worker } from "node:worker_threads";
 import { systemTimer, type Timer } from "../timer.ts";
 import { workerEntry } from "../worker-entry.ts";
-import type { FailureReport, ThreadOptions } from "./messages.ts";
+import type { FailureReport, FromThread, RecoveryReport, ThreadOptions } from "./messages.ts";
 
 /** Pause before the first restart; it doubles with each that follows a death before `ready`. */
 const RESTART_MS = 100;
 const MAX_RESTART_MS = 10_000;
 
 /** A thread as its supervisor sees it. */
-export interface ThreadHandle {
+interface ThreadHandle {
   postMessage(message: unknown): void;
 }
 
@@ -25,7 +25,7 @@ export interface Spawning {
   timer: Timer;
 }
 
-const REAL_THREADS: Spawning = {
+export const REAL_THREADS: Spawning = {
   start(entry, options, onMessage, onEnd) {
     const worker = new Worker(workerEntry(entry), { workerData: options });
     worker.on("message", onMessage as (message: unknown) => void);
@@ -36,29 +36,35 @@ const REAL_THREADS: Spawning = {
   timer: systemTimer,
 };
 
-export interface Supervision {
+/** Told of what happens outside of operations. */
+export interface ThreadReports {
+  onFailure(failure: FailureReport): void;
+  onRecovery?(recovery: RecoveryReport): void;
+}
+
+interface Supervision {
   /** The worker's source below `src/`. */
   entry: string;
   options: ThreadOptions;
+  reports: ThreadReports;
+  /** Those of {@link FromThread} are passed on to {@link SupervisedWorker.receive}. */
   onMessage(message: never): void;
-  /** The thread died: whatever it was given is lost. */
-  onCrash(): void;
-  onFailure(failure: FailureReport): void;
-  /** Real threads unless given. */
-  spawning?: Spawning;
+  /** The thread ended: what it was given is lost. */
+  onEnd(): void;
 }
 
 export class SupervisedWorker {
   readonly #supervision: Supervision;
   readonly #spawning: Spawning;
   readonly #ready = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<void>();
   #worker: ThreadHandle | null = null;
   #deaths = 0;
-  #stopping = false;
+  #isClosing = false;
 
-  constructor(supervision: Supervision) {
+  constructor(supervision: Supervision, spawning: Spawning) {
     this.#supervision = supervision;
-    this.#spawning = supervision.spawning ?? REAL_THREADS;
+    this.#spawning = spawning;
     // A rejection that is not awaited is not an error: the thread's death is reported.
     this.#ready.promise.catch(() => {});
     this.#start();
@@ -74,19 +80,39 @@ export class SupervisedWorker {
     return this.#worker !== null;
   }
 
+  /** Whether {@link close} was called: the thread takes nothing more. */
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
   post(message: unknown): void {
     this.#worker?.postMessage(message);
   }
 
-  /** From now on the thread's end is no death. */
-  expectEnd(): void {
-    this.#stopping = true;
+  receive(message: FromThread): void {
+    switch (message.kind) {
+      case "ready":
+        this.#deaths = 0;
+        this.#ready.resolve();
+        break;
+      case "failure":
+        this.#supervision.reports.onFailure(message.failure);
+        break;
+      case "recovery":
+        this.#supervision.reports.onRecovery?.(message.recovery);
+        break;
+      case "closed":
+        this.#closed.resolve();
+    }
   }
 
-  /** To be called when the thread says that it runs. */
-  markReady(): void {
-    this.#deaths = 0;
-    this.#ready.resolve();
+  /** Ends the thread; `ask` tells it to finish. Resolves when it has finished or died. Another call does nothing. */
+  async close(ask: () => void): Promise<void> {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    if (!this.alive) return this.#supervision.onEnd();
+    ask();
+    await this.#closed.promise;
   }
 
   #start(): void {
@@ -98,13 +124,15 @@ export class SupervisedWorker {
   #die(worker: ThreadHandle, error: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
-    if (!this.#stopping) {
+    if (!this.#isClosing) {
+      const { entry, reports } = this.#supervision;
       const name = error instanceof Error ? `died: ${error.name}` : "died";
-      this.#supervision.onFailure({ where: this.#supervision.entry, name, frames: [] });
-      this.#ready.reject(new Error(`the thread ${this.#supervision.entry} could not be started`, { cause: error }));
+      reports.onFailure({ where: entry, name, frames: [] });
+      this.#ready.reject(new Error(`the thread ${entry} could not be started`, { cause: error }));
       const pause = Math.min(RESTART_MS * 2 ** this.#deaths++, MAX_RESTART_MS);
-      this.#spawning.timer(pause, () => this.#stopping || this.#start());
+      this.#spawning.timer(pause, () => this.#isClosing || this.#start());
     }
-    this.#supervision.onCrash();
+    this.#supervision.onEnd();
+    if (this.#isClosing) this.#closed.resolve();
   }
 }

@@ -1,5 +1,6 @@
 /** The workspaces whose files cannot be used. The other workspaces are not affected. */
 
+import type { Clock } from "../ids.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 
 /** Most workspaces that are noted. */
@@ -16,18 +17,15 @@ export interface UnavailableWorkspace {
 }
 
 export class UnavailableWorkspaces {
-  readonly #clock: () => number;
   readonly #down = new Map<string, UnavailableWorkspace>();
 
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
+  constructor(readonly clock: Clock) {}
 
   /** Notes that a workspace cannot be used. Returns the workspace when this is new, else null. */
   mark(workspaceId: string, reason: string, trouble: StorageTrouble): UnavailableWorkspace | null {
     const known = this.#down.get(workspaceId);
     if (known === undefined && this.#down.size >= MAX_KEPT) return null;
-    const workspace = { workspaceId, reason, trouble, sinceMs: known?.sinceMs ?? this.#clock() };
+    const workspace = { workspaceId, reason, trouble, sinceMs: known?.sinceMs ?? this.clock() };
     this.#down.set(workspaceId, workspace);
     return known === undefined ? workspace : null;
   }
@@ -35,15 +33,6 @@ export class UnavailableWorkspaces {
   /** Notes that a workspace has recovered. Returns whether it was down. */
   clear(workspaceId: string): boolean {
     return this.#down.delete(workspaceId);
-  }
-
-  /** Removes the workspaces of a thread that died. */
-  clearWhere(isGone: (workspaceId: string) => boolean): void {
-    for (const workspaceId of [...this.#down.keys()]) if (isGone(workspaceId)) this.#down.delete(workspaceId);
-  }
-
-  some(is: (workspace: UnavailableWorkspace) => boolean): boolean {
-    return this.#down.size > 0 && this.list().some(is);
   }
 
   get size(): number {

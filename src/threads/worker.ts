@@ -6,7 +6,7 @@ import { buildScreeningTables } from "../policy/decide.ts";
 import { systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
-import { type FromWriter, reportFailure, type ThreadOptions } from "./messages.ts";
+import { type FromWriter, failureOf, type ThreadOptions } from "./messages.ts";
 import { WorkspaceThread } from "./workspace-thread.ts";
 
 const options = workerData as ThreadOptions;
@@ -25,6 +25,4 @@ collectWhenIdle();
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
 // What waits on the thread has its turn between one table and the next.
-buildScreeningTables(() => setImmediate()).catch((error) =>
-  post({ kind: "failure", failure: reportFailure("screening", error) }),
-);
+buildScreeningTables(() => setImmediate()).catch((error) => post(failureOf("screening", error)));

@@ -27,8 +27,8 @@ import { ThreadGauges } from "./gauges.ts";
 import {
   type EventMessage,
   type FromWriter,
+  failureOf,
   type OperationMessage,
-  reportFailure,
   type ThreadOptions,
   type ToWriter,
 } from "./messages.ts";
@@ -137,7 +137,7 @@ export class WorkspaceThread {
   }
 
   #enqueue(what: string, work: () => Promise<void>): void {
-    this.#queue.run(work).catch((error) => this.#post({ kind: "failure", failure: reportFailure(what, error) }));
+    this.#queue.run(work).catch((error) => this.#post(failureOf(what, error)));
   }
 
   /** Changes data derived from a workspace's log, after the queued work. */
@@ -149,8 +149,7 @@ export class WorkspaceThread {
     return new EmbeddingUpkeep({
       embedder: embedderOf(embeddings),
       run: (workspaceId, work) => this.#derive(workspaceId, work),
-      onFailure: (workspaceId, error) =>
-        this.#post({ kind: "failure", failure: reportFailure(`vectors of ${workspaceId}`, error) }),
+      onFailure: (workspaceId, error) => this.#post(failureOf(`vectors of ${workspaceId}`, error)),
       onRecovery: (failures) => this.#post({ kind: "recovery", recovery: { where: "vectors", failures } }),
     });
   }

@@ -7,9 +7,9 @@ import type { StoredSeal } from "../state/seals.ts";
 import { onceClosingIsKnown } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
-import type { FailureReport, FromWriter, RecoveryReport, ThreadOptions, ToWriter } from "./messages.ts";
+import type { FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
 import { REPLIES, readReplies } from "./reply-text.ts";
-import { type Spawning, SupervisedWorker } from "./supervised.ts";
+import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
 const MAX_WAITING = 4_096;
@@ -29,9 +29,7 @@ interface Waiting {
   isAbandoned: (() => boolean) | undefined;
 }
 
-export interface ThreadEvents {
-  onFailure(failure: FailureReport): void;
-  onRecovery?(recovery: RecoveryReport): void;
+export interface ThreadEvents extends ThreadReports {
   /** Told of every new seal, once it is on disk. */
   onSealed?(workspaceId: string, seal: StoredSeal): void;
   /** Told when a workspace's file cannot be used, and with null when it can again. */
@@ -65,20 +63,16 @@ export class WriterThread {
   /** Sent and not yet answered, by id. */
   readonly #sent = new Map<number, Complete>();
   #flushScheduled = false;
-  #state: "running" | "closing" | "closed" = "running";
-  #closed: () => void = () => {};
+  /** Whether the disk is full. */
+  #sparing = false;
 
-  constructor(options: ThreadOptions, events: ThreadEvents, spawning?: Spawning) {
+  constructor(options: ThreadOptions, events: ThreadEvents, spawning = REAL_THREADS) {
     this.#events = events;
-    this.#worker = new SupervisedWorker({
-      entry: "threads/worker.ts",
-      options,
-      onMessage: (text: string) =>
-        text.startsWith(REPLIES) ? this.#complete(readReplies(text)) : this.#receive(JSON.parse(text) as FromWriter),
-      onCrash: () => this.#crash(),
-      onFailure: (failure) => events.onFailure(failure),
-      ...(spawning === undefined ? {} : { spawning }),
-    });
+    const onMessage = (text: string) =>
+      text.startsWith(REPLIES) ? this.#complete(readReplies(text)) : this.#receive(JSON.parse(text) as FromWriter);
+    const onEnd = () => this.#end();
+    const entry = "threads/worker.ts";
+    this.#worker = new SupervisedWorker({ entry, options, reports: events, onMessage, onEnd }, spawning);
   }
 
   /** Resolves when the thread runs. */
@@ -114,7 +108,7 @@ export class WriterThread {
 
   /** `members`: those of an operation or an event (messages.ts) as JSON, without the id. */
   #take(members: string, complete: Complete, isAbandoned?: () => boolean): Rejection | null {
-    if (this.#state !== "running") return "stopped";
+    if (this.#worker.isClosing) return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
     const text = `{"id":${id},${members}}`;
@@ -124,36 +118,23 @@ export class WriterThread {
     return null;
   }
 
-  /** Asks for a retention sweep of workspaces. */
-  sweep(workspaceIds: string[]): void {
-    if (this.#state === "running") this.#post({ kind: "sweep", workspaceIds });
-  }
-
-  /** Tells the thread whether the disk is full, so that it uses little space. */
+  /** Tells the thread whether the disk is full, so that it uses little space. A thread that is started again is told too. */
   spare(sparing: boolean): void {
-    if (this.#state === "running") this.#post({ kind: "spare", sparing });
+    this.#sparing = sparing;
+    this.tell({ kind: "spare", sparing });
   }
 
-  /** Hands over a seal that has got cosignatures. */
-  cosigned(workspaceId: string, size: number, note: string): void {
-    if (this.#state === "running") this.#post({ kind: "cosigned", workspaceId, size, note });
+  /** Sends a message that is not an operation; it is lost while a dead thread waits to be started again. */
+  tell(message: ToWriter): void {
+    if (!this.#worker.isClosing) this.#post(message);
   }
 
   /** Lets everything taken so far finish, then closes files and thread. */
-  async close(): Promise<void> {
-    if (this.#state !== "running") return;
-    this.#state = "closing";
-    const closed = new Promise<void>((resolve) => {
-      this.#closed = resolve;
+  close(): Promise<void> {
+    return this.#worker.close(() => {
+      this.#flush(Number.POSITIVE_INFINITY);
+      this.#post({ kind: "close" });
     });
-    this.#worker.expectEnd();
-    if (!this.#worker.alive) {
-      this.#crash();
-      return;
-    }
-    this.#flush(Number.POSITIVE_INFINITY);
-    this.#post({ kind: "close" });
-    await closed;
   }
 
   #post(message: ToWriter): void {
@@ -186,10 +167,6 @@ export class WriterThread {
 
   #receive(message: FromWriter): void {
     switch (message.kind) {
-      case "ready":
-        this.#worker.markReady();
-        this.#scheduleFlush();
-        break;
       case "sealed":
         this.#events.onSealed?.(message.workspaceId, message.seal);
         break;
@@ -199,16 +176,16 @@ export class WriterThread {
       case "unwritable":
         this.#events.onUnwritable?.(message.workspaceId);
         break;
-      case "failure":
-        this.#events.onFailure(message.failure);
-        break;
-      case "recovery":
-        this.#events.onRecovery?.(message.recovery);
-        break;
-      case "closed":
-        this.#state = "closed";
-        this.#closed();
+      default:
+        this.#worker.receive(message);
+        if (message.kind === "ready") this.#begin();
     }
+  }
+
+  /** The thread runs, perhaps in place of one that died. */
+  #begin(): void {
+    if (this.#sparing) this.#post({ kind: "spare", sparing: true });
+    this.#scheduleFlush();
   }
 
   #complete(replies: ReturnType<typeof readReplies>): void {
@@ -220,14 +197,12 @@ export class WriterThread {
     if (this.#waiting.length > 0) this.#scheduleFlush();
   }
 
-  /** The thread died: what was on its way has an unknown end; what waited was never begun. */
-  #crash(): void {
+  /** The thread ended: what was on its way has an unknown end; what waited was never begun. */
+  #end(): void {
     this.#events.onCrash?.();
     for (const complete of this.#sent.values()) complete("crashed");
     this.#sent.clear();
-    if (this.#state === "running") return;
+    if (!this.#worker.isClosing) return;
     for (const one of this.#waiting.splice(0)) one.complete("stopped");
-    this.#state = "closed";
-    this.#closed();
   }
 }

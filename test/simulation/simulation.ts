@@ -186,7 +186,7 @@ class Simulation {
       [10, () => this.#pass(random.pick([1, 50, 1_000, 30_000]))],
       [3, () => this.#sleep(random.between(1, 60) * HOUR_MS)],
       [1, () => this.#jump(random.between(-48, 48) * HOUR_MS)],
-      [4, () => this.#main?.sweep(this.#workspaces.map(({ id }) => id))],
+      [4, () => this.#main?.tell({ kind: "sweep", workspaceIds: this.#workspaces.map(({ id }) => id) })],
       [1, () => this.#main?.spare(random.chance(0.3))],
       [3, () => this.#disk.plan("fail")],
       [3, () => this.#disk.plan("stop")],
