@@ -19,7 +19,7 @@ test("every operation that can be requested has a route", () => {
 });
 
 test("every event on behalf of accounts has a route that records it", () => {
-  const recorded = new Set(actions.flatMap(({ docs }) => docs.recordedAs ?? []));
+  const recorded = new Set(actions.flatMap(({ recordedAs = [] }) => recordedAs));
   expect(ofKind("account").filter((name) => !recorded.has(name as never))).toEqual([]);
 });
 

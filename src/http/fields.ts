@@ -5,7 +5,7 @@
  * units where this API counts code points and bytes, so these fields have their own kinds: `check`
  * decides, the JSON Schema documents, and its `description` also tells the caller of an error what to send.
  */
-import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
+import { Kind, type SchemaOptions, TypeRegistry, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
@@ -58,8 +58,17 @@ function hasCodePoints(value: unknown, least: number, most: number): value is st
   return value.length <= 2 * most && [...value].length <= most;
 }
 
-export function plainText(least: number, most: number) {
-  return (value: unknown) => hasCodePoints(value, least, most) && !hasControlCharacter(value);
+/** A text of some characters (code points). `words` say what it is. */
+function textField(name: string, least: number, most: number, words: string, example: string) {
+  const lengths = least === 0 ? `at most ${most}` : `${least} to ${most}`;
+  const schema = {
+    type: "string",
+    ...(least === 0 ? {} : { minLength: least }),
+    maxLength: most,
+    description: `${words}: ${lengths} characters, none of them a control character.`,
+    examples: [example],
+  };
+  return field<string>(name, schema, (value) => hasCodePoints(value, least, most) && !hasControlCharacter(value));
 }
 
 function isObjectWithin(value: unknown, mostBytes: number): boolean {
@@ -75,7 +84,7 @@ export function canonicalBytes(value: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(value), "utf8");
 }
 
-export const AgentId: TUnsafe<string> = field(
+export const AgentId = field<string>(
   "AgentId",
   {
     type: "string",
@@ -86,42 +95,13 @@ export const AgentId: TUnsafe<string> = field(
   (value) => typeof value === "string" && isAgentId(value),
 );
 
-export const Key: TUnsafe<string> = field(
-  "Key",
-  {
-    type: "string",
-    minLength: 1,
-    maxLength: MAX_KEY_LENGTH,
-    description: `The entry's key: 1 to ${MAX_KEY_LENGTH} characters, none of them a control character.`,
-    examples: ["customers/42/summary"],
-  },
-  plainText(1, MAX_KEY_LENGTH),
-);
+export const Key = textField("Key", 1, MAX_KEY_LENGTH, "The entry's key", "customers/42/summary");
 
-export const Prefix: TUnsafe<string> = field(
-  "Prefix",
-  {
-    type: "string",
-    maxLength: MAX_KEY_LENGTH,
-    description: `What keys begin with, taken literally: at most ${MAX_KEY_LENGTH} characters, none of them a control character.`,
-    examples: ["customers/"],
-  },
-  plainText(0, MAX_KEY_LENGTH),
-);
+const PREFIX = "What keys begin with, taken literally";
+export const Prefix = textField("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/");
+export const NonEmptyPrefix = textField("NonEmptyPrefix", 1, MAX_KEY_LENGTH, PREFIX, "customers/42/");
 
-export const NonEmptyPrefix: TUnsafe<string> = field(
-  "NonEmptyPrefix",
-  {
-    type: "string",
-    minLength: 1,
-    maxLength: MAX_KEY_LENGTH,
-    description: `What keys begin with, taken literally: 1 to ${MAX_KEY_LENGTH} characters, none of them a control character.`,
-    examples: ["customers/42/"],
-  },
-  plainText(1, MAX_KEY_LENGTH),
-);
-
-export const Value: TUnsafe<string> = field(
+export const Value = field<string>(
   "Value",
   {
     type: "string",
@@ -134,18 +114,9 @@ export const Value: TUnsafe<string> = field(
     (value.length * 3 <= MAX_VALUE_BYTES || Buffer.byteLength(value, "utf8") <= MAX_VALUE_BYTES),
 );
 
-export const Label: TUnsafe<string> = field(
-  "Label",
-  {
-    type: "string",
-    maxLength: MAX_LABEL_LENGTH,
-    description: `A name for people: at most ${MAX_LABEL_LENGTH} characters, none of them a control character.`,
-    examples: ["before the migration"],
-  },
-  plainText(0, MAX_LABEL_LENGTH),
-);
+export const Label = textField("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration");
 
-export const Metadata: TUnsafe<JsonObject> = field(
+export const Metadata = field<JsonObject>(
   "Metadata",
   {
     type: "object",
@@ -156,7 +127,7 @@ export const Metadata: TUnsafe<JsonObject> = field(
   (value) => isObjectWithin(value, MAX_METADATA_BYTES),
 );
 
-export const Timestamp: TUnsafe<string> = field(
+export const Timestamp = field<string>(
   "Timestamp",
   {
     type: "string",
@@ -166,24 +137,6 @@ export const Timestamp: TUnsafe<string> = field(
   },
   (value) => typeof value === "string" && parseTimestamp(value) !== null,
 );
-
-export const Limit = t.Integer({
-  minimum: 1,
-  maximum: MAX_LIMIT,
-  default: DEFAULT_LIMIT,
-  description: `How many items to return: an integer from 1 to ${MAX_LIMIT}.`,
-});
-
-export const Offset = t.Integer({
-  minimum: 0,
-  maximum: Number.MAX_SAFE_INTEGER,
-  default: 0,
-  description: "How many items to skip: an integer from 0. For deep pages `cursor` is faster.",
-});
-
-export const Cursor = t.String({
-  description: "`next_cursor` of the previous page, with the same filters and without `offset`.",
-});
 
 /** A yes or no that may be left out. */
 export function flag(description: string, byDefault = false) {
@@ -199,5 +152,25 @@ export function choice<const W extends string>(words: readonly W[], description:
   );
 }
 
+/** An integer of a range, which may be left out. `words` say what it is. */
+export function optionalInteger(minimum: number, maximum: number, words: string, byDefault?: number) {
+  const options = byDefault === undefined ? {} : { default: byDefault };
+  const description = `${words}: an integer from ${minimum} to ${maximum}.`;
+  return t.Optional(t.Integer({ minimum, maximum, ...options, description }));
+}
+
 /** The query parameters that every list takes. */
-export const PAGE_PARAMETERS = { limit: t.Optional(Limit), offset: t.Optional(Offset), cursor: t.Optional(Cursor) };
+export const PAGE_PARAMETERS = {
+  limit: optionalInteger(1, MAX_LIMIT, "How many items to return", DEFAULT_LIMIT),
+  offset: t.Optional(
+    t.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+      description: "How many items to skip: an integer from 0. For deep pages `cursor` is faster.",
+    }),
+  ),
+  cursor: t.Optional(
+    t.String({ description: "`next_cursor` of the previous page, with the same filters and without `offset`." }),
+  ),
+};

@@ -1,6 +1,5 @@
-/** What a route is: one operation's method, path, schemas, words, and the way from request to input. */
+/** What a route is: method, path, schemas and words, and for an operation the way from the request to its input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import type { JsonObject } from "../json.ts";
 import { isSuspendable, type OperationInputs, type OperationName, whatGrows } from "../operations.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
@@ -26,7 +25,7 @@ export interface RouteRequest<P extends string, Q, B> {
 }
 
 /** How the API's documentation describes an answer. */
-export interface ResponseDoc {
+interface ResponseDoc {
   description: string;
   schema: TSchema;
   /** The media type, where it is not application/json. */
@@ -37,29 +36,10 @@ export interface ResponseDoc {
   etag?: boolean;
 }
 
-/** The parts of a route that only the documentation needs. */
-export interface RouteDocs {
-  summary: string;
-  description: string;
-  response: ResponseDoc;
-  status?: number;
-  /** Error codes besides those of every route, of `unfindable`, of suspension and of quotas. */
-  problems?: readonly ProblemCode[];
-  requestExample?: JsonObject;
-  /** Request headers that this operation honours. */
-  headers?: Readonly<Record<string, string>>;
-}
-
-/** A route as its feature writes it. */
-export interface RouteDefinition<
-  N extends OperationName,
-  P extends string,
-  Q extends TObject | undefined,
-  B extends TObject | undefined,
-> {
-  operation: N;
-  method: Method;
-  path: P;
+/** What the routes of operations and those of `/account` have in common, as they are written. */
+export interface Endpoint<At extends string, Q extends TObject, B extends TObject> {
+  /** Its method and path: `GET /v1/agents/:agent_id`. */
+  at: At & `${Method} /${string}`;
   query?: Q;
   body?: B;
   /** The body may be left out; it is `{}` then. */
@@ -68,75 +48,100 @@ export interface RouteDefinition<
   explain?: Explain;
   /** What a path parameter that cannot name anything is answered with. */
   unfindable?: ProblemCode;
-  docs: RouteDocs;
-  input(request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>): OperationInputs[N];
+  summary: string;
+  description: string;
+  /** The status of a response that is not a problem, 200 unless named. */
+  status?: number;
+  /** Error codes besides those that follow from the rest. */
+  problems?: readonly ProblemCode[];
+}
+
+/** A route with its validators compiled, the same shape for every one. */
+export interface CompiledEndpoint {
+  method: Method;
+  path: string;
+  query: Validator<TObject> | null;
+  body: Validator<TObject> | null;
+  bodyOptional: boolean;
+  explain: Explain | undefined;
+  unfindable: ProblemCode;
+  summary: string;
+  description: string;
+  status: number;
+  problems: readonly ProblemCode[];
+}
+
+/** The schema of an absent query or body. */
+export type NoMembers = TObject<Record<never, never>>;
+
+/** Compiles the schemas of a route. */
+export function compileEndpoint(endpoint: Endpoint<string, TObject, TObject>): CompiledEndpoint {
+  const { at, query, body, explain, summary, description } = endpoint;
+  const [method, path] = at.split(" ") as [Method, string];
+  return {
+    method,
+    path,
+    query: query === undefined ? null : new Validator(query, "query parameter"),
+    body: body === undefined ? null : new Validator(body, "member"),
+    bodyOptional: endpoint.bodyOptional ?? false,
+    explain,
+    unfindable: endpoint.unfindable ?? "not_found",
+    summary,
+    description,
+    status: endpoint.status ?? 200,
+    problems: endpoint.problems ?? [],
+  };
+}
+
+/** What the documentation says of an operation's route besides. */
+interface RouteDocs {
+  response: ResponseDoc;
+  /** Request headers that this operation honours. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A route as its feature writes it. */
+interface RouteDefinition<N extends OperationName, At extends string, Q extends TObject, B extends TObject>
+  extends Endpoint<At, Q, B>,
+    RouteDocs {
+  operation: N;
+  input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[N];
   /** Another operation that a request can turn out to ask for. */
   variant?: {
     operation: OperationName;
     /** Its input; null when the request asks for the route's own operation. */
-    input(request: RouteRequest<ParamsOf<P>, StaticOr<Q>, StaticOr<B>>): OperationInputs[OperationName] | null;
+    input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[OperationName] | null;
   };
 }
 
-type StaticOr<T> = T extends TObject ? Static<T> : Record<never, never>;
+type AnyRequest = RouteRequest<string, unknown, unknown>;
 
-/** A route with its validators compiled, the same shape for every operation. */
-export interface Route {
+/** The route of an operation. */
+export interface Route extends CompiledEndpoint, RouteDocs {
   operation: OperationName;
-  method: Method;
-  path: string;
-  query: Validator<TObject> | null;
-  querySchema: TObject | null;
-  body: Validator<TObject> | null;
-  bodySchema: TObject | null;
-  bodyOptional: boolean;
-  explain: Explain | undefined;
-  unfindable: ProblemCode;
-  docs: RouteDocs;
-  input(request: RouteRequest<string, unknown, unknown>): OperationInputs[OperationName];
-  variant:
-    | {
-        operation: OperationName;
-        input(request: RouteRequest<string, unknown, unknown>): OperationInputs[OperationName] | null;
-      }
-    | undefined;
+  input(request: AnyRequest): OperationInputs[OperationName];
+  variant: { operation: OperationName; input(request: AnyRequest): OperationInputs[OperationName] | null } | undefined;
 }
 
-/** Compiles a route's schemas. */
+/** Defines the route of an operation. */
 export function route<
   N extends OperationName,
-  P extends string,
-  Q extends TObject | undefined = undefined,
-  B extends TObject | undefined = undefined,
->(definition: RouteDefinition<N, P, Q, B>): Route {
-  const { query, body } = definition;
+  At extends string,
+  Q extends TObject = NoMembers,
+  B extends TObject = NoMembers,
+>(definition: RouteDefinition<N, At, Q, B>): Route {
+  const { operation, unfindable, problems = [], response, headers, input, variant } = definition;
+  const ofOperation: ProblemCode[] = isSuspendable(operation) ? ["agent_suspended"] : [];
+  if (unfindable !== undefined) ofOperation.push(unfindable);
+  ofOperation.push(...problems);
+  if (whatGrows(operation) === "entries") ofOperation.push("quota_exceeded");
   return {
-    operation: definition.operation,
-    method: definition.method,
-    path: definition.path,
-    query: query === undefined ? null : new Validator(query, "query parameter"),
-    querySchema: query ?? null,
-    body: body === undefined ? null : new Validator(body, "member"),
-    bodySchema: body ?? null,
-    bodyOptional: definition.bodyOptional ?? false,
-    explain: definition.explain,
-    unfindable: definition.unfindable ?? "not_found",
-    docs: { ...definition.docs, problems: problemsOf(definition) },
+    ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
+    operation,
+    response,
+    ...(headers && { headers }),
     // The pipeline hands over exactly what these validators made.
-    input: definition.input as Route["input"],
-    variant: definition.variant as Route["variant"],
+    input: input as Route["input"],
+    variant: variant as Route["variant"],
   };
-}
-
-/** Returns the problems that the route documents, with those that follow from the list of operations. */
-function problemsOf(route: { operation: OperationName; unfindable?: ProblemCode; docs: RouteDocs }): ProblemCode[] {
-  const { operation, unfindable, docs } = route;
-  return [
-    ...new Set<ProblemCode>([
-      ...(isSuspendable(operation) ? (["agent_suspended"] as const) : []),
-      ...(unfindable === undefined ? [] : [unfindable]),
-      ...(docs.problems ?? []),
-      ...(whatGrows(operation) === "entries" ? (["quota_exceeded"] as const) : []),
-    ]),
-  ];
 }

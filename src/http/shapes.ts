@@ -71,6 +71,15 @@ export const VersionId = t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] 
 /** A SHA-256 hash, or another of 32 bytes. */
 export const Hash = t.String({ pattern: "^[0-9a-f]{64}$" });
 
+/** Returns an example of an object, from the examples and the defaults of its members. A member without either is left out. */
+export function exampleOf({ properties }: TObject): JsonObject {
+  const examples = Object.entries(properties as Record<string, TSchema>).map(([name, schema]) => {
+    const example = schema.examples?.[0] ?? schema.default;
+    return [name, schema.properties === undefined ? example : exampleOf(schema as TObject)];
+  });
+  return Object.fromEntries(examples.filter(([, example]) => example !== undefined)) as JsonObject;
+}
+
 /** One page of a list. */
 export function listOf<S extends TSchema>(item: S) {
   return object({

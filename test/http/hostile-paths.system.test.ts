@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { actions, routes } from "../../src/http/app.ts";
 import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
+import { exampleOf } from "../../src/http/shapes.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { requestOf } from "../support/route-requests.ts";
@@ -69,9 +70,9 @@ const TARGETS: readonly (Omit<Target, "headers"> & { with: keyof typeof credenti
     const { body } = requestOf(route, { agent: "a", checkpoint: "x", event: "x" });
     return { method: route.method, path: route.path, with: "key", body: body ? JSON.stringify(body) : "" } as const;
   }),
-  ...actions.map(({ method, path, docs }) => {
-    const body = docs.requestExample === undefined ? "" : JSON.stringify(docs.requestExample);
-    return { method, path, with: "session", body } as const;
+  ...actions.map(({ method, path, body }) => {
+    const example = body === null ? "" : JSON.stringify(exampleOf(body.schema));
+    return { method, path, with: "session", body: example } as const;
   }),
   { method: "POST", path: DOWNLOAD_PATH, with: "session", body: "" } as const,
 ].filter(({ path }) => path.includes(":"));

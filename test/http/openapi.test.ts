@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { actions, routes } from "../../src/http/app.ts";
+import { exampleOf } from "../../src/http/shapes.ts";
 import { assertMatchesOpenApi, document } from "./support/openapi.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";
 
@@ -28,7 +29,7 @@ test("every operation is documented with words, examples, errors and the key", (
     expect(operation?.summary, `${route.method} ${path}`).toBeString();
     expect(operation.responses[401].content["application/problem+json"].examples.unauthenticated).toBeDefined();
     for (const status of [400, 403, 429, 500, 503]) expect(operation.responses[status]).toBeDefined();
-    if (route.bodySchema !== null) {
+    if (route.body !== null) {
       expect(operation.requestBody.content["application/json"].example).toBeDefined();
       expect(operation.responses[413]).toBeDefined();
     }
@@ -45,22 +46,22 @@ test("every route of accounts is documented with words, examples and errors", ()
     expect(operation?.summary, `${action.method} ${path}`).toBeString();
     expect(operation.responses[401] !== undefined || action.isPublic).toBe(true);
     for (const status of [400, 403, 429, 500, 503]) expect(operation.responses[status]).toBeDefined();
-    if (action.body !== null) expect(action.body.parse(action.docs.requestExample ?? {})).toBeDefined();
+    if (action.body !== null) expect(action.body.parse(exampleOf(action.body.schema))).toBeDefined();
     const inPath = operation.parameters.filter((parameter: { in: string }) => parameter.in === "path");
     expect(inPath.length).toBe((path.match(/\{/g) ?? []).length);
   }
 });
 
 test("examples of requests are valid requests", () => {
-  for (const { body, docs } of routes) {
-    if (body !== null) expect(body.parse(docs.requestExample ?? {})).toBeDefined();
+  for (const { body } of routes) {
+    if (body !== null) expect(body.parse(exampleOf(body.schema))).toBeDefined();
   }
 });
 
 test("examples of answers are valid answers", () => {
-  for (const { method, path, docs } of routes) {
-    if (docs.response.example !== undefined) {
-      assertMatchesOpenApi(method, path.replace(/:[a-z_]+/g, "x"), docs.status ?? 200, docs.response.example);
+  for (const { method, path, status, response } of routes) {
+    if (response.example !== undefined) {
+      assertMatchesOpenApi(method, path.replace(/:[a-z_]+/g, "x"), status, response.example);
     }
   }
 });

@@ -22,7 +22,7 @@ const valuesFor = ({ agent }: Subject): Record<string, string> => ({
 
 /** A request to a route that succeeds, for an agent with a config and an entry `k`: what its schemas require. */
 export function requestOf(
-  route: Pick<Route, "method" | "path" | "querySchema" | "bodySchema">,
+  route: Pick<Route, "method" | "path" | "query" | "body">,
   subject: Subject,
 ): Required<Pick<Sent, "method" | "path" | "query">> & Pick<Sent, "body"> {
   const { agent, checkpoint, event } = subject;
@@ -31,16 +31,16 @@ export function requestOf(
     .replace(":version", "v1")
     .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
   const values = valuesFor(subject);
-  const membersOf = (schema: Route["bodySchema"]) =>
+  const membersOf = (validator: Route["body"]) =>
     Object.fromEntries(
-      Object.keys(schema?.properties ?? {})
-        .filter((name) => name === "agent_id" || schema?.required?.includes(name))
+      Object.keys(validator?.schema.properties ?? {})
+        .filter((name) => name === "agent_id" || validator?.schema.required?.includes(name))
         .map((name) => [name, values[name] as string]),
     );
   return {
     method: route.method,
     path,
-    query: membersOf(route.querySchema),
-    ...(route.bodySchema === null ? {} : { body: membersOf(route.bodySchema) }),
+    query: membersOf(route.query),
+    ...(route.body === null ? {} : { body: membersOf(route.body) }),
   };
 }

@@ -1,69 +1,54 @@
 /** The HTTP routes of agents as a whole. */
+import { Type as t } from "@sinclair/typebox";
+import { Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
-import { AgentList, AgentShape, AgentsQuery, SwitchBody } from "./schema.ts";
+import { object } from "../../http/shapes.ts";
+import { AgentList, AgentShape } from "./schema.ts";
 
-const list = route({
-  operation: "agent.list",
-  method: "GET",
-  path: "/v1/agents",
-  query: AgentsQuery,
-  input: ({ query, principal }) => {
-    checkWorkspaceWide(principal);
-    return listInput("agent.list", { prefix: query.prefix ?? "" }, query);
-  },
-  docs: {
+/** The route that suspends an agent or ends its suspension. */
+const switching = (name: "suspend" | "resume", words: { summary: string; description: string }) =>
+  route({
+    operation: `agent.${name}`,
+    at: `POST /v1/agents/:agent_id/${name}` as const,
+    body: object({ reason: t.Optional({ ...Label, examples: ["It wrote card numbers."] }) }),
+    bodyOptional: true,
+    unfindable: "agent_not_found",
+    input: ({ params, body }) => ({ agentId: params.agent_id, reason: body.reason ?? null }),
+    ...words,
+    response: { description: "The agent.", schema: AgentShape },
+  });
+
+export const agentRoutes = [
+  route({
+    operation: "agent.list",
+    at: "GET /v1/agents",
+    query: object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS }),
+    input: ({ query, principal }) => {
+      checkWorkspaceWide(principal);
+      return listInput("agent.list", { prefix: query.prefix ?? "" }, query);
+    },
     summary: "List agents",
     description: "Every agent, by id: what it holds, what it did, and which policies are in force.",
     response: { description: "One page of agents.", schema: AgentList },
-  },
-});
+  }),
 
-const read = route({
-  operation: "agent.read",
-  method: "GET",
-  path: "/v1/agents/:agent_id",
-  unfindable: "agent_not_found",
-  input: ({ params }) => ({ agentId: params.agent_id }),
-  docs: {
+  route({
+    operation: "agent.read",
+    at: "GET /v1/agents/:agent_id",
+    unfindable: "agent_not_found",
+    input: ({ params }) => ({ agentId: params.agent_id }),
     summary: "Read one agent",
     description: "One agent, with the same members as in the list.",
     response: { description: "The agent.", schema: AgentShape },
-  },
-});
+  }),
 
-const suspend = route({
-  operation: "agent.suspend",
-  method: "POST",
-  path: "/v1/agents/:agent_id/suspend",
-  body: SwitchBody,
-  bodyOptional: true,
-  unfindable: "agent_not_found",
-  input: ({ params, body }) => ({ agentId: params.agent_id, reason: body.reason ?? null }),
-  docs: {
+  switching("suspend", {
     summary: "Suspend an agent",
     description:
       "From now on its data and checkpoint operations return 403 `agent_suspended` to everyone and are recorded as `denied`. Its config and its trail stay available.",
-    response: { description: "The agent.", schema: AgentShape },
-    requestExample: { reason: "It writes card numbers." },
-  },
-});
+  }),
 
-const resume = route({
-  operation: "agent.resume",
-  method: "POST",
-  path: "/v1/agents/:agent_id/resume",
-  body: SwitchBody,
-  bodyOptional: true,
-  unfindable: "agent_not_found",
-  input: ({ params, body }) => ({ agentId: params.agent_id, reason: body.reason ?? null }),
-  docs: {
-    summary: "Resume an agent",
-    description: "Ends a suspension.",
-    response: { description: "The agent.", schema: AgentShape },
-    requestExample: { reason: "Fixed in release 4.2." },
-  },
-});
-
-export const agentRoutes = [list, read, suspend, resume];
+  switching("resume", { summary: "Resume an agent", description: "Ends a suspension." }),
+];

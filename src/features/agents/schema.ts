@@ -1,23 +1,8 @@
 /** The API's schemas of agents. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
-import {
-  Count,
-  component,
-  countOf,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  shape,
-  Time,
-  VersionId,
-} from "../../http/shapes.ts";
+import { AgentId } from "../../http/fields.ts";
+import { Count, component, countOf, listOf, nullable, oneOf, shape, Time, VersionId } from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
-
-export const AgentsQuery = object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS });
-
-export const SwitchBody = object({ reason: t.Optional(Label) });
 
 export const AgentShape = shape("Agent", {
   agent_id: AgentId,

@@ -64,131 +64,6 @@ function operationsOf(text: string | undefined): { operations?: string[] } {
   );
 }
 
-const query = route({
-  operation: "audit.query",
-  method: "GET",
-  path: "/v1/audit",
-  query: AuditQuery,
-  input: ({ query: asked, principal }) => {
-    return listInput(
-      "audit.query",
-      {
-        scope: scopeOf(asked, principal),
-        ...operationsOf(asked.operations),
-        ...(asked.result === undefined ? {} : { result: asked.result }),
-        window: windowOf(asked),
-      },
-      asked,
-    );
-  },
-  docs: {
-    summary: "Query the audit trail",
-    description:
-      "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead. `start_time` is inclusive, `end_time` exclusive.",
-    response: { description: "One page of events.", schema: AuditEventList },
-  },
-});
-
-const read = route({
-  operation: "audit.read",
-  method: "GET",
-  path: "/v1/audit/:id",
-  query: ReadQuery,
-  unfindable: "audit_event_not_found",
-  input: ({ params, query: asked }) => ({ eventId: params.id, proof: asked.proof ?? false }),
-  docs: {
-    summary: "Read one audit event",
-    description:
-      "An event with everything that its hash covers. With `proof=true`, also the proof that connects it with a seal; an event that no seal covers yet is sealed first.",
-    response: { description: "The event.", schema: AuditEvent },
-  },
-});
-
-const receipt = route({
-  operation: "audit.receipt",
-  method: "GET",
-  path: "/v1/audit/:id/receipt",
-  unfindable: "audit_event_not_found",
-  input: ({ params }) => ({ eventId: params.id }),
-  docs: {
-    summary: "Get the receipt of an audit event",
-    description:
-      "One text file that proves the event to anyone who has the public key: `governd verify receipt.txt --public-key KEY`.",
-    response: { description: "The receipt.", schema: Receipt, mediaType: "text/plain" },
-    problems: ["seal_not_found"],
-  },
-});
-
-const seal = route({
-  operation: "audit.seal",
-  method: "GET",
-  path: "/v1/audit/seal",
-  input: () => ({}),
-  docs: {
-    summary: "Get the newest seal",
-    description:
-      "The signed head of the workspace's log. Keep it: `governd verify --seal` detects every later change to the events that it covers, and a truncated log.",
-    response: { description: "The seal.", schema: Seal, mediaType: "text/plain" },
-    problems: ["seal_not_found"],
-  },
-});
-
-const key = route({
-  operation: "audit.key",
-  method: "GET",
-  path: "/v1/audit/key",
-  input: () => ({}),
-  docs: {
-    summary: "Get the public key of the seals",
-    description: "The key that seals the workspace now, and the earlier keys, each with the event that announced it.",
-    response: { description: "The key.", schema: SealingKey },
-  },
-});
-
-const consistency = route({
-  operation: "audit.consistency",
-  method: "GET",
-  path: "/v1/audit/consistency",
-  query: ConsistencyQuery,
-  input: ({ query: asked }) => asked,
-  docs: {
-    summary: "Prove that one seal continues another",
-    description:
-      "The consistency proof between two sizes of the log (RFC 9162, 2.1.4), with the roots of both trees. Hashes of the proof are in hex, roots in base64 as in seals.",
-    response: { description: "The proof.", schema: Consistency },
-    problems: ["seal_not_found"],
-  },
-});
-
-const anchors = route({
-  operation: "audit.anchors",
-  method: "GET",
-  path: "/v1/audit/anchors",
-  input: () => ({}),
-  docs: {
-    summary: "List the anchors of the seals",
-    description:
-      "For each place to which the daemon sends seals, the newest seal of this workspace that the place accepted. The proof of an anchor is at that place; this shows how old the anchor is.",
-    response: { description: "Every place, in the order of the settings. The list may be empty.", schema: Anchors },
-  },
-});
-
-const verify = route({
-  operation: "audit.verify",
-  method: "POST",
-  path: "/v1/audit/verify",
-  body: ScopeOnly,
-  input: ({ body, principal }) => ({ scope: scopeOf(body, principal) }),
-  docs: {
-    summary: "Verify the audit trail",
-    description:
-      "Recomputes every hash of the agent's chain and compares everything stored with it. `scope: workspace` verifies the whole workspace. A failed verification returns 200 with `valid` false.",
-    response: { description: "What was found.", schema: Verification },
-    problems: ["agent_not_found"],
-    requestExample: { agent_id: "support-bot" },
-  },
-});
-
 function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
   const resume = decodeExportCursor(asked, cursor);
   if (resume !== null) return resume;
@@ -200,21 +75,17 @@ function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
 
 export const exportTrail = route({
   operation: "audit.export",
-  method: "POST",
-  path: "/v1/audit/export",
+  at: "POST /v1/audit/export",
   body: ExportBody,
   input: ({ body, principal }) => {
     const asked = { scope: scopeOf(body, principal), format: body.format ?? "json", window: windowOf(body) };
     return body.cursor === undefined ? asked : { ...asked, resume: resumptionOf(asked, body.cursor) };
   },
-  docs: {
-    summary: "Export the audit trail",
-    description:
-      "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An interrupted export can be continued with `cursor`: append the response to what was received.",
-    response: { description: "The export.", schema: AuditExport, otherTypes: ["application/x-ndjson", "text/csv"] },
-    problems: ["agent_not_found"],
-    requestExample: { agent_id: "support-bot", format: "json", start_time: "2026-01-01T00:00:00Z" },
-  },
+  summary: "Export the audit trail",
+  description:
+    "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An interrupted export can be continued with `cursor`: append the response to what was received.",
+  response: { description: "The export.", schema: AuditExport, otherTypes: ["application/x-ndjson", "text/csv"] },
+  problems: ["agent_not_found"],
 });
 
 const EVENT_ID = /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
@@ -230,13 +101,12 @@ function resumption(headers: Headers): { after?: string } {
   );
 }
 
-const stream = route({
-  operation: "audit.stream",
-  method: "GET",
-  path: "/v1/audit/stream",
-  query: ScopeOnly,
-  input: ({ query: asked, headers, principal }) => ({ scope: scopeOf(asked, principal), ...resumption(headers) }),
-  docs: {
+export const auditRoutes = [
+  route({
+    operation: "audit.stream",
+    at: "GET /v1/audit/stream",
+    query: ScopeOnly,
+    input: ({ query: asked, headers, principal }) => ({ scope: scopeOf(asked, principal), ...resumption(headers) }),
     summary: "Follow the audit trail live",
     description:
       "Server-sent events, within a second of their commit: an agent's, or with `scope=workspace` all. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. A comment line is sent at least every 15 seconds. The stream ends with the key or session, and when the client does not read for 30 seconds.",
@@ -247,37 +117,122 @@ const stream = route({
     },
     problems: ["audit_event_not_found"],
     headers: { "Last-Event-ID": "The id of the last event that was received, to resume after it." },
-  },
-});
-
-const activity = route({
-  operation: "audit.activity",
-  method: "GET",
-  path: "/v1/audit/activity",
-  query: ActivityQuery,
-  input: ({ query: asked, principal }) => ({
-    scope: scopeOf(asked, principal),
-    window: windowOf(asked),
-    interval: asked.interval ?? "hour",
   }),
-  docs: {
+
+  route({
+    operation: "audit.activity",
+    at: "GET /v1/audit/activity",
+    query: ActivityQuery,
+    input: ({ query: asked, principal }) => ({
+      scope: scopeOf(asked, principal),
+      window: windowOf(asked),
+      interval: asked.interval ?? "hour",
+    }),
     summary: "Count events over time",
     description:
       "How many events there were in each interval, and how many were refused: of an agent, or with `scope=workspace` of the whole workspace. `start_time` (24 intervals ago) and `end_time` (now) are widened to whole intervals in UTC, at most 750 of them.",
     response: { description: "The counts.", schema: Activity },
-  },
-});
+  }),
 
-export const auditRoutes = [
-  stream,
-  activity,
-  query,
-  seal,
-  key,
-  consistency,
-  anchors,
-  read,
-  receipt,
-  verify,
+  route({
+    operation: "audit.query",
+    at: "GET /v1/audit",
+    query: AuditQuery,
+    input: ({ query: asked, principal }) => {
+      return listInput(
+        "audit.query",
+        {
+          scope: scopeOf(asked, principal),
+          ...operationsOf(asked.operations),
+          ...(asked.result === undefined ? {} : { result: asked.result }),
+          window: windowOf(asked),
+        },
+        asked,
+      );
+    },
+    summary: "Query the audit trail",
+    description:
+      "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead. `start_time` is inclusive, `end_time` exclusive.",
+    response: { description: "One page of events.", schema: AuditEventList },
+  }),
+
+  route({
+    operation: "audit.seal",
+    at: "GET /v1/audit/seal",
+    input: () => ({}),
+    summary: "Get the newest seal",
+    description:
+      "The signed head of the workspace's log. Keep it: `governd verify --seal` detects every later change to the events that it covers, and a truncated log.",
+    response: { description: "The seal.", schema: Seal, mediaType: "text/plain" },
+    problems: ["seal_not_found"],
+  }),
+
+  route({
+    operation: "audit.key",
+    at: "GET /v1/audit/key",
+    input: () => ({}),
+    summary: "Get the public key of the seals",
+    description: "The key that seals the workspace now, and the earlier keys, each with the event that announced it.",
+    response: { description: "The key.", schema: SealingKey },
+  }),
+
+  route({
+    operation: "audit.consistency",
+    at: "GET /v1/audit/consistency",
+    query: ConsistencyQuery,
+    input: ({ query: asked }) => asked,
+    summary: "Prove that one seal continues another",
+    description:
+      "The consistency proof between two sizes of the log (RFC 9162, 2.1.4), with the roots of both trees. Hashes of the proof are in hex, roots in base64 as in seals.",
+    response: { description: "The proof.", schema: Consistency },
+    problems: ["seal_not_found"],
+  }),
+
+  route({
+    operation: "audit.anchors",
+    at: "GET /v1/audit/anchors",
+    input: () => ({}),
+    summary: "List the anchors of the seals",
+    description:
+      "For each place to which the daemon sends seals, the newest seal of this workspace that the place accepted. The proof of an anchor is at that place; this shows how old the anchor is.",
+    response: { description: "Every place, in the order of the settings. The list may be empty.", schema: Anchors },
+  }),
+
+  route({
+    operation: "audit.read",
+    at: "GET /v1/audit/:id",
+    query: ReadQuery,
+    unfindable: "audit_event_not_found",
+    input: ({ params, query: asked }) => ({ eventId: params.id, proof: asked.proof ?? false }),
+    summary: "Read one audit event",
+    description:
+      "An event with everything that its hash covers. With `proof=true`, also the proof that connects it with a seal; an event that no seal covers yet is sealed first.",
+    response: { description: "The event.", schema: AuditEvent },
+  }),
+
+  route({
+    operation: "audit.receipt",
+    at: "GET /v1/audit/:id/receipt",
+    unfindable: "audit_event_not_found",
+    input: ({ params }) => ({ eventId: params.id }),
+    summary: "Get the receipt of an audit event",
+    description:
+      "One text file that proves the event to anyone who has the public key: `governd verify receipt.txt --public-key KEY`.",
+    response: { description: "The receipt.", schema: Receipt, mediaType: "text/plain" },
+    problems: ["seal_not_found"],
+  }),
+
+  route({
+    operation: "audit.verify",
+    at: "POST /v1/audit/verify",
+    body: ScopeOnly,
+    input: ({ body, principal }) => ({ scope: scopeOf(body, principal) }),
+    summary: "Verify the audit trail",
+    description:
+      "Recomputes every hash of the agent's chain and compares everything stored with it. `scope: workspace` verifies the whole workspace. A failed verification returns 200 with `valid` false.",
+    response: { description: "What was found.", schema: Verification },
+    problems: ["agent_not_found"],
+  }),
+
   exportTrail,
 ];

@@ -26,7 +26,10 @@ const Scope = t.Literal("workspace", { type: "string", description: "Instead of 
 /** The scope of a request: exactly one of the two must be sent. */
 const scoped = { agent_id: t.Optional(AgentId), scope: t.Optional(Scope) };
 
-const window = { start_time: t.Optional(Timestamp), end_time: t.Optional(Timestamp) };
+const window = {
+  start_time: t.Optional(Timestamp),
+  end_time: t.Optional({ ...Timestamp, examples: ["2026-02-28T08:00:00Z"] }),
+};
 
 export const AuditQuery = object({
   ...scoped,

@@ -1,81 +1,11 @@
 /** The HTTP routes of checkpoints. */
+import { Type as t } from "@sinclair/typebox";
+import { AgentId, flag, Label, Metadata, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
-import { Deleted } from "../../http/shapes.ts";
-import {
-  Checkpoint,
-  CheckpointList,
-  CheckpointsQuery,
-  CheckpointWithState,
-  CreateBody,
-  RestoreBody,
-  RestoreResult,
-} from "./schema.ts";
-
-const create = route({
-  operation: "checkpoint.create",
-  method: "POST",
-  path: "/v1/checkpoints",
-  body: CreateBody,
-  input: ({ body }) => ({ agentId: body.agent_id, label: body.label ?? null, metadata: body.metadata ?? {} }),
-  docs: {
-    summary: "Make a checkpoint",
-    description: "Keeps the agent's present state: its config and every entry. Nothing is copied.",
-    status: 201,
-    response: { description: "The checkpoint.", schema: Checkpoint },
-    requestExample: { agent_id: "support-bot", label: "before the migration", metadata: { ticket: 4711 } },
-  },
-});
-
-const list = route({
-  operation: "checkpoint.list",
-  method: "GET",
-  path: "/v1/checkpoints",
-  query: CheckpointsQuery,
-  input: ({ query }) => listInput("checkpoint.list", { agentId: query.agent_id }, query),
-  docs: {
-    summary: "List checkpoints",
-    description: "An agent's checkpoints, newest first, without their state.",
-    response: { description: "One page of checkpoints.", schema: CheckpointList },
-  },
-});
-
-const read = route({
-  operation: "checkpoint.read",
-  method: "GET",
-  path: "/v1/checkpoints/:id",
-  unfindable: "checkpoint_not_found",
-  input: ({ params }) => ({ checkpointId: params.id }),
-  docs: {
-    summary: "Read a checkpoint with its state",
-    description: "The checkpoint with its config and entries, streamed.",
-    response: { description: "The checkpoint.", schema: CheckpointWithState },
-  },
-});
-
-const restore = route({
-  operation: "checkpoint.restore",
-  method: "POST",
-  path: "/v1/checkpoints/:id/restore",
-  body: RestoreBody,
-  bodyOptional: true,
-  unfindable: "checkpoint_not_found",
-  input: ({ params, body, principal }) => {
-    const restoreConfig = (body.restore_config ?? true) && principal.scope !== "agent";
-    const restoreData = body.restore_data ?? true;
-    if (!restoreConfig && !restoreData) throw nothingToRestore(body.restore_config ?? true);
-    return { checkpointId: params.id, restoreConfig, restoreData };
-  },
-  docs: {
-    summary: "Restore a checkpoint",
-    description:
-      "Replaces the agent's data by the checkpoint's, and makes a new config version with the checkpoint's content, in one transaction. Restored entries are screened by the policies that will be in force. A key of scope `agent` restores data only.",
-    response: { description: "Restored.", schema: RestoreResult },
-    problems: ["restore_blocked"],
-    requestExample: { restore_config: true, restore_data: true },
-  },
-});
+import { Deleted, object } from "../../http/shapes.ts";
+import { Checkpoint, CheckpointList, CheckpointWithState, RestoreResult } from "./schema.ts";
 
 function nothingToRestore(configWanted: boolean): Problem {
   if (configWanted) {
@@ -84,17 +14,67 @@ function nothingToRestore(configWanted: boolean): Problem {
   return invalid("Nothing is left to restore. Set restore_config or restore_data to true.", "restore_data");
 }
 
-const remove = route({
-  operation: "checkpoint.delete",
-  method: "DELETE",
-  path: "/v1/checkpoints/:id",
-  unfindable: "checkpoint_not_found",
-  input: ({ params }) => ({ checkpointId: params.id }),
-  docs: {
+export const checkpointRoutes = [
+  route({
+    operation: "checkpoint.create",
+    at: "POST /v1/checkpoints",
+    body: object({ agent_id: AgentId, label: t.Optional(Label), metadata: t.Optional(Metadata) }),
+    input: ({ body }) => ({ agentId: body.agent_id, label: body.label ?? null, metadata: body.metadata ?? {} }),
+    summary: "Make a checkpoint",
+    description: "Keeps the agent's present state: its config and every entry. Nothing is copied.",
+    status: 201,
+    response: { description: "The checkpoint.", schema: Checkpoint },
+  }),
+
+  route({
+    operation: "checkpoint.list",
+    at: "GET /v1/checkpoints",
+    query: object({ agent_id: AgentId, ...PAGE_PARAMETERS }),
+    input: ({ query }) => listInput("checkpoint.list", { agentId: query.agent_id }, query),
+    summary: "List checkpoints",
+    description: "An agent's checkpoints, newest first, without their state.",
+    response: { description: "One page of checkpoints.", schema: CheckpointList },
+  }),
+
+  route({
+    operation: "checkpoint.read",
+    at: "GET /v1/checkpoints/:id",
+    unfindable: "checkpoint_not_found",
+    input: ({ params }) => ({ checkpointId: params.id }),
+    summary: "Read a checkpoint with its state",
+    description: "The checkpoint with its config and entries, streamed.",
+    response: { description: "The checkpoint.", schema: CheckpointWithState },
+  }),
+
+  route({
+    operation: "checkpoint.restore",
+    at: "POST /v1/checkpoints/:id/restore",
+    body: object({
+      restore_config: flag("Whether to restore the config", true),
+      restore_data: flag("Whether to restore the data", true),
+    }),
+    bodyOptional: true,
+    unfindable: "checkpoint_not_found",
+    input: ({ params, body, principal }) => {
+      const restoreConfig = (body.restore_config ?? true) && principal.scope !== "agent";
+      const restoreData = body.restore_data ?? true;
+      if (!restoreConfig && !restoreData) throw nothingToRestore(body.restore_config ?? true);
+      return { checkpointId: params.id, restoreConfig, restoreData };
+    },
+    summary: "Restore a checkpoint",
+    description:
+      "Replaces the agent's data by the checkpoint's, and makes a new config version with the checkpoint's content, in one transaction. Restored entries are screened by the policies that will be in force. A key of scope `agent` restores data only.",
+    response: { description: "Restored.", schema: RestoreResult },
+    problems: ["restore_blocked"],
+  }),
+
+  route({
+    operation: "checkpoint.delete",
+    at: "DELETE /v1/checkpoints/:id",
+    unfindable: "checkpoint_not_found",
+    input: ({ params }) => ({ checkpointId: params.id }),
     summary: "Delete a checkpoint",
     description: "Frees what only this checkpoint keeps. The agent's present state does not change.",
     response: { description: "The deletion.", schema: Deleted },
-  },
-});
-
-export const checkpointRoutes = [create, list, read, restore, remove];
+  }),
+];

@@ -1,6 +1,6 @@
 /** The API's schemas of checkpoints. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, flag, Label, Metadata, PAGE_PARAMETERS } from "../../http/fields.ts";
+import { AgentId } from "../../http/fields.ts";
 import {
   AuditId,
   anyObject,
@@ -15,15 +15,6 @@ import {
   VersionId,
 } from "../../http/shapes.ts";
 import { StateEntry } from "../data/schema.ts";
-
-export const CreateBody = object({ agent_id: AgentId, label: t.Optional(Label), metadata: t.Optional(Metadata) });
-
-export const CheckpointsQuery = object({ agent_id: AgentId, ...PAGE_PARAMETERS });
-
-export const RestoreBody = object({
-  restore_config: flag("Whether to restore the config", true),
-  restore_data: flag("Whether to restore the data", true),
-});
 
 const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] });
 

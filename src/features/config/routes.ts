@@ -1,32 +1,27 @@
 /** The HTTP routes of configs. */
+import { Type as t } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES } from "../../http/fields.ts";
+import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
+import { exampleOf, object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
 import type { IfMatch } from "../../operation-facts.ts";
-import { allPolicies } from "../../policy/policies.ts";
-import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS, RollbackBody, VersionsQuery } from "./schema.ts";
+import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS } from "./schema.ts";
 
 const IF_MATCH = {
   "If-Match":
     "Apply only if the config in force has one of these entity tags, or any with `*`. Otherwise 412 `version_conflict`.",
 };
 
-const CONFIG = {
-  instructions: "Answer customers politely.",
-  model: "any-model-1",
-  policies: Object.fromEntries(allPolicies().map(([name, { example }]) => [name, example])),
-};
-
 const VERSION_EXAMPLE = {
   agent_id: "support-bot",
   version: "v2",
-  config: CONFIG,
+  config: exampleOf(ConfigBody),
   created_at: "2026-01-31T08:00:00.000Z",
   created_by: "key_01jz8v6s3yf0abm5q2x9k7n4tc",
   rolled_back_from: null,
@@ -65,85 +60,73 @@ function ifMatchOf(headers: Headers): { ifMatch?: IfMatch } {
   return { ifMatch };
 }
 
-const read = route({
-  operation: "config.read",
-  method: "GET",
-  path: "/v1/config/:agent_id",
-  unfindable: "config_not_found",
-  input: ({ params }) => ({ agentId: params.agent_id }),
-  docs: {
+export const configRoutes = [
+  route({
+    operation: "config.read",
+    at: "GET /v1/config/:agent_id",
+    unfindable: "config_not_found",
+    input: ({ params }) => ({ agentId: params.agent_id }),
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
     response: { description: "The config.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
     headers: { "If-None-Match": "Return 304 without a body if the config still has this entity tag." },
-  },
-});
+  }),
 
-const update = route({
-  operation: "config.update",
-  method: "PUT",
-  path: "/v1/config/:agent_id",
-  body: ConfigBody,
-  explain: explainConfig,
-  unfindable: "agent_not_found",
-  input: ({ params, body, headers }) => {
-    // An update can create the agent, so the id must be a valid one.
-    if (!isAgentId(params.agent_id)) {
-      throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
-    }
-    const config = body as JsonObject;
-    if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
-      throw invalid(`The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`, "config");
-    }
-    return { agentId: params.agent_id, config, ...ifMatchOf(headers) };
-  },
-  docs: {
+  route({
+    operation: "config.update",
+    at: "PUT /v1/config/:agent_id",
+    body: ConfigBody,
+    explain: explainConfig,
+    unfindable: "agent_not_found",
+    input: ({ params, body, headers }) => {
+      // An update can create the agent, so the id must be a valid one.
+      if (!isAgentId(params.agent_id)) {
+        throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
+      }
+      const config = body as JsonObject;
+      if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
+        throw invalid(`The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`, "config");
+      }
+      return { agentId: params.agent_id, config, ...ifMatchOf(headers) };
+    },
     summary: "Replace the config",
     description:
       "Makes a new version from the body, which replaces the whole config. The policies apply to every write after this one in the audit trail.",
     response: { description: "The new version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
     problems: ["unknown_policy", "version_conflict"],
-    requestExample: CONFIG,
     headers: IF_MATCH,
-  },
-});
+  }),
 
-const listVersions = route({
-  operation: "config.list_versions",
-  method: "GET",
-  path: "/v1/config/:agent_id/versions",
-  query: VersionsQuery,
-  unfindable: "agent_not_found",
-  input: ({ params, query }) => listInput("config.list_versions", { agentId: params.agent_id }, query),
-  docs: {
+  route({
+    operation: "config.list_versions",
+    at: "GET /v1/config/:agent_id/versions",
+    query: object(PAGE_PARAMETERS),
+    unfindable: "agent_not_found",
+    input: ({ params, query }) => listInput("config.list_versions", { agentId: params.agent_id }, query),
     summary: "List config versions",
     description: "Newest first, without the configs themselves but with each version's policies.",
     response: { description: "One page of versions.", schema: ConfigVersionList },
-  },
-});
+  }),
 
-const readVersion = route({
-  operation: "config.read_version",
-  method: "GET",
-  path: "/v1/config/:agent_id/versions/:version",
-  unfindable: "version_not_found",
-  input: ({ params }) => ({ agentId: params.agent_id, version: params.version }),
-  docs: {
+  route({
+    operation: "config.read_version",
+    at: "GET /v1/config/:agent_id/versions/:version",
+    unfindable: "version_not_found",
+    input: ({ params }) => ({ agentId: params.agent_id, version: params.version }),
     summary: "Read one config version",
     description: "One version. Versions are immutable.",
     response: { description: "The version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
     problems: ["config_not_found"],
-  },
-});
+  }),
 
-const rollback = route({
-  operation: "config.rollback",
-  method: "POST",
-  path: "/v1/config/:agent_id/rollback",
-  body: RollbackBody,
-  unfindable: "config_not_found",
-  input: ({ params, body, headers }) => ({ agentId: params.agent_id, version: body.version, ...ifMatchOf(headers) }),
-  docs: {
+  route({
+    operation: "config.rollback",
+    at: "POST /v1/config/:agent_id/rollback",
+    body: object({
+      version: t.String({ description: "The version to go back to: a string such as v1.", examples: ["v1"] }),
+    }),
+    unfindable: "config_not_found",
+    input: ({ params, body, headers }) => ({ agentId: params.agent_id, version: body.version, ...ifMatchOf(headers) }),
     summary: "Roll back to a version",
     description: "Makes a new version with the content of an earlier one. History is never rewritten.",
     response: {
@@ -153,9 +136,6 @@ const rollback = route({
       example: { ...VERSION_EXAMPLE, version: "v3", rolled_back_from: "v1" },
     },
     problems: ["version_not_found", "version_conflict"],
-    requestExample: { version: "v1" },
     headers: IF_MATCH,
-  },
-});
-
-export const configRoutes = [read, update, listVersions, readVersion, rollback];
+  }),
+];

@@ -1,13 +1,16 @@
 /** The API's schemas of configs. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
-import { AgentId, PAGE_PARAMETERS } from "../../http/fields.ts";
+import { AgentId } from "../../http/fields.ts";
 import { anyObject, component, listOf, nullable, object, shape, Time, VersionId } from "../../http/shapes.ts";
 import { allPolicies, type PolicyMembers } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
 
 /** Every policy's schema. A config's `policies` may have no other member. */
-export const POLICY_SCHEMAS: Readonly<Record<string, TSchema>> = Object.fromEntries(
-  allPolicies().map(([name, { form, description }]) => [name, t.Unsafe({ ...formSchema(form), description })]),
+export const POLICY_SCHEMAS: Record<string, TSchema> = Object.fromEntries(
+  allPolicies().map(([name, { form, description, example }]) => [
+    name,
+    t.Optional(t.Unsafe({ ...formSchema(form), description, examples: [example] })),
+  ]),
 );
 
 function formSchema(form: SettingForm): TSchema {
@@ -16,7 +19,7 @@ function formSchema(form: SettingForm): TSchema {
 
 export const Policies = t.Unsafe<PolicyMembers>(
   object(
-    Object.fromEntries(Object.entries(POLICY_SCHEMAS).map(([name, schema]) => [name, t.Optional(schema)])),
+    POLICY_SCHEMAS,
     `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
       .join(", ")
       .replace(/, (?=[^,]*$)/, " and ")}.`,
@@ -25,8 +28,15 @@ export const Policies = t.Unsafe<PolicyMembers>(
 
 export const ConfigBody = t.Object(
   {
-    instructions: t.Optional(t.String({ description: "Free text for the agent: a string. Not enforced." })),
-    model: t.Optional(t.String({ description: "The model's name: a string. Not enforced." })),
+    instructions: t.Optional(
+      t.String({
+        description: "Free text for the agent: a string. Not enforced.",
+        examples: ["Answer customers politely."],
+      }),
+    ),
+    model: t.Optional(
+      t.String({ description: "The model's name: a string. Not enforced.", examples: ["any-model-1"] }),
+    ),
     policies: t.Optional(Policies),
   },
   {
@@ -34,12 +44,6 @@ export const ConfigBody = t.Object(
     description: "The whole config, at most 256 KiB as canonical JSON. Other members are stored as sent.",
   },
 );
-
-export const RollbackBody = object({
-  version: t.String({ description: "The version to go back to: a string such as v1.", examples: ["v1"] }),
-});
-
-export const VersionsQuery = object({ ...PAGE_PARAMETERS });
 
 const Actor = t.String({ description: "Who made it.", examples: ["key_01jz8v6s3yf0abm5q2x9k7n4tc"] });
 

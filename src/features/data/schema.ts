@@ -1,58 +1,8 @@
 /** The API's schemas of governed data. */
 import { type Static, Type as t } from "@sinclair/typebox";
-import { AgentId, flag, Key, Metadata, NonEmptyPrefix, PAGE_PARAMETERS, Prefix, Value } from "../../http/fields.ts";
+import { AgentId, Key } from "../../http/fields.ts";
 import { AuditId, anyObject, component, countOf, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
-
-/** The largest and the default number of results of one search. */
-const MAX_SEARCH_LIMIT = 100;
-export const DEFAULT_SEARCH_LIMIT = 10;
-/** The longest query of a search, UTF-16 code units. */
-const MAX_QUERY_LENGTH = 8192;
-
-export const WriteBody = object({ agent_id: AgentId, key: Key, value: Value, metadata: t.Optional(Metadata) });
-
-export const EntryQuery = object({ agent_id: AgentId, key: Key });
-
-export const ListQuery = object({
-  agent_id: AgentId,
-  prefix: t.Optional(Prefix),
-  include_values: flag("Whether to return the values too"),
-  ...PAGE_PARAMETERS,
-});
-
-export const SearchBody = object({
-  agent_id: AgentId,
-  query: t.String({
-    minLength: 1,
-    maxLength: MAX_QUERY_LENGTH,
-    description: `What to look for, in words: 1 to ${MAX_QUERY_LENGTH} characters.`,
-    examples: ["when does the customer like to be called"],
-  }),
-  limit: t.Optional(
-    t.Integer({
-      minimum: 1,
-      maximum: MAX_SEARCH_LIMIT,
-      default: DEFAULT_SEARCH_LIMIT,
-      description: `How many results: an integer from 1 to ${MAX_SEARCH_LIMIT}.`,
-    }),
-  ),
-  prefix: t.Optional(Prefix),
-  min_similarity: t.Optional(
-    t.Number({
-      minimum: 0,
-      maximum: 1,
-      default: 0,
-      description: "Leave out results less similar than this: a number from 0 to 1.",
-    }),
-  ),
-});
-
-const Erase = flag("Whether to erase for good");
-
-export const DeleteQuery = object({ agent_id: AgentId, key: Key, erase: Erase });
-
-export const DeletePrefixQuery = object({ agent_id: AgentId, prefix: NonEmptyPrefix, erase: Erase });
 
 /** The response to a deletion and to an erasure. */
 export const DeletedOrErased = shape("DeletedOrErased", {

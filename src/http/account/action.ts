@@ -1,12 +1,11 @@
-/** A route of `/account`: its method, path, schemas, documentation and function. */
+/** A route of `/account`: what it is made of, and the function that carries it out. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type Membership, requireMembership, requireOwner } from "../../control/accounts/members.ts";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import type { WorkspaceEvent } from "../../control/journal.ts";
 import type { JsonObject } from "../../json.ts";
-import { Validator } from "../pipeline/validate.ts";
-import type { ProblemCode } from "../problem.ts";
-import type { Method, ParamsOf } from "../route.ts";
+import { type CompiledEndpoint, compileEndpoint, type Endpoint, type NoMembers, type ParamsOf } from "../route.ts";
 
 /** What the routes of `/account` need of the rest of the program. */
 export interface AccountDeps {
@@ -19,99 +18,83 @@ export interface AccountDeps {
 }
 
 /** A request after validation. */
-export interface ActionRequest<P extends string, B, S> {
+interface ActionRequest<P extends string, B> {
   params: Record<P, string>;
   body: B;
   origin: Origin;
   /** `https://` and the host that the request was sent to. */
   base: string;
-  signedIn: S;
 }
 
 /** The result of an action. */
 export interface ActionReply {
-  /** 200 unless named, 204 without a body. */
-  status?: number;
+  /** Absent for 204. */
   body?: JsonObject;
   cookies?: readonly string[];
   /** The event in the workspace's chain that recorded it. */
   auditId?: string | null;
 }
 
-export interface ActionDocs {
-  tag: "Account" | "Workspaces" | "Keys";
-  summary: string;
-  description: string;
+type Run<Request> = (request: Request, deps: AccountDeps) => Promise<ActionReply> | ActionReply;
+
+interface ActionDocs {
+  /** Names the operation in the documentation. */
+  name: string;
   /** Absent for a response without a body. */
   response?: { description: string; schema: TSchema };
-  status?: number;
-  problems?: readonly ProblemCode[];
-  requestExample?: JsonObject;
   /** Its operations in the chain of a workspace; absent when it is not recorded. */
   recordedAs?: readonly WorkspaceEvent["operation"][];
 }
 
-interface ActionDefinition<P extends string, B extends TObject | undefined, S> {
-  /** Names the operation in the documentation. */
-  name: string;
-  method: Method;
-  path: P;
-  body?: B;
-  /** The body may be left out; it is `{}` then. */
-  bodyOptional?: boolean;
-  docs: ActionDocs;
-  run(
-    request: ActionRequest<ParamsOf<P>, B extends TObject ? Static<B> : Record<never, never>, S>,
-    deps: AccountDeps,
-  ): Promise<ActionReply> | ActionReply;
+/** An action as it is written. `Who`: the members of its requests that say who asks. */
+interface ActionDefinition<At extends string, B extends TObject, Who> extends Endpoint<At, NoMembers, B>, ActionDocs {
+  run: Run<ActionRequest<ParamsOf<At>, Static<B>> & Who>;
 }
 
 /** A route of `/account` with its validator compiled. */
-export interface Action {
-  name: string;
-  method: Method;
-  path: string;
+export interface Action extends CompiledEndpoint, ActionDocs {
   /** Needs no session. */
   isPublic: boolean;
-  query: null;
-  body: Validator<TObject> | null;
-  bodySchema: TObject | null;
-  bodyOptional: boolean;
-  explain: undefined;
-  unfindable: ProblemCode;
-  docs: ActionDocs;
-  run(request: ActionRequest<string, unknown, SignedIn | null>, deps: AccountDeps): Promise<ActionReply> | ActionReply;
-}
-
-function compile(definition: ActionDefinition<string, TObject | undefined, never>, isPublic: boolean): Action {
-  const { name, method, path, body, docs, run } = definition;
-  return {
-    name,
-    method,
-    path,
-    isPublic,
-    query: null,
-    body: body === undefined ? null : new Validator(body, "member"),
-    bodySchema: body ?? null,
-    bodyOptional: definition.bodyOptional ?? false,
-    explain: undefined,
-    unfindable: "not_found",
-    docs,
-    // The caller passes exactly what the validator and the session check returned.
-    run: run as unknown as Action["run"],
-  };
+  run: Run<ActionRequest<string, unknown> & { signedIn: SignedIn | null }>;
 }
 
 /** Defines a route that needs no session. */
-export function publicAction<P extends string, B extends TObject | undefined = undefined>(
-  definition: ActionDefinition<P, B, null>,
+export function publicAction<At extends string, B extends TObject = NoMembers>(
+  definition: ActionDefinition<At, B, unknown>,
 ): Action {
-  return compile(definition as unknown as ActionDefinition<string, TObject | undefined, never>, true);
+  return { ...definition, ...compileEndpoint(definition), isPublic: true, run: definition.run as Action["run"] };
 }
 
 /** Defines a route that needs a session. */
-export function action<P extends string, B extends TObject | undefined = undefined>(
-  definition: ActionDefinition<P, B, SignedIn>,
+export function action<At extends string, B extends TObject = NoMembers>(
+  definition: ActionDefinition<At, B, { signedIn: SignedIn }>,
 ): Action {
-  return compile(definition as unknown as ActionDefinition<string, TObject | undefined, never>, false);
+  return { ...definition, ...compileEndpoint(definition), isPublic: false, run: definition.run as Action["run"] };
 }
+
+/** Who asks for something of a workspace: an account, and its membership of the path's `workspace_id`. */
+interface Member {
+  accountId: string;
+  workspace: Membership;
+}
+
+function workspaceAction(require: typeof requireMembership) {
+  return <At extends string, B extends TObject = NoMembers>({
+    run,
+    problems = [],
+    ...definition
+  }: ActionDefinition<At, B, Member>): Action =>
+    action({
+      ...definition,
+      problems: ["workspace_not_found", ...problems],
+      run({ signedIn, ...request }, deps) {
+        const { accountId } = signedIn;
+        const { workspace_id } = request.params as unknown as { workspace_id: string };
+        return run({ ...request, accountId, workspace: require(deps.parts, accountId, workspace_id) } as never, deps);
+      },
+    });
+}
+
+/** Defines a route for the members of a workspace, and one for its owners. */
+export const memberAction = workspaceAction(requireMembership);
+export const ownerAction = workspaceAction(requireOwner);

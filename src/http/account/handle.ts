@@ -41,7 +41,7 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   };
   const base = `https://${headers.get("host") ?? "localhost"}`;
   try {
-    return respond(await action.run({ params, body, origin, base, signedIn }, accounts), exchange);
+    return respond(await action.run({ params, body, origin, base, signedIn }, accounts), action.status, exchange);
   } catch (error) {
     throw problemOf(error);
   }
@@ -81,12 +81,12 @@ function problemOf(error: unknown): unknown {
   return error;
 }
 
-function respond(reply: ActionReply, exchange: Exchange): Response {
+function respond(reply: ActionReply, status: number, exchange: Exchange): Response {
   exchange.auditId = reply.auditId ?? null;
   const { body, cookies = [] } = reply;
   const headers = new Headers(exchange.headers("application/json"));
   for (const cookie of cookies) headers.append("set-cookie", cookie);
-  if (body !== undefined) return new Response(JSON.stringify(body), { status: reply.status ?? 200, headers });
+  if (body !== undefined) return new Response(JSON.stringify(body), { status, headers });
   headers.delete("content-type");
   return new Response(null, { status: 204, headers });
 }

@@ -1,24 +1,17 @@
 /** The schemas of `/account`. */
-import { type TUnsafe, Type as t } from "@sinclair/typebox";
+import { Type as t } from "@sinclair/typebox";
 import { isEmail } from "../../control/accounts/accounts.ts";
-import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS } from "../../control/accounts/links.ts";
 import { ROLES, type Role } from "../../control/accounts/members.ts";
 import { isPassword, PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS } from "../../control/accounts/passwords.ts";
-import { KEY_AGENTS_MAX } from "../../control/administration.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
 import { AgentId, field, MAX_NAME_LENGTH } from "../fields.ts";
 import { Count, nullable, object, oneOf, shape, Time } from "../shapes.ts";
 
-/** The longest lifetime of a key with an expiry, days. */
-export const KEY_MAX_DAYS = 3_650;
-/** How long a rotated key still works: the maximum and the default. */
-export const OVERLAP_MAX_HOURS = 720;
-export const OVERLAP_HOURS = 24;
 /** The longest code or token. */
 const MAX_SECRET_LENGTH = 128;
 
-const Email: TUnsafe<string> = field(
+export const Email = field<string>(
   "Email",
   {
     type: "string",
@@ -30,21 +23,26 @@ const Email: TUnsafe<string> = field(
   (value) => typeof value === "string" && isEmail(value),
 );
 
-const NewPassword: TUnsafe<string> = field(
+export const NewPassword = field<string>(
   "NewPassword",
   {
     type: "string",
     minLength: PASSWORD_MIN_CHARACTERS,
     maxLength: PASSWORD_MAX_CHARACTERS,
     description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters. There are no other rules.`,
+    examples: ["another long password"],
   },
   (value) => typeof value === "string" && isPassword(value),
 );
 
 /** A password to compare. One that nobody can have is wrong, not malformed. */
-const Password = t.String({ maxLength: 4 * PASSWORD_MAX_CHARACTERS, description: "The password: a string." });
+export const Password = t.String({
+  maxLength: 4 * PASSWORD_MAX_CHARACTERS,
+  description: "The password: a string.",
+  examples: ["a long enough password"],
+});
 
-const Name: TUnsafe<string> = field(
+export const Name = field<string>(
   "Name",
   {
     type: "string",
@@ -56,92 +54,36 @@ const Name: TUnsafe<string> = field(
   (value) => typeof value === "string" && nameProblem(value) === null,
 );
 
-const Code = t.String({
+/** A name of a workspace. */
+export const WorkspaceName = { ...Name, examples: ["Analytical engines"] };
+
+export const Code = t.String({
   minLength: 1,
   maxLength: MAX_SECRET_LENGTH,
   description: "Six digits of the authenticator, or a recovery code: a string.",
+  examples: ["123456"],
 });
 
-const Token = t.String({
+export const Token = t.String({
   minLength: 1,
   maxLength: MAX_SECRET_LENGTH,
   description: "The part after #token= in a link: a string.",
+  examples: ["gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM"],
 });
 
-const RoleName = t.Unsafe<Role>(
+export const RoleName = t.Unsafe<Role>(
   t.Union(
     ROLES.map((role) => t.Literal(role)),
-    { description: `A role: ${ROLES.join(", ")}.` },
+    { description: `A role: ${ROLES.join(", ")}.`, examples: ["auditor"] },
   ),
 );
 
-const ScopeName = t.Unsafe<(typeof SCOPES)[number]>(
+export const ScopeName = t.Unsafe<(typeof SCOPES)[number]>(
   t.Union(
     SCOPES.map((scope) => t.Literal(scope)),
-    { default: "full", description: `A scope: ${SCOPES.join(", ")}.` },
+    { default: "full", description: `A scope: ${SCOPES.join(", ")}.`, examples: ["agent"] },
   ),
 );
-
-export const TokenBody = object({ token: Token });
-export const SignUpBody = object({
-  email: Email,
-  password: NewPassword,
-  name: t.Optional(Name),
-  workspace_name: t.Optional(Name),
-  token: t.Optional(Token),
-});
-export const SignInBody = object({
-  email: t.String({ maxLength: 1_024, description: "The email address of the account: a string." }),
-  password: Password,
-  code: t.Optional(Code),
-});
-export const ResetBody = object({ token: Token, new_password: NewPassword });
-export const NameBody = object({ name: Name });
-export const PasswordBody = object({ current_password: Password, new_password: NewPassword });
-export const PasswordAgainBody = object({ password: Password });
-export const CodeBody = object({ code: Code });
-export const PasswordAndCodeBody = object({ password: Password, code: Code });
-export const RoleBody = object({ role: RoleName });
-export const InvitationBody = object({
-  role: RoleName,
-  label: t.Optional(Name),
-  expires_in_days: t.Optional(
-    t.Integer({
-      minimum: 1,
-      maximum: INVITATION_MAX_DAYS,
-      default: LINK_LIFETIME_DAYS,
-      description: `Days until it can no longer be used: an integer from 1 to ${INVITATION_MAX_DAYS}.`,
-    }),
-  ),
-});
-export const KeyBody = object({
-  label: t.Optional(Name),
-  scope: t.Optional(ScopeName),
-  agents: t.Optional(
-    t.Array(AgentId, {
-      minItems: 1,
-      maxItems: KEY_AGENTS_MAX,
-      description: `The agents that the key is limited to: 1 to ${KEY_AGENTS_MAX} agent ids.`,
-    }),
-  ),
-  expires_in_days: t.Optional(
-    t.Integer({
-      minimum: 1,
-      maximum: KEY_MAX_DAYS,
-      description: `Days until the key ends: an integer from 1 to ${KEY_MAX_DAYS}.`,
-    }),
-  ),
-});
-export const RotateBody = object({
-  overlap_hours: t.Optional(
-    t.Integer({
-      minimum: 0,
-      maximum: OVERLAP_MAX_HOURS,
-      default: OVERLAP_HOURS,
-      description: `How many hours the old key still works: an integer from 0 to ${OVERLAP_MAX_HOURS}.`,
-    }),
-  ),
-});
 
 const Id = t.String();
 
@@ -259,5 +201,3 @@ export const TotpBegun = object({
 });
 
 export const RecoveryCodes = object({ recovery_codes: t.Array(t.String()) });
-
-export const Ended = object({ ended: Count });

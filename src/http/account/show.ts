@@ -3,14 +3,23 @@
 import type { Static } from "@sinclair/typebox";
 import { type AccountRecord, countRecoveryCodes } from "../../control/accounts/accounts.ts";
 import type { LinkRecord } from "../../control/accounts/links.ts";
-import type { MemberRecord, Membership, Role } from "../../control/accounts/members.ts";
+import { listMemberships, type MemberRecord, type Membership, type Role } from "../../control/accounts/members.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
-import type { AccountShape, InvitationShape, KeyShape, MemberShape, SessionShape, WorkspaceShape } from "./schema.ts";
+import type {
+  AccountShape,
+  InvitationShape,
+  KeyShape,
+  MemberShape,
+  SessionShape,
+  WhoAmI,
+  WorkspaceShape,
+} from "./schema.ts";
 
-const time = (ms: number): string => new Date(ms).toISOString();
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : time(ms));
+/** Returns a moment (ms) as the API shows it: RFC 3339, UTC, three decimals. */
+export const showTime = (ms: number): string => new Date(ms).toISOString();
+const showTimeOrNull = (ms: number | null): string | null => (ms === null ? null : showTime(ms));
 
 export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof AccountShape> {
   return {
@@ -19,24 +28,36 @@ export function showAccount({ control }: AccountParts, account: AccountRecord): 
     name: account.name,
     totp: account.totpSince !== null,
     recovery_codes_left: countRecoveryCodes(control.connection, account.id),
-    created_at: time(account.createdAt),
+    created_at: showTime(account.createdAt),
   };
 }
 
 export function showSession(session: SessionRecord, currentId: string): Static<typeof SessionShape> {
   return {
     id: session.id,
-    created_at: time(session.createdAt),
-    last_seen_at: time(session.lastSeenAt),
-    expires_at: time(sessionEnd(session)),
+    created_at: showTime(session.createdAt),
+    last_seen_at: showTime(session.lastSeenAt),
+    expires_at: showTime(sessionEnd(session)),
     address: session.address,
     user_agent: session.userAgent,
     current: session.id === currentId,
   };
 }
 
+export function showSignedIn(
+  parts: AccountParts,
+  account: AccountRecord,
+  session: SessionRecord,
+): Static<typeof WhoAmI> {
+  return {
+    account: showAccount(parts, account),
+    session: showSession(session, session.id),
+    workspaces: listMemberships(parts.control.connection, account.id).map(showWorkspace),
+  };
+}
+
 export function showWorkspace({ id, name, role, createdAt }: Membership): Static<typeof WorkspaceShape> {
-  return { id, name, role, created_at: time(createdAt) };
+  return { id, name, role, created_at: showTime(createdAt) };
 }
 
 export function showMember(member: MemberRecord, you: string): Static<typeof MemberShape> {
@@ -45,7 +66,7 @@ export function showMember(member: MemberRecord, you: string): Static<typeof Mem
     email: member.email,
     name: member.name,
     role: member.role,
-    joined_at: time(member.joinedAt),
+    joined_at: showTime(member.joinedAt),
     you: member.accountId === you,
   };
 }
@@ -56,9 +77,9 @@ export function showInvitation(link: LinkRecord): Static<typeof InvitationShape>
     // Only links of another kind have none.
     role: link.role as Role,
     label: link.label,
-    created_at: time(link.createdAt),
+    created_at: showTime(link.createdAt),
     created_by: link.createdBy,
-    expires_at: time(link.expiresAt),
+    expires_at: showTime(link.expiresAt),
   };
 }
 
@@ -69,11 +90,11 @@ export function showKey(key: KeyRecord, now: number): Static<typeof KeyShape> {
     scope: key.scope,
     agents: key.agents && [...key.agents],
     state: keyState(key, now),
-    created_at: time(key.createdAt),
+    created_at: showTime(key.createdAt),
     created_by: key.createdBy,
-    expires_at: timeOrNull(key.expiresAt),
-    last_used_at: timeOrNull(key.lastUsedAt),
-    revoked_at: timeOrNull(key.revokedAt),
+    expires_at: showTimeOrNull(key.expiresAt),
+    last_used_at: showTimeOrNull(key.lastUsedAt),
+    revoked_at: showTimeOrNull(key.revokedAt),
     replaced_by: key.replacedBy,
   };
 }

@@ -16,14 +16,14 @@ export type Explain = (value: JsonObject) => Problem | null;
 
 /** A compiled object schema. */
 export class Validator<T extends TObject> {
-  readonly #schema: T;
+  readonly schema: T;
   readonly #noun: string;
   readonly #check: TypeCheck<T>;
   readonly #members: Map<string, { schema: TSchema; required: boolean }>;
 
   /** `noun` names a member of the object in errors. */
   constructor(schema: T, noun: "member" | "query parameter") {
-    this.#schema = schema;
+    this.schema = schema;
     this.#noun = noun;
     this.#check = TypeCompiler.Compile(schema);
     const required = new Set<string>(schema.required ?? []);
@@ -56,7 +56,7 @@ export class Validator<T extends TObject> {
   }
 
   #unknown(value: JsonObject): Problem | null {
-    if (this.#schema.additionalProperties !== false) return null;
+    if (this.schema.additionalProperties !== false) return null;
     const names = Object.keys(value).filter((name) => !this.#members.has(name));
     const [first] = names;
     if (first === undefined) return null;

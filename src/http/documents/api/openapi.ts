@@ -9,8 +9,8 @@ import type { Action } from "../../account/action.ts";
 import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
 import { scopesOf } from "../../pipeline/scopes.ts";
 import { SESSION_COOKIE } from "../../pipeline/session.ts";
-import type { Route } from "../../route.ts";
-import { componentSchemas } from "../../shapes.ts";
+import type { CompiledEndpoint, Route } from "../../route.ts";
+import { componentSchemas, exampleOf } from "../../shapes.ts";
 import { OPENAPI_PATH } from "./page.ts";
 import { actionResponses, problemResponses, responsesOf } from "./responses.ts";
 
@@ -97,7 +97,7 @@ export async function openApiJson(routes: readonly Route[], actions: readonly Ac
 }
 
 function describe(route: Route): JsonObject {
-  const { summary, description } = route.docs;
+  const { summary, description } = route;
   const variant = route.variant === undefined ? "" : ` or \`${route.variant.operation}\``;
   const recorded = leavesNoTrace(route.operation)
     ? "Not recorded: it is about the workspace's seals alone and says nothing of any agent."
@@ -115,11 +115,11 @@ function describe(route: Route): JsonObject {
 }
 
 function describeAction(action: Action): JsonObject {
-  const { tag, summary, description, recordedAs = [] } = action.docs;
+  const { summary, description, recordedAs = [] } = action;
   const recorded = recordedAs.map((name) => `\`${name}\``).join(" or ");
   return {
     operationId: camelCase(`account.${action.name}`),
-    tags: [tag],
+    tags: [tagOf(action)],
     summary,
     description: recorded === "" ? description : `${description}\n\nRecorded as ${recorded}.`,
     security: action.isPublic ? [] : [{ Session: [] }],
@@ -129,8 +129,12 @@ function describeAction(action: Action): JsonObject {
   };
 }
 
+function tagOf({ path }: Action): string {
+  if (!path.startsWith("/account/workspaces")) return "Account";
+  return path.includes("/keys") ? "Keys" : "Workspaces";
+}
+
 function describeDownload(): JsonObject {
-  const { bodySchema } = exportTrail;
   return {
     operationId: "accountExport",
     tags: ["Workspaces"],
@@ -141,7 +145,7 @@ function describeDownload(): JsonObject {
     parameters: pathParameters(DOWNLOAD_PATH),
     requestBody: {
       required: true,
-      content: { "application/x-www-form-urlencoded": { schema: bodySchema as unknown as JsonObject } },
+      content: { "application/x-www-form-urlencoded": { schema: exportTrail.body?.schema as unknown as JsonObject } },
     },
     responses: responsesOf(exportTrail),
   };
@@ -174,16 +178,16 @@ function pathParameters(path: string): JsonObject[] {
 
 function parametersOf(route: Route): JsonObject[] {
   const inPath = pathParameters(route.path);
-  const inHeader = Object.entries(route.docs.headers ?? {}).map(([name, description]) => ({
+  const inHeader = Object.entries(route.headers ?? {}).map(([name, description]) => ({
     name,
     in: "header",
     description,
     schema: { type: "string" },
   }));
-  return [...inPath, ...queryParameters(route.querySchema), ...inHeader] as JsonObject[];
+  return [...inPath, ...queryParameters(route.query?.schema), ...inHeader] as JsonObject[];
 }
 
-function queryParameters(schema: TObject | null): JsonObject[] {
+function queryParameters(schema: TObject | undefined): JsonObject[] {
   const required = new Set<string>(schema?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, { description, ...rest }]) => ({
     name,
@@ -194,20 +198,11 @@ function queryParameters(schema: TObject | null): JsonObject[] {
   }));
 }
 
-function requestBodyOf(route: Pick<Route, "bodySchema" | "bodyOptional" | "docs"> | Action): JsonObject {
-  if (route.bodySchema === null) return {};
-  const example = route.docs.requestExample;
-  return {
-    requestBody: {
-      required: !route.bodyOptional,
-      content: {
-        "application/json": {
-          schema: route.bodySchema as unknown as JsonObject,
-          ...(example === undefined ? {} : { example }),
-        },
-      },
-    },
-  };
+function requestBodyOf({ body, bodyOptional }: CompiledEndpoint): JsonObject {
+  if (body === null) return {};
+  const { schema } = body;
+  const content = { "application/json": { schema: schema as unknown as JsonObject, example: exampleOf(schema) } };
+  return { requestBody: { required: !bodyOptional, content } };
 }
 
 function probe(operationId: string, summary: string, status: string, more: JsonObject = {}): JsonObject {

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../json.ts";
 import { leavesNoTrace } from "../../../operations.ts";
 import type { Action } from "../../account/action.ts";
 import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../../problem.ts";
-import type { Route } from "../../route.ts";
+import type { CompiledEndpoint, Route } from "../../route.ts";
 import { component } from "../../shapes.ts";
 
 /** The problems of any request with a key. */
@@ -104,7 +104,7 @@ const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { ty
 
 /** Returns the `responses` of a route's documentation. */
 export function responsesOf(route: Route): JsonObject {
-  const { response, status = 200, headers } = route.docs;
+  const { response, status, headers } = route;
   const isRecorded = !leavesNoTrace(route.operation);
   const auditHeader = isRecorded ? AUDIT_HEADER : {};
   const content: JsonObject = {
@@ -125,7 +125,11 @@ export function responsesOf(route: Route): JsonObject {
             headers: { ...HEADERS, ...auditHeader, ...ETAG_HEADER },
           },
         };
-  return { [status]: good, ...notModified, ...problemResponses(problemsOf(route), isRecorded) };
+  return {
+    [status]: good,
+    ...notModified,
+    ...problemResponses(["invalid_request", ...route.problems, ...ALWAYS, ...ofBody(route)], isRecorded),
+  };
 }
 
 /** The problems of any request under `/account`. */
@@ -139,33 +143,24 @@ const ALWAYS_OF_ACTIONS: readonly ProblemCode[] = [
 ];
 
 /** Returns the `responses` of the documentation of a route of `/account`. */
-export function actionResponses({ docs, body, isPublic }: Action): JsonObject {
-  const problems: ProblemCode[] = [
-    ...(docs.problems ?? []),
-    ...ALWAYS_OF_ACTIONS,
-    ...(isPublic ? [] : (["unauthenticated"] as const)),
-    ...(body === null ? [] : WITH_BODY),
-  ];
-  const { response } = docs;
-  const headers = docs.recordedAs === undefined ? HEADERS : { ...HEADERS, ...AUDIT_HEADER };
+export function actionResponses(action: Action): JsonObject {
+  const { response, status, recordedAs, isPublic, problems } = action;
+  const session: readonly ProblemCode[] = isPublic ? [] : ["unauthenticated"];
+  const headers = recordedAs === undefined ? HEADERS : { ...HEADERS, ...AUDIT_HEADER };
   const good: JsonObject =
     response === undefined
       ? { 204: { description: "Done.", headers } }
       : {
-          [docs.status ?? 200]: {
+          [status]: {
             description: response.description,
             headers,
             content: { "application/json": mediaType(response.schema, undefined) },
           },
         };
-  return { ...good, ...problemResponses(problems) };
+  return { ...good, ...problemResponses([...problems, ...ALWAYS_OF_ACTIONS, ...session, ...ofBody(action)]) };
 }
 
-function problemsOf(route: Route): ProblemCode[] {
-  const own = route.docs.problems ?? [];
-  const body = route.body === null ? [] : WITH_BODY;
-  return ["invalid_request", ...own, ...ALWAYS, ...body];
-}
+const ofBody = ({ body }: CompiledEndpoint): readonly ProblemCode[] => (body === null ? [] : WITH_BODY);
 
 /** Returns one response per status, with an example per code. */
 export function problemResponses(wanted: readonly ProblemCode[], isRecorded = false): JsonObject {
