@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** Why a command can fail. The codes are stable, since scripts read them with `--json`. */
 type FailureCode =
   | "usage"
@@ -76,6 +78,29 @@ export function systemReason(error: unknown): string {
       return "no space left on the device";
     default:
       return messageOf(error);
+  }
+}
+
+/** Returns a system error as a failure, whose message is made from the reason, and any other error as it is. */
+export function asFailure(error: unknown, code: FailureCode, message: (reason: string) => string): unknown {
+  if (error instanceof Failure || systemCode(error) === undefined) return error;
+  return new Failure(code, message(systemReason(error)), { cause: error });
+}
+
+/** Returns the failure for something that cannot be read, given the error of the system. */
+export function cannotRead(code: FailureCode, what: string, error: unknown): Failure {
+  return new Failure(code, `Cannot read ${what}: ${systemReason(error)}.`, { cause: error });
+}
+
+/**
+ * Returns the text of a file that a person named. `what` says what the file is: "the sealing key".
+ * @throws {Failure} with this code when it cannot be read
+ */
+export function readText(code: FailureCode, path: string, what?: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw cannotRead(code, what === undefined ? path : `${what} ${path}`, error);
   }
 }
 

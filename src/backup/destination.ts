@@ -6,9 +6,9 @@ import { existsSync, readdirSync, realpathSync, renameSync, rmSync, statfsSync, 
 import { dirname, join, resolve, sep } from "node:path";
 import { holdLock } from "../datadir/lock.ts";
 import { makePrivateDirectory } from "../datadir/private-files.ts";
-import { Failure, systemCode, systemReason } from "../failure.ts";
+import { asFailure, Failure } from "../failure.ts";
 import { syncPath } from "../store/sync.ts";
-import { MANIFEST_FILE, readManifest } from "./manifest.ts";
+import { MANIFEST_FILE, readManifestIfGood } from "./manifest.ts";
 
 const LOCK_FILE = ".backup.lock";
 /** `2026-01-02T030405.678Z`: sorts by time, and is a valid name on every file system. */
@@ -39,13 +39,10 @@ export function listBackups(destination: string): string[] {
 
 /** A directory for backups that this process has locked. */
 export class Destination implements Disposable {
-  readonly path: string;
-  readonly #lock: Disposable;
-
-  private constructor(path: string, lock: Disposable) {
-    this.path = path;
-    this.#lock = lock;
-  }
+  private constructor(
+    readonly path: string,
+    private readonly lock: Disposable,
+  ) {}
 
   /**
    * Creates the directory if it is missing, locks it, and removes what interrupted runs left there.
@@ -64,7 +61,12 @@ export class Destination implements Disposable {
       held.#removeUnfinished();
       return held;
     } catch (error) {
-      throw explained(error, destination);
+      const isFile = statSync(destination, { throwIfNoEntry: false })?.isDirectory() === false;
+      throw asFailure(
+        error,
+        "destination_unusable",
+        (reason) => `Cannot make backups in ${destination}: ${isFile ? "it is not a directory" : reason}.`,
+      );
     }
   }
 
@@ -99,7 +101,7 @@ export class Destination implements Disposable {
    */
   keepNewest(count: number): string[] {
     const all = this.list();
-    const whole = all.filter((name) => isWhole(join(this.path, name)));
+    const whole = all.filter((name) => readManifestIfGood(join(this.path, name))?.left_out.length === 0);
     const kept = new Set([...all.slice(-count), ...whole.slice(-count)]);
     const old = all.filter((name) => !kept.has(name));
     for (const name of old) {
@@ -119,23 +121,13 @@ export class Destination implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#lock[Symbol.dispose]();
+    this.lock[Symbol.dispose]();
   }
 
   #removeUnfinished(): void {
     for (const name of readdirSync(this.path)) {
       if (UNFINISHED.test(name)) rmSync(join(this.path, name), { recursive: true, force: true });
     }
-  }
-}
-
-/** Reports whether a backup has all workspaces. Returns false when its manifest cannot be read. */
-function isWhole(path: string): boolean {
-  try {
-    return readManifest(path).manifest.left_out.length === 0;
-  } catch (error) {
-    if (error instanceof Failure) return false;
-    throw error;
   }
 }
 
@@ -160,11 +152,4 @@ function refuseWithin(destination: string, dataDir: string): void {
     "destination_unusable",
     `${destination} is inside the data directory ${dataDir}, so the backup would be lost with it. Choose a directory on another disk.`,
   );
-}
-
-function explained(error: unknown, destination: string): unknown {
-  if (error instanceof Failure || systemCode(error) === undefined) return error;
-  const isFile = statSync(destination, { throwIfNoEntry: false })?.isDirectory() === false;
-  const reason = isFile ? "it is not a directory" : systemReason(error);
-  return new Failure("destination_unusable", `Cannot make backups in ${destination}: ${reason}.`, { cause: error });
 }

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
-import { Failure, systemCode, systemReason } from "../failure.ts";
+import { asFailure, systemCode } from "../failure.ts";
 import type { ManifestFile } from "./manifest.ts";
 
 const PIECE_BYTES = 1024 * 1024;
@@ -101,7 +101,7 @@ export function copyKeyFiles(source: DataDirectory, target: DataDirectory): Mani
       try {
         return { path: `${folder}/${name}`, ...copyFile(from, join(target[folder], name)), source_state: null };
       } catch (error) {
-        throw new Failure("data_directory_unusable", `Cannot copy ${from}: ${systemReason(error)}.`, { cause: error });
+        throw asFailure(error, "data_directory_unusable", (reason) => `Cannot copy ${from}: ${reason}.`);
       }
     }),
   );

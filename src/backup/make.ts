@@ -8,19 +8,28 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, dataDirectory, foldersOf, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
 import { createPrivateFile, PRIVATE_DIRECTORY_MODE, removedOnSignal } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
-import { fileState, isDiskFull } from "../store/snapshot.ts";
+import { isDamage } from "../store/damage.ts";
+import { EncryptionMismatch } from "../store/encryption.ts";
+import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
-import { copyControl } from "./control-copy.ts";
 import { Destination, noRoom, timeOfBackup } from "./destination.ts";
-import { areKeysAsCopied, copyKeyFiles, sizeOf } from "./files.ts";
-import { BACKUP_FORMAT, formatManifest, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";
+import { areKeysAsCopied, copyKeyFiles, digestOfFile, sizeOf } from "./files.ts";
+import {
+  BACKUP_FORMAT,
+  CONTROL_PATH,
+  formatManifest,
+  MANIFEST_FILE,
+  type Manifest,
+  type ManifestFile,
+} from "./manifest.ts";
 import { PreviousBackup } from "./previous.ts";
+import { damagedControl, readControlCopy } from "./verify-copy.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
 export interface BackupWish {
@@ -56,14 +65,10 @@ export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
   const draft = destination.draft(name);
   using _cleaner = removedOnSignal(() => [draft]);
   try {
-    makeFolders(draft);
+    const target = dataDirectory(draft, wish.source.encryptionKey);
+    for (const path of [draft, ...foldersOf(target)]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
     const createdAt = new Date(timeOfBackup(name) as number).toISOString();
-    const { manifest, linked } = await fill(
-      wish,
-      destination,
-      dataDirectory(draft, wish.source.encryptionKey),
-      createdAt,
-    );
+    const { manifest, linked } = await fill(wish, destination, target, createdAt);
     createPrivateFile(join(draft, MANIFEST_FILE), formatManifest(manifest));
     const path = destination.publish(name);
     const removed = wish.keep === null ? [] : destination.keepNewest(wish.keep);
@@ -73,11 +78,6 @@ export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
     if (isDiskFull(error)) throw noRoom(destination.path, "the disk is full");
     throw error;
   }
-}
-
-function makeFolders(draft: string): void {
-  const { root, workspaces, seals, keys, tls } = dataDirectory(draft);
-  for (const path of [root, workspaces, seals, keys, tls]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
 }
 
 async function fill(
@@ -91,33 +91,44 @@ async function fill(
   const previous = newest === undefined ? null : PreviousBackup.read(join(destination.path, newest));
   const keyFiles = copyKeyFiles(source, target);
   const control = copyControl(source, target);
-  const ids = workspaceIds(source, control.content.workspaceIds);
+  const ids = [...new Set([...control.workspaceIds, ...presentWorkspaces(source)])].sort();
   destination.requireRoom(roomFor(ids, source, previous, clock));
-  const copied = await copyAll({ source, target, previous, clock }, ids, control.content.workspaceIds, wish);
+  const copied = await copyAll({ source, target, previous, clock }, ids, control.workspaceIds, wish);
   if (!areKeysAsCopied(source, keyFiles)) {
     throw new Failure("busy", "The sealing key changed during the backup, so the backup was discarded. Run it again.");
   }
-  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
+  for (const path of foldersOf(target)) syncPath(path);
   const manifest: Manifest = {
     format: BACKUP_FORMAT,
     governd: VERSION,
     created_at: createdAt,
     completed_at: new Date(clock()).toISOString(),
-    schema: { control: control.content.schema, workspace: WORKSPACE_MIGRATIONS.length },
+    schema: { control: control.schema, workspace: WORKSPACE_MIGRATIONS.length },
     has_seal_key: keyFiles.some(({ path }) => path === "keys/seal.key"),
     workspaces: copied.workspaces,
-    left_out: copied.leftOut,
+    left_out: copied.left_out,
     files: [control.file, ...keyFiles, ...copied.files],
   };
   return { manifest, linked: copied.linked };
 }
 
-interface Copied {
-  workspaces: Manifest["workspaces"];
-  leftOut: Manifest["left_out"];
-  files: ManifestFile[];
-  linked: number;
+/**
+ * Copies the control database and verifies the copy.
+ * @throws {Failure} `backup_unusable` when it is damaged, `newer_database` when a newer governd wrote it
+ */
+function copyControl(source: DataDirectory, target: DataDirectory) {
+  try {
+    copyDatabase(source.control, target.control, source.encryptionKey);
+  } catch (error) {
+    if (error instanceof EncryptionMismatch || !isDamage(error)) throw error;
+    throw damagedControl(source.control, "it cannot be read completely");
+  }
+  const content = readControlCopy(target, source.control);
+  const file: ManifestFile = { path: CONTROL_PATH, ...digestOfFile(target.control), source_state: null };
+  return { ...content, file };
 }
+
+type Copied = Pick<Manifest, "workspaces" | "left_out" | "files"> & { linked: number };
 
 async function copyAll(
   parts: CopyParts,
@@ -127,7 +138,7 @@ async function copyAll(
 ): Promise<Copied> {
   const known = new Set(named);
   const total = ids.reduce((sum, id) => sum + databaseSize(parts.source, id), 0);
-  const copied: Copied = { workspaces: [], leftOut: [], files: [], linked: 0 };
+  const copied: Copied = { workspaces: [], left_out: [], files: [], linked: 0 };
   let done = 0;
   for (const id of ids) {
     const size = databaseSize(parts.source, id);
@@ -140,17 +151,13 @@ async function copyAll(
       copied.workspaces.push(outcome.workspace);
       copied.files.push(...outcome.files);
       copied.linked += outcome.linked;
-      continue;
+    } else if (known.has(id)) {
+      // A file that the control database does not name belongs to a workspace that is being created.
+      copied.left_out.push({ workspace_id: id, reason: outcome.left });
     }
-    // A file that the control database does not name belongs to a workspace that is being created.
-    if (known.has(id)) copied.leftOut.push({ workspace_id: id, reason: outcome.left });
   }
   return copied;
 }
-
-/** Returns the workspaces that the control database names, and those whose files exist. */
-const workspaceIds = (source: DataDirectory, named: readonly string[]): string[] =>
-  [...new Set([...named, ...presentWorkspaces(source)])].sort();
 
 /** Returns an upper bound for the size of the copies, bytes. */
 function roomFor(ids: readonly string[], source: DataDirectory, previous: PreviousBackup | null, clock: Clock): number {
@@ -164,15 +171,20 @@ function databaseSize(source: DataDirectory, id: string): number {
   return sizeOf(path) + sizeOf(`${path}-wal`);
 }
 
-export interface BackupResult {
-  path: string;
-  created_at: string;
-  completed_at: string;
-  workspaces: number;
-  left_out: readonly { workspace_id: string; reason: string }[];
-  files: number;
-  files_unchanged: number;
-  bytes: number;
-  has_seal_key: boolean;
-  removed: readonly string[];
+/** Returns what `governd backup --json` prints, and what the daemon reads from it. */
+export function backupResult({ path, manifest, linked, removed }: MadeBackup) {
+  return {
+    path,
+    created_at: manifest.created_at,
+    completed_at: manifest.completed_at,
+    workspaces: manifest.workspaces.length,
+    left_out: manifest.left_out,
+    files: manifest.files.length,
+    files_unchanged: linked,
+    bytes: manifest.files.reduce((sum, { size }) => sum + size, 0),
+    has_seal_key: manifest.has_seal_key,
+    removed,
+  };
 }
+
+export type BackupResult = ReturnType<typeof backupResult>;

@@ -12,6 +12,7 @@ import { Failure, systemReason } from "../failure.ts";
 /** The name of the manifest format. */
 export const BACKUP_FORMAT = "governd.backup/1";
 export const MANIFEST_FILE = "manifest.json";
+export const CONTROL_PATH = "control.db";
 
 /** The paths that a backup may hold, relative and with `/`. A manifest must not point anywhere else. */
 const FILE_PATH =
@@ -87,12 +88,20 @@ export function readManifest(directory: string): ReadManifest {
   }
   const manifest = parse(text);
   if (manifest === null) {
-    throw new Failure(
-      "backup_unusable",
-      `${path} is damaged, or a newer governd wrote it. Use another backup, or the newer governd.`,
-    );
+    const advice = "Use another backup, or the newer governd.";
+    throw new Failure("backup_unusable", `${path} is damaged, or a newer governd wrote it. ${advice}`);
   }
   return { manifest, digest: createHash("sha256").update(text).digest("hex") };
+}
+
+/** Returns the manifest of a backup, or null when {@link readManifest} would fail. */
+export function readManifestIfGood(directory: string): Manifest | null {
+  try {
+    return readManifest(directory).manifest;
+  } catch (error) {
+    if (error instanceof Failure) return null;
+    throw error;
+  }
 }
 
 function parse(text: string): Manifest | null {

@@ -4,29 +4,25 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "../failure.ts";
 import { type Digest, digestOfFile, linkOrCopy } from "./files.ts";
-import { type Manifest, type ManifestFile, type ManifestWorkspace, readManifest } from "./manifest.ts";
+import { type Manifest, type ManifestFile, type ManifestWorkspace, readManifestIfGood } from "./manifest.ts";
 
 export class PreviousBackup {
-  readonly #root: string;
-  readonly #workspaces: ReadonlyMap<string, ManifestWorkspace>;
   readonly #files: ReadonlyMap<string, ManifestFile>;
+  readonly #workspaces: ReadonlyMap<string, ManifestWorkspace>;
 
-  private constructor(root: string, manifest: Manifest) {
-    this.#root = root;
-    this.#workspaces = new Map(manifest.workspaces.map((one) => [one.workspace_id, one]));
-    this.#files = new Map(manifest.files.map((file) => [file.path, file]));
+  private constructor(
+    private readonly root: string,
+    { files, workspaces }: Manifest,
+  ) {
+    this.#files = new Map(files.map((file) => [file.path, file]));
+    this.#workspaces = new Map(workspaces.map((one) => [one.workspace_id, one]));
   }
 
   /** Reads the backup in this directory. Returns null when its manifest cannot be read. */
   static read(root: string): PreviousBackup | null {
-    try {
-      return new PreviousBackup(root, readManifest(root).manifest);
-    } catch (error) {
-      if (error instanceof Failure) return null;
-      throw error;
-    }
+    const manifest = readManifestIfGood(root);
+    return manifest && new PreviousBackup(root, manifest);
   }
 
   /** Returns what its manifest says about a workspace. */
@@ -41,23 +37,23 @@ export class PreviousBackup {
 
   /** Links a file if it is a copy of a source in this state and still good. Returns null otherwise. */
   take(path: string, state: string | null, to: string): ManifestFile | null {
-    const file = this.#files.get(path);
-    if (file === undefined || !this.isOf(path, state) || !this.#isGood(file)) return null;
-    linkOrCopy(join(this.#root, path), to);
+    const file = this.isOf(path, state) ? this.#goodFile(path) : undefined;
+    if (file === undefined) return null;
+    linkOrCopy(join(this.root, path), to);
     return file;
   }
 
   /** Replaces a copy by a link to a file with the same content. Returns false when there is no such good file. */
   replace(path: string, digest: Digest, copy: string): boolean {
-    const file = this.#files.get(path);
-    if (file?.sha256 !== digest.sha256 || !this.#isGood(file)) return false;
+    if (this.#files.get(path)?.sha256 !== digest.sha256 || this.#goodFile(path) === undefined) return false;
     rmSync(copy);
-    linkOrCopy(join(this.#root, path), copy);
+    linkOrCopy(join(this.root, path), copy);
     return true;
   }
 
-  #isGood(file: ManifestFile): boolean {
-    const path = join(this.#root, file.path);
-    return existsSync(path) && digestOfFile(path).sha256 === file.sha256;
+  #goodFile(path: string): ManifestFile | undefined {
+    const file = this.#files.get(path);
+    const stored = join(this.root, path);
+    return existsSync(stored) && digestOfFile(stored).sha256 === file?.sha256 ? file : undefined;
   }
 }

@@ -8,8 +8,8 @@ import { revokeUnusedLinks } from "../control/accounts/links.ts";
 import { deleteAllSessions } from "../control/accounts/sessions.ts";
 import { settleActs } from "../control/acts.ts";
 import { ControlDatabase } from "../control/database.ts";
-import { fileJournal } from "../control/journal.ts";
-import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
+import { cliPrincipal, fileJournal, sealNow, withWriter } from "../control/journal.ts";
+import { type DataDirectory, dataDirectory, foldersOf, workspaceFile } from "../datadir/layout.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { isEmptyDirectory } from "../datadir/open.ts";
 import {
@@ -19,17 +19,20 @@ import {
   removedOnSignal,
 } from "../datadir/private-files.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
-import { Failure, systemCode, systemReason } from "../failure.ts";
+import { asFailure, Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
+import { LOG_RESTORE } from "../log/restores.ts";
+import type { Connection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
-import { CONTROL_PATH, readControlCopy } from "./control-copy.ts";
+import { readHead } from "../workspace/head.ts";
+import { answered } from "../workspace/operation.ts";
+import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
-import { beginEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
-import { type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
-import { verifyWorkspaceCopy } from "./verify-copy.ts";
+import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
+import { readControlCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
 export interface RestoreWish {
@@ -117,9 +120,7 @@ async function restoreInto(
   makePrivateDirectory(target.root);
   createPrivateFile(target.unfinished, "governd restore was interrupted.\n");
   using _lock = lockDataDirectory(target);
-  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) {
-    mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
-  }
+  for (const path of foldersOf(target)) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
   // Each byte is processed twice: copied, and then verified.
   const progress = new Steps(2 * manifest.files.reduce((sum, { size }) => sum + size, 0), onProgress);
   for (const file of manifest.files) {
@@ -127,15 +128,17 @@ async function restoreInto(
     await progress.add(file.size);
   }
   await verifyAll(target, backup, manifest, progress);
-  const from = { createdAt: manifest.created_at, digest };
+  const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
   for (const { workspace_id: workspaceId } of manifest.workspaces) {
-    const reason = await beginEpoch(target, workspaceId, from, { key, clock });
+    const reason = await withWriter(target, key, workspaceId, (...opened) => beginEpoch(...opened, backupOf), {
+      clock,
+    });
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
   const ended = await finishControl(target, clock());
-  for (const path of [target.workspaces, target.seals, target.keys, target.tls]) syncPath(path);
+  for (const path of foldersOf(target)) syncPath(path);
   rmSync(target.unfinished);
   syncPath(target.root);
   return {
@@ -165,21 +168,17 @@ class Steps {
 
 function copyBack(backup: string, target: DataDirectory, file: ManifestFile): void {
   const from = join(backup, file.path);
-  const refuse = (reason: string, cause?: unknown) =>
-    new Failure(
-      "backup_unusable",
-      `${from} ${reason}, so the backup is damaged. Nothing was restored. Use another backup.`,
-      { cause },
-    );
-  if (!existsSync(from)) throw refuse("is missing");
-  let copied: { size: number; sha256: string };
+  const damaged = (reason: string) =>
+    `${from} ${reason}, so the backup is damaged. Nothing was restored. Use another backup.`;
+  if (!existsSync(from)) throw new Failure("backup_unusable", damaged("is missing"));
   try {
-    copied = copyFile(from, join(target.root, file.path));
+    const { size, sha256 } = copyFile(from, join(target.root, file.path));
+    if (sha256 === file.sha256 && size === file.size) return;
   } catch (error) {
-    if (isDiskFull(error) || systemCode(error) === undefined) throw error;
-    throw refuse(`cannot be read (${systemReason(error)})`, error);
+    if (isDiskFull(error)) throw error;
+    throw asFailure(error, "backup_unusable", (reason) => damaged(`cannot be read (${reason})`));
   }
-  if (copied.sha256 !== file.sha256 || copied.size !== file.size) throw refuse("differs from what was backed up");
+  throw new Failure("backup_unusable", damaged("differs from what was backed up"));
 }
 
 /** @throws {Failure} `backup_unusable` or `newer_database` */
@@ -190,20 +189,13 @@ async function verifyAll(
   progress: Steps,
 ): Promise<void> {
   const sizes = new Map(manifest.files.map(({ path, size }) => [path, size]));
-  const control = readControlCopy(target.control, join(backup, CONTROL_PATH), target.encryptionKey);
-  const held = new Set(manifest.workspaces.map(({ workspace_id: id }) => id));
-  for (const { workspace_id: id } of manifest.left_out) held.add(id);
+  const control = readControlCopy(target, join(backup, CONTROL_PATH));
+  const held = new Set([...manifest.workspaces, ...manifest.left_out].map(({ workspace_id: id }) => id));
   const missing = control.workspaceIds.find((id) => !held.has(id));
   if (missing !== undefined) throw notGood(backup, `${missing} is missing`);
   for (const { workspace_id: workspaceId, head_seq: seq, head_hash: hash } of manifest.workspaces) {
-    const path = workspaceFile(target, workspaceId);
-    if (!existsSync(path)) throw notGood(backup, `${workspaceId} is missing`);
-    const verdict = await verifyWorkspaceCopy({
-      workspaceId,
-      path,
-      encryptionKey: target.encryptionKey,
-      sealFile: sealFile(target, workspaceId),
-    });
+    if (!existsSync(workspaceFile(target, workspaceId))) throw notGood(backup, `${workspaceId} is missing`);
+    const verdict = await verifyWorkspaceCopy(target, workspaceId);
     if (!verdict.good) throw notGood(backup, `${workspaceId} does not verify (${verdict.reason})`);
     if (verdict.workspace.head_seq !== seq || verdict.workspace.head_hash !== hash) {
       throw notGood(backup, `${workspaceId} does not end with the event that the manifest names`);
@@ -214,6 +206,26 @@ async function verifyAll(
 
 const notGood = (backup: string, reason: string) =>
   new Failure("backup_unusable", `${backup} is unusable: ${reason}. Nothing was restored. Use another backup.`);
+
+/**
+ * Begins a new epoch in a workspace's log: records that the workspace was restored, and from which backup, and seals
+ * the log. Auditors see this event; a rollback without it contradicts the seals that they kept. Returns null, or why
+ * the log could not be sealed; the daemon seals it later then.
+ * @throws {Failure} `backup_unusable` when the workspace cannot be written
+ */
+async function beginEpoch(
+  writer: WorkspaceWriter,
+  connection: Connection,
+  backupOf: { backup_created_at: string; backup_digest: string },
+): Promise<string | null> {
+  const { workspaceId } = writer;
+  const { seq, hash } = readHead(connection);
+  const details = { ...backupOf, head_hash: hash, head_seq: seq };
+  const run = async () => answered(null, details, "{}");
+  const [settled] = await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(workspaceId), run }]);
+  if (settled?.auditId) return await sealNow(writer);
+  throw new Failure("backup_unusable", `${workspaceId} could not be written after it was copied.`);
+}
 
 /**
  * Migrates the control database, settles acts that were pending when it was copied, and ends all sessions and unused
@@ -238,16 +250,9 @@ function entriesOf(root: string): string[] {
 }
 
 function explained(error: unknown, root: string): unknown {
-  if (error instanceof Failure) return error;
-  if (isDiskFull(error)) {
-    return new Failure(
-      "destination_unusable",
-      `Not enough space in ${root} for the backup. Nothing was left behind. Free some space, or choose another directory.`,
-      { cause: error },
-    );
+  if (!isDiskFull(error)) {
+    return asFailure(error, "data_directory_unusable", (reason) => `Cannot restore into ${root}: ${reason}.`);
   }
-  if (systemCode(error) === undefined) return error;
-  return new Failure("data_directory_unusable", `Cannot restore into ${root}: ${systemReason(error)}.`, {
-    cause: error,
-  });
+  const advice = "Nothing was left behind. Free some space, or choose another directory.";
+  return new Failure("destination_unusable", `Not enough space in ${root} for the backup. ${advice}`, { cause: error });
 }

@@ -1,38 +1,66 @@
-/** Verifies copies of databases: their structure, and the complete log of a workspace. */
+/** Verifies copies of databases: the control database, and the complete log of a workspace. Nobody may write to them. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { CONTROL_MIGRATIONS, newerDatabase } from "../control/database.ts";
+import { listWorkspaces } from "../control/workspaces.ts";
+import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
+import { Failure } from "../failure.ts";
 import { openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
+import { schemaVersion } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import { verifyDatabaseFile } from "../verify/sources.ts";
 import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 
-/** The copy of a workspace. Nobody may be writing to it. */
-export interface WorkspaceCopy {
-  workspaceId: string;
-  path: string;
-  encryptionKey: EncryptionKey | null;
-  /** The copy of its seal file. */
-  sealFile: string;
+/**
+ * Verifies the copy of the control database in `directory` and returns what it holds.
+ * @param name its name in error messages
+ * @throws {Failure} `backup_unusable`, `newer_database`
+ */
+export function readControlCopy(
+  { control, encryptionKey }: DataDirectory,
+  name: string,
+): { schema: number; workspaceIds: string[] } {
+  const damage = structureProblem(control, encryptionKey);
+  if (damage !== null) throw damagedControl(name, damage);
+  using connection = openConnection(control, { immutable: true, encryptionKey });
+  const [schema, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
+  if (schema > known) throw newerDatabase(name, schema, known);
+  if (schema === 0) throw damagedControl(name, "it is empty");
+  return { schema, workspaceIds: listWorkspaces(connection).map(({ id }) => id) };
+}
+
+export function damagedControl(name: string, reason: string): Failure {
+  const advice = "Restore the last good backup with `governd restore`.";
+  return new Failure("backup_unusable", `${name} is damaged (${reason}). ${advice}`);
 }
 
 /** The content of a good copy, or why the copy is not good. */
-export type CopyVerdict = { good: true; workspace: ManifestWorkspace } | { good: false; reason: string };
+type CopyVerdict = { good: true; workspace: ManifestWorkspace } | { good: false; reason: string };
 
-/** Verifies the copy of a workspace: `PRAGMA integrity_check`, then its log, seals and stored rows. */
+/** Verifies the copy of a workspace in `directory`: `PRAGMA integrity_check`, then its log, seals and stored rows. */
 export async function verifyWorkspaceCopy(
-  copy: WorkspaceCopy,
+  directory: DataDirectory,
+  workspaceId: string,
   onProgress: (checked: number, total: number) => void | Promise<void> = () => {},
 ): Promise<CopyVerdict> {
-  const { workspaceId, path, sealFile, encryptionKey } = copy;
+  const { encryptionKey } = directory;
+  const path = workspaceFile(directory, workspaceId);
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) return { good: false, reason: damage };
-  const seals = existsSync(sealFile) ? () => Bun.file(sealFile).stream() : null;
+  const seals = sealFile(directory, workspaceId);
   const { report, verdict } = await verifyDatabaseFile(
     { path, immutable: true },
-    { path, workspaceId, encryptionKey, sealFile: seals, onProgress, threads: { count: availableParallelism() } },
+    {
+      path,
+      workspaceId,
+      encryptionKey,
+      sealFile: existsSync(seals) ? () => Bun.file(seals).stream() : null,
+      onProgress,
+      threads: { count: availableParallelism() },
+    },
   );
   if (verdict !== "verified") {
     const [first] = report.problems;
@@ -40,20 +68,15 @@ export async function verifyWorkspaceCopy(
     return { good: false, reason: `${first?.code ?? "it does not verify"}${place}: ${first?.message ?? ""}` };
   }
   using connection = openConnection(path, { immutable: true, encryptionKey });
-  const { seq, hash } = readHead(connection);
-  const workspace = {
-    workspace_id: workspaceId,
-    head_seq: seq,
-    head_hash: hash,
-    sealed_through: report.sealed_through,
-  };
-  return { good: true, workspace };
+  const { seq: head_seq, hash: head_hash } = readHead(connection);
+  const { sealed_through } = report;
+  return { good: true, workspace: { workspace_id: workspaceId, head_seq, head_hash, sealed_through } };
 }
 
-/** Returns what is wrong with the structure of a database file, or null. Nobody may be writing to it. */
-export function structureProblem(path: string, key: EncryptionKey | null): string | null {
+/** Returns what is wrong with the structure of a database file, or null. */
+function structureProblem(path: string, encryptionKey: EncryptionKey | null): string | null {
   try {
-    using connection = openConnection(path, { immutable: true, encryptionKey: key });
+    using connection = openConnection(path, { immutable: true, encryptionKey });
     const found = integrityProblem(connection);
     return found === null ? null : `the database is damaged: ${found}`;
   } catch (error) {

@@ -5,7 +5,7 @@ import { systemCode, systemReason } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { isDamage } from "../store/damage.ts";
 import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
-import { copyFile, digestOfFile } from "./files.ts";
+import { copyFile, type Digest, digestOfFile } from "./files.ts";
 import type { ManifestFile, ManifestWorkspace } from "./manifest.ts";
 import type { PreviousBackup } from "./previous.ts";
 import { verifyWorkspaceCopy } from "./verify-copy.ts";
@@ -23,11 +23,28 @@ export type WorkspaceOutcome =
   | { left: null; files: ManifestFile[]; linked: number; workspace: ManifestWorkspace }
   | { left: string };
 
-export const workspacePath = (workspaceId: string): string => `workspaces/${workspaceId}.db`;
-const sealPath = (workspaceId: string): string => `seals/${workspaceId}.log`;
-
 /** A file that was copied, or linked from the last backup. */
 type Placed = { file: ManifestFile; linked: boolean };
+
+/** A kind of file: where it is in a data directory and in a backup, and how to copy it. */
+interface Place {
+  in(directory: DataDirectory, workspaceId: string): string;
+  path(workspaceId: string): string;
+  copy(from: string, to: string, source: DataDirectory): Digest;
+}
+
+const SEALS: Place = { in: sealFile, path: (workspaceId) => `seals/${workspaceId}.log`, copy: copyFile };
+
+const DATABASE: Place = {
+  in: workspaceFile,
+  path: (workspaceId) => `workspaces/${workspaceId}.db`,
+  copy(from, to, { encryptionKey }) {
+    copyDatabase(from, to, encryptionKey);
+    return digestOfFile(to);
+  },
+};
+
+export const workspacePath = DATABASE.path;
 
 /**
  * Copies a workspace and verifies the copy. When the workspace itself is damaged, returns the reason and leaves nothing
@@ -35,60 +52,42 @@ type Placed = { file: ManifestFile; linked: boolean };
  * @throws for other reasons, such as a full disk
  */
 export async function copyWorkspace(parts: CopyParts, workspaceId: string): Promise<WorkspaceOutcome> {
-  const target = workspaceFile(parts.target, workspaceId);
-  const seals = sealFile(parts.target, workspaceId);
   const leave = (reason: string): WorkspaceOutcome => {
-    rmSync(target, { force: true });
-    rmSync(seals, { force: true });
+    for (const place of [DATABASE, SEALS]) rmSync(place.in(parts.target, workspaceId), { force: true });
     return { left: reason };
   };
   if (!existsSync(workspaceFile(parts.source, workspaceId))) return leave("its file is missing");
-  let placed: { seals: Placed | null; database: Placed };
+  let placed: Placed[];
   try {
-    placed = { seals: placeSeals(parts, workspaceId), database: placeDatabase(parts, workspaceId) };
+    // The seals first, so that none covers more than the copied log.
+    const seals = existsSync(sealFile(parts.source, workspaceId)) ? [put(parts, SEALS, workspaceId)] : [];
+    placed = [put(parts, DATABASE, workspaceId), ...seals];
   } catch (error) {
     const reason = isDiskFull(error) ? null : unreadable(error);
     if (reason === null) throw error;
     return leave(reason);
   }
-  const files = [placed.database, ...(placed.seals === null ? [] : [placed.seals])];
-  const linked = files.filter((one) => one.linked).length;
+  const linked = placed.filter((one) => one.linked).length;
+  const done = { left: null, files: placed.map(({ file }) => file), linked };
   const known = parts.previous?.workspace(workspaceId);
-  const done = { left: null, files: files.map(({ file }) => file), linked };
-  // Both files were verified together in the last backup.
-  if (linked === files.length && known !== undefined) return { ...done, workspace: known };
-  const { encryptionKey } = parts.source;
-  const copy = { workspaceId, path: target, encryptionKey, sealFile: seals };
-  const verdict = await verifyWorkspaceCopy(copy, parts.onVerified);
-  if (!verdict.good) {
-    const left = leave(verdict.reason);
-    // The linked file may not belong to the copied one, so try again without the last backup.
-    return linked > 0 ? copyWorkspace({ ...parts, previous: null }, workspaceId) : left;
-  }
-  return { ...done, workspace: verdict.workspace };
+  // All files were verified together in the last backup.
+  if (linked === placed.length && known !== undefined) return { ...done, workspace: known };
+  const verdict = await verifyWorkspaceCopy(parts.target, workspaceId, parts.onVerified);
+  if (verdict.good) return { ...done, workspace: verdict.workspace };
+  const left = leave(verdict.reason);
+  // The linked file may not belong to the copied one, so try again without the last backup.
+  return linked > 0 ? copyWorkspace({ ...parts, previous: null }, workspaceId) : left;
 }
 
-function placeSeals({ source, target, previous, clock }: CopyParts, workspaceId: string): Placed | null {
-  const [from, to, path] = [sealFile(source, workspaceId), sealFile(target, workspaceId), sealPath(workspaceId)];
-  if (!existsSync(from)) return null;
-  const state = fileState(from, clock());
-  const taken = previous?.take(path, state, to) ?? null;
-  if (taken !== null) return { file: taken, linked: true };
-  const digest = copyFile(from, to);
-  const linked = previous?.replace(path, digest, to) ?? false;
-  return { file: { path, ...digest, source_state: state }, linked };
-}
-
-function placeDatabase({ source, target, previous, clock }: CopyParts, workspaceId: string): Placed {
-  const from = workspaceFile(source, workspaceId);
-  const [to, path] = [workspaceFile(target, workspaceId), workspacePath(workspaceId)];
+/** Links a file from the last backup when it has the same state or content there, and copies it otherwise. */
+function put({ source, target, previous, clock }: CopyParts, place: Place, workspaceId: string): Placed {
+  const [from, to, path] = [place.in(source, workspaceId), place.in(target, workspaceId), place.path(workspaceId)];
   const before = fileState(from, clock());
   const taken = previous?.take(path, before, to) ?? null;
   if (taken !== null) return { file: taken, linked: true };
-  copyDatabase(from, to, source.encryptionKey);
+  const digest = place.copy(from, to, source);
   // If the file was written meanwhile, the copy is good but from an unknown state in between.
   const state = fileState(from, clock()) === before ? before : null;
-  const digest = digestOfFile(to);
   const linked = previous?.replace(path, digest, to) ?? false;
   return { file: { path, ...digest, source_state: state }, linked };
 }

@@ -1,6 +1,5 @@
 /** The embeddings model that the settings name, if any. */
-import { readFileSync } from "node:fs";
-import { Failure, systemReason } from "../failure.ts";
+import { Failure, readText } from "../failure.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
 import { Model2VecEmbedder } from "../search/vectors/model2vec.ts";
 import type { Settings } from "../settings/definitions.ts";
@@ -34,13 +33,7 @@ async function checkModel(path: string): Promise<void> {
 }
 
 function readKey(file: string): string {
-  let key: string;
-  try {
-    key = readFileSync(file, "utf8").trim();
-  } catch (error) {
-    const reason = systemReason(error);
-    throw new Failure("invalid_settings", `Cannot read embeddings_api_key_file ${file}: ${reason}.`);
-  }
+  const key = readText("invalid_settings", file, "embeddings_api_key_file").trim();
   if (key === "") throw new Failure("invalid_settings", `embeddings_api_key_file ${file} is empty.`);
   return key;
 }

@@ -1,6 +1,6 @@
 /** Reads the file that the setting `encryption_key_file` names: 32 random bytes, raw, in hex or in base64. */
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
-import { Failure, systemReason } from "../failure.ts";
+import { cannotRead, Failure } from "../failure.ts";
 import { ENCRYPTION_KEY_BYTES, EncryptionKey } from "../store/encryption.ts";
 
 /** A longer file is not a key file. */
@@ -33,7 +33,7 @@ function readKeyFile(path: string): Buffer {
       closeSync(file);
     }
   } catch (error) {
-    throw new Failure("encryption_key", `Cannot read the encryption key ${path}: ${systemReason(error)}.`);
+    throw cannotRead("encryption_key", `the encryption key ${path}`, error);
   }
 }
 

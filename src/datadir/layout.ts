@@ -8,66 +8,50 @@ import type { EncryptionKey } from "../store/encryption.ts";
 const DATABASE_SUFFIX = ".db";
 
 /** The paths of one data directory, and the key of its databases. */
-export interface DataDirectory {
-  root: string;
-  /** Accounts, workspaces, API keys. */
-  control: string;
-  /** The shared counter that tells processes that `control` changed. */
-  generation: string;
-  /** Held by the running daemon. */
-  lock: string;
-  /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
-  controlLock: string;
-  /** Held by the process that decides, records and applies an act on members, invitations, keys or workspaces. */
-  actsLock: string;
-  /** Disk space reserved for when the disk is full. */
-  reserve: string;
-  /** Exists while a backup is being restored into this directory, which is unusable until then. */
-  unfinished: string;
-  /** One database for each workspace. */
-  workspaces: string;
-  /** One seal file for each workspace. */
-  seals: string;
-  /** For each workspace, what was anchored where. Created with the first anchor. */
-  anchors: string;
-  keys: string;
-  sealKey: string;
-  sealPublicKey: string;
-  tls: string;
-  /** The certificate of the daemon's own authority, which clients must trust. */
-  authority: string;
-  authorityKey: string;
-  serverCertificate: string;
-  serverKey: string;
-  /** The key of the databases; null when they are not encrypted. */
-  encryptionKey: EncryptionKey | null;
-}
+export type DataDirectory = Readonly<ReturnType<typeof dataDirectory>>;
 
-export function dataDirectory(root: string, encryptionKey: EncryptionKey | null = null): DataDirectory {
+/** @param encryptionKey the key of the databases; null when they are not encrypted */
+export function dataDirectory(root: string, encryptionKey: EncryptionKey | null = null) {
   const keys = join(root, "keys");
   const tls = join(root, "tls");
   return {
     root,
+    /** Accounts, workspaces, API keys. */
     control: join(root, "control.db"),
+    /** The shared counter that tells processes that `control` changed. */
     generation: join(root, "control.generation"),
+    /** Held by the running daemon. */
     lock: join(root, "daemon.lock"),
+    /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
     controlLock: join(root, "control.lock"),
+    /** Held by the process that decides, records and applies an act on members, invitations, keys or workspaces. */
     actsLock: join(root, "acts.lock"),
+    /** Disk space reserved for when the disk is full. */
     reserve: join(root, "disk.reserve"),
+    /** Exists while a backup is being restored into this directory, which is unusable until then. */
     unfinished: join(root, "restore.unfinished"),
+    /** One database for each workspace. */
     workspaces: join(root, "workspaces"),
+    /** One seal file for each workspace. */
     seals: join(root, "seals"),
+    /** For each workspace, what was anchored where. Created with the first anchor. */
     anchors: join(root, "anchors"),
     keys,
     sealKey: join(keys, "seal.key"),
     sealPublicKey: join(keys, "seal.pub"),
     tls,
+    /** The certificate of the daemon's own authority, which clients must trust. */
     authority: join(tls, "ca.crt"),
     authorityKey: join(tls, "ca.key"),
     serverCertificate: join(tls, "server.crt"),
     serverKey: join(tls, "server.key"),
     encryptionKey,
   };
+}
+
+/** Returns the directories that every data directory has. */
+export function foldersOf({ workspaces, seals, keys, tls }: DataDirectory): string[] {
+  return [workspaces, seals, keys, tls];
 }
 
 /** Returns the path of a workspace's database. */

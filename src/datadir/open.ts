@@ -1,32 +1,28 @@
 /** Creates a data directory, or checks an existing one: the first step of every command that uses one. */
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { Failure, systemCode, systemReason } from "../failure.ts";
+import { asFailure, Failure, systemReason } from "../failure.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { readEncryptionKey } from "./encryption-key.ts";
-import { type DataDirectory, dataDirectory } from "./layout.ts";
+import { type DataDirectory, dataDirectory, foldersOf } from "./layout.ts";
 import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE } from "./private-files.ts";
 import { ensureSealKey } from "./seal-key.ts";
 
 /** What a new volume may contain. */
 const HARMLESS = new Set(["lost+found"]);
 
-export interface DirectoryOptions {
-  /** Whether the signing key is kept in the directory. */
-  ownKey?: boolean;
-  /** The key that encrypts its databases. */
-  encryptionKey?: EncryptionKey | null;
-}
-
 /**
  * Creates the data directory and its signing key, unless they exist. Several processes may call this at the same time:
- * all get the same directory and the same key. Without `ownKey` the key is kept outside, and none is created.
+ * all get the same directory and the same key. Without `ownKey` the signing key is kept outside, and none is created.
+ * `encryptionKey` encrypts the databases.
  * @throws {Failure} `data_directory_unusable` when the directory cannot be created, read or written, or is not a data
  *   directory
  */
-export function ensureDataDirectory(root: string, options: DirectoryOptions = {}): DataDirectory {
-  const { ownKey = true, encryptionKey = null } = options;
+export function ensureDataDirectory(
+  root: string,
+  { ownKey = true, encryptionKey = null }: { ownKey?: boolean; encryptionKey?: EncryptionKey | null } = {},
+): DataDirectory {
   const directory = dataDirectory(root, encryptionKey);
   try {
     const made = makePrivateDirectory(root);
@@ -34,17 +30,17 @@ export function ensureDataDirectory(root: string, options: DirectoryOptions = {}
     refuseUnfinished(directory);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
     tighten(root);
-    for (const path of [directory.workspaces, directory.seals, directory.keys, directory.tls]) {
+    for (const path of foldersOf(directory)) {
       makePrivateDirectory(path);
       tighten(path);
     }
     if (ownKey) ensureSealKey(directory);
   } catch (error) {
-    if (error instanceof Failure || systemCode(error) === undefined) throw error;
-    throw new Failure(
+    throw asFailure(
+      error,
       "data_directory_unusable",
-      `Cannot use the data directory ${root}: ${systemReason(error)}. It must be writable by the user that runs governd.`,
-      { cause: error },
+      (reason) =>
+        `Cannot use the data directory ${root}: ${reason}. It must be writable by the user that runs governd.`,
     );
   }
   return directory;

@@ -4,8 +4,8 @@
  * key is kept elsewhere: in another file, or as PEM in the environment.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { Failure, systemCode, systemReason } from "../failure.ts";
+import { existsSync } from "node:fs";
+import { Failure, readText } from "../failure.ts";
 import { PEM_BEGINNING } from "../settings/values.ts";
 import type { DataDirectory } from "./layout.ts";
 import { createPrivateFile } from "./private-files.ts";
@@ -67,23 +67,15 @@ const lostSealKey = ({ sealKey, sealPublicKey }: DataDirectory): Failure =>
  * @throws {Failure} `data_directory_unusable` when it is missing or not an Ed25519 key in PEM
  */
 export function readSealKey(source: SealKeySource): SealKey {
-  const where = source.kind === "pem" ? "The setting seal_key" : source.path;
-  const privateKey = parsePrivateKey(source.kind === "pem" ? source.pem : readKeyFile(source.path), where);
+  const privateKey = parsePrivateKey(sealKeyPem(source), source.kind === "pem" ? "The setting seal_key" : source.path);
   const publicKey = createPublicKey(privateKey);
   const { x } = publicKey.export({ format: "jwk" });
   return { privateKey, publicKey, publicBytes: Buffer.from(x as string, "base64url") };
 }
 
-function readKeyFile(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Failure(
-      "data_directory_unusable",
-      `Cannot read the sealing key ${path}: ${systemReason(error)}.`,
-      systemCode(error) === undefined ? undefined : { cause: error },
-    );
-  }
+/** Returns the private key in PEM, unchecked. @throws {Failure} `data_directory_unusable` when it cannot be read */
+export function sealKeyPem(source: SealKeySource): string {
+  return source.kind === "pem" ? source.pem : readText("data_directory_unusable", source.path, "the sealing key");
 }
 
 function parsePrivateKey(pem: string, where: string): KeyObject {

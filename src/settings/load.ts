@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
-import { Failure, systemCode, systemReason } from "../failure.ts";
+import { cannotRead, Failure, systemCode } from "../failure.ts";
 import { CONFIG_FILE, CONFIG_VARIABLE, type SettingName, type Settings } from "./definitions.ts";
 import { type Origins, resolveSettings, type Sources } from "./resolve.ts";
 
@@ -44,6 +44,6 @@ function readFile(path: string, named: boolean): Sources["file"] {
     return { path, directory: dirname(path), text: readFileSync(path, "utf8") };
   } catch (error) {
     if (!named && systemCode(error) === "ENOENT") return null;
-    throw new Failure("invalid_settings", `Cannot read the settings file ${path}: ${systemReason(error)}.`);
+    throw cannotRead("invalid_settings", `the settings file ${path}`, error);
   }
 }

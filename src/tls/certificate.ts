@@ -1,7 +1,6 @@
 /** Reads certificates and keys in PEM, and reports how long they are valid. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { Failure, systemReason } from "../failure.ts";
+import { Failure, readText } from "../failure.ts";
 
 /** A certificate chain and its key, as the server uses them. */
 export interface ServerCertificate {
@@ -22,8 +21,8 @@ export interface ServerCertificate {
  * @throws {Failure} `certificate_unusable` when one cannot be read, is not PEM, or the key does not match
  */
 export function readServerCertificate(certPath: string, keyPath: string): ServerCertificate {
-  const cert = read(certPath, "certificate");
-  const key = read(keyPath, "key of the certificate");
+  const cert = readText("certificate_unusable", certPath, "the certificate");
+  const key = readText("certificate_unusable", keyPath, "the key of the certificate");
   const leaf = parseCertificate(cert, certPath);
   if (!leaf.checkPrivateKey(parseKey(key, keyPath))) {
     throw new Failure(
@@ -42,7 +41,7 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE---
  * @throws {Failure} `certificate_unusable` when the file cannot be read or a certificate is not an authority
  */
 export function readClientAuthorities(path: string): string {
-  const certificates = certificatesOf(read(path, "authority of the clients"), path);
+  const certificates = certificatesOf(readText("certificate_unusable", path, "the authority of the clients"), path);
   if (!certificates.every(({ ca }) => ca)) {
     throw new Failure(
       "certificate_unusable",
@@ -73,16 +72,6 @@ function parseKey(pem: string, path: string): KeyObject {
   } catch {
     // The error is not passed on as the cause: it may quote the file, which is secret.
     throw new Failure("certificate_unusable", `${path} is not a private key in PEM without a passphrase.`);
-  }
-}
-
-function read(path: string, what: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Failure("certificate_unusable", `Cannot read the ${what} ${path}: ${systemReason(error)}.`, {
-      cause: error,
-    });
   }
 }
 

@@ -1,7 +1,7 @@
 /** What an auditor brings to a verification: the public key, and seals that were kept elsewhere. */
 import { createPublicKey } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { Failure, systemReason } from "../failure.ts";
+import { existsSync } from "node:fs";
+import { Failure, readText } from "../failure.ts";
 import { NoteError, parseVerifierKey, rawPublicKey } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
@@ -22,7 +22,7 @@ export function readTrust(options: { publicKey?: readonly string[]; seal?: reado
 
 /** A verifier key, a PEM, or the 64 hex digits of a raw key; or a file with one of them. */
 function readPublicKey(given: string): Uint8Array {
-  const text = (existsSync(given) ? read(given) : given).trim();
+  const text = (existsSync(given) ? readText("usage", given) : given).trim();
   try {
     if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
     if (text.startsWith("-----BEGIN PUBLIC KEY-----")) return rawPublicKey(createPublicKey(text));
@@ -38,20 +38,12 @@ function readPublicKey(given: string): Uint8Array {
 
 /** One seal, or a whole file of seals. */
 function readSeals(path: string): Seal[] {
-  const text = read(path);
+  const text = readText("usage", path);
   try {
     const filed = parseSealFile(text.endsWith("\n\n") ? text : `${text}\n`).map(({ seal }) => seal);
     return filed.length > 0 ? filed : [parseSeal(text)];
   } catch (error) {
     if (!(error instanceof NoteError)) throw error;
     throw new Failure("usage", `--seal ${path} is no seal: ${error.message}.`);
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Failure("usage", `Cannot read ${path}: ${systemReason(error)}.`);
   }
 }

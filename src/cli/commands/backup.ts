@@ -1,6 +1,6 @@
 /** `governd backup` and `governd restore`. */
 import type { Command } from "commander";
-import { type BackupResult, type MadeBackup, makeBackup } from "../../backup/make.ts";
+import { type BackupResult, backupResult, makeBackup } from "../../backup/make.ts";
 import { type Restored, restoreBackup } from "../../backup/restore.ts";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { EXIT, Failure } from "../../failure.ts";
@@ -73,21 +73,6 @@ function keepCount(text: string): number {
   const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= BACKUP_KEEP_MAX) return number;
   throw new Failure("usage", `--keep must be a whole number from 1 to ${BACKUP_KEEP_MAX}.`);
-}
-
-function backupResult({ path, manifest, linked, removed }: MadeBackup): BackupResult {
-  return {
-    path,
-    created_at: manifest.created_at,
-    completed_at: manifest.completed_at,
-    workspaces: manifest.workspaces.length,
-    left_out: manifest.left_out,
-    files: manifest.files.length,
-    files_unchanged: linked,
-    bytes: manifest.files.reduce((sum, { size }) => sum + size, 0),
-    has_seal_key: manifest.has_seal_key,
-    removed,
-  };
 }
 
 function backupLines(result: BackupResult): string[] {

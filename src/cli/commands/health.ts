@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { askHealth, type Probe } from "../../daemon/health-probe.ts";
 import { reachable } from "../../daemon/link-url.ts";
 import { dataDirectory } from "../../datadir/layout.ts";
-import { EXIT, Failure, systemCode, systemReason } from "../../failure.ts";
+import { cannotRead, EXIT, Failure, readText, systemCode } from "../../failure.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { formatAddress } from "../../settings/values.ts";
 import { addSettingOptions, type Session, settingsOf } from "../session.ts";
@@ -57,7 +57,7 @@ async function runHealth(session: Session, options: HealthOptions): Promise<void
 function probeOf(settings: Settings, { url, ca }: HealthOptions): Probe {
   const own = dataDirectory(settings.data_dir).authority;
   if (url !== undefined) {
-    const trusted = ca === undefined ? readable(own) : [readPem("certificate authority", ca)];
+    const trusted = ca === undefined ? readable(own) : [readText("environment", ca, "the certificate authority")];
     return { url: originOf(url), tls: { ca: [...rootCertificates, ...trusted] } };
   }
   if (ca !== undefined) throw new Failure("usage", "--ca needs --url: give both.");
@@ -75,7 +75,10 @@ function probeOf(settings: Settings, { url, ca }: HealthOptions): Probe {
 function shown({ cert, key }: HealthOptions): { cert?: string; key?: string } {
   if ((cert === undefined) !== (key === undefined)) throw new Failure("usage", "Give both --cert and --key.");
   if (cert === undefined || key === undefined) return {};
-  return { cert: readPem("certificate", cert), key: readPem("private key", key) };
+  return {
+    cert: readText("environment", cert, "the certificate"),
+    key: readText("environment", key, "the private key"),
+  };
 }
 
 function originOf(url: string): string {
@@ -93,18 +96,14 @@ function readable(path: string): string[] {
 }
 
 function readOwnAuthority(path: string): string {
-  return readPem("certificate authority", path, (error) =>
-    systemCode(error) === "ENOENT"
-      ? " Was the daemon started with this data directory (--data-dir, --config)?"
-      : " Run this as the user that runs the daemon, or as root.",
-  );
-}
-
-function readPem(what: string, path: string, hint: (error: unknown) => string = () => ""): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const message = `Cannot read the ${what} ${path}: ${systemReason(error)}.${hint(error)}`;
-    throw new Failure("environment", message, { cause: error });
+    const { code, message } = cannotRead("environment", `the certificate authority ${path}`, error);
+    const hint =
+      systemCode(error) === "ENOENT"
+        ? "Was the daemon started with this data directory (--data-dir, --config)?"
+        : "Run this as the user that runs the daemon, or as root.";
+    throw new Failure(code, `${message} ${hint}`);
   }
 }

@@ -1,7 +1,7 @@
 /** `governd scan`: shows what the screening policies would block in a file, before one of them is switched on. */
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { EXIT, Failure, systemReason } from "../../failure.ts";
+import { cannotRead, EXIT, Failure } from "../../failure.ts";
 import { decide, type Finding } from "../../policy/decide.ts";
 import { detectorWords } from "../../policy/detectors.ts";
 import { POLICIES, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
@@ -77,7 +77,7 @@ async function read(file: string): Promise<string> {
   try {
     return file === "-" ? await Bun.stdin.text() : await readFile(file, "utf8");
   } catch (error) {
-    throw new Failure("usage", `Cannot read ${file}: ${systemReason(error)}.`);
+    throw cannotRead("usage", file, error);
   }
 }
 

@@ -5,7 +5,7 @@
  * covers that event. Only then does the new key replace the old one. An interrupted rotation continues when the
  * command is run again.
  */
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import type { Command } from "commander";
 import { cliPrincipal, withWriter } from "../../control/journal.ts";
 import { listWorkspaces } from "../../control/workspaces.ts";
@@ -17,6 +17,7 @@ import {
   readSealKey,
   type SealKey,
   type SealKeySource,
+  sealKeyPem,
   sealKeySource,
 } from "../../datadir/seal-key.ts";
 import { Failure } from "../../failure.ts";
@@ -104,13 +105,15 @@ async function rotateSealKey(session: Session, options: RotateOptions): Promise<
         : "The key is kept outside the data directory (seal_key). Create the new key there and bring it with --new-key.",
     );
   }
+  const present = sealKeySource(directory, settings.seal_key);
+  readSealKey(present);
   // Kept in memory, since its file is replaced while another workspace may be created.
-  const old: SealKeySource = { kind: "pem", pem: pemOf(sealKeySource(directory, settings.seal_key)) };
+  const old: SealKeySource = { kind: "pem", pem: sealKeyPem(present) };
   const newSource = newKeySource(directory, options.newKey);
   const next = readSealKey(newSource);
   let announced = await announceEverywhere(directory, old, next, options);
   if (isOwn) {
-    replaceFile(directory.sealKey, pemOf(newSource));
+    replaceFile(directory.sealKey, sealKeyPem(newSource));
     replaceFile(directory.sealPublicKey, publicPem(next));
     rmSync(nextKeyFile(directory));
     announced += await announceEverywhere(directory, old, next, options);
@@ -137,11 +140,6 @@ function newKeySource(directory: DataDirectory, file: string | undefined): SealK
   const path = nextKeyFile(directory);
   if (!existsSync(path)) createPrivateFile(path, newSealKey());
   return { kind: "file", path };
-}
-
-function pemOf(source: SealKeySource): string {
-  readSealKey(source);
-  return source.kind === "pem" ? source.pem : readFileSync(source.path, "utf8");
 }
 
 /** Announces the key in every workspace that does not name it yet. Returns the number of those workspaces. */
