@@ -47,7 +47,7 @@ interface Candidate {
 export function resolveSettings(sources: Sources): Resolution {
   const mistakes: string[] = [];
   const table = readTable(sources, mistakes);
-  findUnknown(sources, table, mistakes);
+  mistakes.push(...unknownNames(sources, table));
   const settings: Record<string, unknown> = {};
   const origins: Record<string, string> = {};
   for (const definition of DEFINITIONS) {
@@ -62,7 +62,7 @@ export function resolveSettings(sources: Sources): Resolution {
       mistakes.push(`${definition.name} (${origins[definition.name]}): ${error.message}`);
     }
   }
-  checkTogether(settings as Partial<Settings>, origins as Origins, mistakes);
+  mistakes.push(...conflicts(settings as Partial<Settings>, origins as Origins));
   if (mistakes.length > 0) return { ok: false, mistakes };
   return { ok: true, settings: settings as Settings, origins: origins as Origins };
 }
@@ -97,16 +97,15 @@ function flattened(table: Record<string, unknown>, path: string, mistakes: strin
   return flat;
 }
 
-function findUnknown(sources: Sources, table: Record<string, unknown>, mistakes: string[]): void {
+function* unknownNames(sources: Sources, table: Record<string, unknown>): Generator<string> {
   const names = new Set<string>(DEFINITIONS.map(({ name }) => name));
   for (const name of Object.keys(table)) {
-    if (!names.has(name)) mistakes.push(`${name} (${sources.file?.path}): there is no such setting`);
+    if (!names.has(name)) yield `${name} (${sources.file?.path}): there is no such setting`;
   }
   const variables = new Set<string>([CONFIG_VARIABLE, ...DEFINITIONS.map(({ name }) => variableOf(name))]);
   for (const variable of Object.keys(sources.environment)) {
-    if (variable.startsWith(VARIABLE_PREFIX) && !variables.has(variable)) {
-      mistakes.push(`${variable} (environment): there is no such setting`);
-    }
+    if (!variable.startsWith(VARIABLE_PREFIX) || variables.has(variable)) continue;
+    yield `${variable} (environment): there is no such setting`;
   }
 }
 
@@ -124,61 +123,36 @@ function choose(definition: Definition, sources: Sources, table: Record<string, 
 }
 
 /** Checks the rules between settings. A setting with an invalid value is absent and not reported twice. */
-function checkTogether(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
-  const { tls, trusted_proxies: proxies, listen, metrics_listen: metrics } = settings;
-  if (tls !== undefined) {
-    const said = `tls (${origins.tls})`;
-    for (const name of ["tls_cert", "tls_key"] as const) {
-      if (tls === "files" && settings[name] === null) {
-        mistakes.push(`${name}: is needed, since ${said} is files`);
-      }
-      if (tls !== "files" && settings[name]) {
-        mistakes.push(`${name} (${origins[name]}): is only used with tls = files, but ${said} is ${tls}`);
-      }
-    }
-    if (tls === "off" && settings.client_ca) {
-      mistakes.push(`client_ca (${origins.client_ca}): cannot be used, since ${said} is off: the proxy asks`);
-    }
-    if (tls === "off" && proxies?.length === 0) {
-      mistakes.push(`trusted_proxies: is needed, since ${said} is off: name the proxies that end TLS`);
-    }
-    if (tls !== "off" && proxies && proxies.length > 0) {
-      const origin = origins.trusted_proxies;
-      mistakes.push(`trusted_proxies (${origin}): is only used with tls = off, but ${said} is ${tls}`);
+function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<string> {
+  const from = (name: SettingName) => `${name} (${origins[name]})`;
+  const { tls, client_ca: clientCa, trusted_proxies: proxies, listen, metrics_listen: metrics } = settings;
+  for (const name of ["tls_cert", "tls_key"] as const) {
+    if (tls === "files" && settings[name] === null) yield `${name}: is needed, since ${from("tls")} is files`;
+    if (tls && tls !== "files" && settings[name]) {
+      yield `${from(name)}: is only used with tls = files, but ${from("tls")} is ${tls}`;
     }
   }
-  checkEmbeddings(settings, origins, mistakes);
-  checkBackups(settings, origins, mistakes);
-  if (metrics && listen && metrics.port !== 0 && metrics.port === listen.port && metrics.host === listen.host) {
-    mistakes.push(`metrics_listen (${origins.metrics_listen}): is the address of listen (${origins.listen})`);
+  if (tls === "off") {
+    if (clientCa) yield `${from("client_ca")}: cannot be used, since ${from("tls")} is off: the proxy asks`;
+    if (proxies?.length === 0) {
+      yield `trusted_proxies: is needed, since ${from("tls")} is off: name the proxies that end TLS`;
+    }
+  } else if (tls && proxies && proxies.length > 0) {
+    yield `${from("trusted_proxies")}: is only used with tls = off, but ${from("tls")} is ${tls}`;
   }
-}
-
-function checkEmbeddings(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
   const { embeddings_url: url, embeddings_path: path, embeddings_model: model } = settings;
-  if (url && path) {
-    const said = `embeddings_url (${origins.embeddings_url})`;
-    mistakes.push(`embeddings_path (${origins.embeddings_path}): is used in place of ${said}: give one of them`);
-  }
-  if (url && model === null) {
-    mistakes.push(`embeddings_model: is needed, since embeddings_url (${origins.embeddings_url}) is given`);
-  }
+  if (url && path) yield `${from("embeddings_path")}: is used in place of ${from("embeddings_url")}: give one of them`;
+  if (url && model === null) yield `embeddings_model: is needed, since ${from("embeddings_url")} is given`;
   for (const name of ["embeddings_model", "embeddings_api_key_file"] as const) {
-    if (url === null && settings[name]) {
-      mistakes.push(`${name} (${origins[name]}): is only used with embeddings_url`);
-    }
+    if (url === null && settings[name]) yield `${from(name)}: is only used with embeddings_url`;
   }
-}
-
-function checkBackups(settings: Partial<Settings>, origins: Origins, mistakes: string[]): void {
   const { data_dir: dataDir, backup_dir: directory, backup_every: every } = settings;
-  if (every && directory === null) {
-    mistakes.push(`backup_dir: is needed, since backup_every (${origins.backup_every}) is given`);
-  }
+  if (every && directory === null) yield `backup_dir: is needed, since ${from("backup_every")} is given`;
   if (dataDir && directory && !relative(dataDir, directory).startsWith("..")) {
-    mistakes.push(
-      `backup_dir (${origins.backup_dir}): is within data_dir (${origins.data_dir}), and would be lost with it`,
-    );
+    yield `${from("backup_dir")}: is within ${from("data_dir")}, and would be lost with it`;
+  }
+  if (metrics && listen && metrics.port !== 0 && metrics.port === listen.port && metrics.host === listen.host) {
+    yield `${from("metrics_listen")}: is the address of ${from("listen")}`;
   }
 }
 

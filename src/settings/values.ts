@@ -3,7 +3,7 @@
  * and formats them. Every reader returns the value or throws `Mistaken` with what was expected.
  */
 import { isIP } from "node:net";
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseWitness } from "../anchors/witness.ts";
 import { NoteError } from "../log/note.ts";
 
@@ -29,14 +29,42 @@ export const PEM_BEGINNING = "-----BEGIN ";
 
 const DURATION = /^(\d{1,9})\s*(ms|s|m|h|d)$/;
 const DURATION_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const SIZE = /^(\d{1,12})\s*(B|KiB|MiB|GiB)$/;
+const SIZE = /^(\d{1,12})\s*(B|KiB|MiB|GiB)?$/;
 const SIZE_BYTES: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 const HOSTNAME =
   /^(?=.{1,253}$)([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
-function text(raw: unknown, expected: string): string {
-  if (typeof raw !== "string" || raw.trim() === "") throw new Mistaken(expected);
-  return raw.trim();
+/**
+ * A kind whose values are written as text. `parse` gets the text without surrounding space, never empty, and returns
+ * undefined when the setting does not accept it. Without `show`, the value is shown as it is.
+ */
+function written<T>(
+  metavar: string,
+  expected: string,
+  parse: (text: string, base: string) => T | undefined,
+  show: Kind<T>["show"] = (value) => value as string | number,
+): Kind<T> {
+  return {
+    metavar,
+    read(raw, base) {
+      const text = typeof raw === "string" ? raw.trim() : "";
+      const value = text === "" ? undefined : parse(text, base);
+      if (value === undefined) throw new Mistaken(expected);
+      return value;
+    },
+    show,
+  };
+}
+
+/** Like `kind`, but the settings file may also hold a number. */
+function orNumber(kind: Kind<number>): Kind<number> {
+  const read = (raw: unknown, base: string) => (Number.isSafeInteger(raw) ? (raw as number) : kind.read(raw, base));
+  return { ...kind, read };
+}
+
+/** Like `kind`, but the setting may be absent. */
+function optional(kind: Kind<string>): Kind<string | null> {
+  return { ...kind, show: (value) => (value === null ? "" : kind.show(value)) };
 }
 
 /** Returns `90d`, `12h`, `30m`, `10s` or `500ms` in milliseconds; undefined for other text. */
@@ -80,25 +108,16 @@ function isNetwork(item: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-export const path: Kind<string> = {
-  metavar: "path",
-  read(raw, base) {
-    const value = text(raw, "must be a path");
-    return isAbsolute(value) ? value : resolve(base, value);
-  },
-  show: (value) => value,
-};
+const resolvePath = (text: string, base: string): string => resolve(base, text);
 
-export const address: Kind<Address> = {
-  metavar: "host:port",
-  read(raw) {
-    const expected = "must be host:port, for example 127.0.0.1:8443 or [::1]:8443";
-    const value = parseAddress(text(raw, expected));
-    if (!value) throw new Mistaken(expected);
-    return value;
-  },
-  show: formatAddress,
-};
+export const path = written("path", "must be a path", resolvePath);
+
+export const address = written(
+  "host:port",
+  "must be host:port, for example 127.0.0.1:8443 or [::1]:8443",
+  parseAddress,
+  formatAddress,
+);
 
 /** Like `kind`, but also accepts `off`, which is null. */
 export function orOff<T>(kind: Kind<T>): Kind<T | null> {
@@ -117,31 +136,38 @@ export function orOff<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/** A text that may be absent. */
-function optional(metavar: string, read: (raw: unknown, base: string) => string): Kind<string | null> {
-  return { metavar, read, show: (value) => value ?? "" };
-}
+export const optionalPath = optional(path);
 
-export const optionalPath = optional("path", path.read);
-
-export const optionalText = optional("name", (raw) => text(raw, "must be a text"));
+export const optionalText = optional(written("name", "must be a text", (text) => text));
 
 /** The address of a server. It is shown, so it must not hold a secret. */
-export const webAddress = optional("url", (raw) => {
-  const expected = "must be an http or https URL without a user name or password";
-  const url = URL.parse(text(raw, expected));
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new Mistaken(expected);
-  if (url.username !== "" || url.password !== "") throw new Mistaken(expected);
-  return url.href;
-});
+export const webAddress = optional(
+  written("url", "must be an http or https URL without a user name or password", (text) => {
+    const url = URL.parse(text);
+    const accepted = url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+    return accepted ? url.href : undefined;
+  }),
+);
+
+/** An https address. The part after the host may hold a secret and is not shown. */
+export const httpsUrl = optional(
+  written(
+    "url",
+    "must be an https address, for example https://seals.example.org/take",
+    (text) => (URL.parse(text)?.protocol === "https:" ? text : undefined),
+    (value) => `${new URL(value).origin}/…`,
+  ),
+);
 
 /** A private key: the path of its file, or its PEM text, which is never shown. */
-export const privateKey: Kind<string | null> = {
-  metavar: "path",
-  read: (raw, base) =>
-    typeof raw === "string" && raw.trim().startsWith(PEM_BEGINNING) ? `${raw.trim()}\n` : path.read(raw, base),
-  show: (value) => (value?.startsWith(PEM_BEGINNING) ? "********" : (value ?? "")),
-};
+export const privateKey = optional(
+  written(
+    "path",
+    "must be a path",
+    (text, base) => (text.startsWith(PEM_BEGINNING) ? `${text}\n` : resolvePath(text, base)),
+    (value) => (value.startsWith(PEM_BEGINNING) ? "********" : value),
+  ),
+);
 
 export function choice<T extends string>(...words: readonly T[]): Kind<T> {
   const expected = words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(", ")}`;
@@ -156,43 +182,31 @@ export function choice<T extends string>(...words: readonly T[]): Kind<T> {
   };
 }
 
-export const integer: Kind<number> = {
-  metavar: "number",
-  read(raw) {
-    if (typeof raw === "number" && Number.isSafeInteger(raw)) return raw;
-    if (typeof raw === "string" && /^\d{1,15}$/.test(raw.trim())) return Number(raw);
-    throw new Mistaken("must be a whole number");
-  },
-  show: (value) => value,
-};
+export const integer = orNumber(
+  written("number", "must be a whole number", (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined)),
+);
 
-export const duration: Kind<number> = {
-  metavar: "time",
-  read(raw) {
-    const expected = "must be a time with a unit (ms, s, m, h, d), for example 10s";
-    const value = parseDuration(text(raw, expected));
-    if (value === undefined) throw new Mistaken(expected);
-    return value;
-  },
-  show: formatDuration,
-};
+export const duration = written(
+  "time",
+  "must be a time with a unit (ms, s, m, h, d), for example 10s",
+  parseDuration,
+  formatDuration,
+);
 
-export const size: Kind<number> = {
-  metavar: "size",
-  read(raw) {
-    if (typeof raw === "number" && Number.isSafeInteger(raw)) return raw;
-    const expected = "must be a size: bytes, or with a unit (KiB, MiB, GiB), for example 2MiB";
-    const value = text(raw, expected);
-    if (/^\d{1,12}$/.test(value)) return Number(value);
-    const match = SIZE.exec(value);
-    if (!match) throw new Mistaken(expected);
-    return Number(match[1]) * (SIZE_BYTES[match[2] as string] as number);
-  },
-  show(value) {
-    const unit = ["GiB", "MiB", "KiB"].find((name) => value > 0 && value % (SIZE_BYTES[name] as number) === 0);
-    return unit ? `${value / (SIZE_BYTES[unit] as number)}${unit}` : `${value}`;
-  },
-};
+export const size = orNumber(
+  written(
+    "size",
+    "must be a size: bytes, or with a unit (KiB, MiB, GiB), for example 2MiB",
+    (text) => {
+      const [, digits, unit = "B"] = SIZE.exec(text) ?? [];
+      return digits === undefined ? undefined : Number(digits) * (SIZE_BYTES[unit] as number);
+    },
+    (value) => {
+      const unit = ["GiB", "MiB", "KiB"].find((name) => value > 0 && value % (SIZE_BYTES[name] as number) === 0);
+      return unit ? `${value / (SIZE_BYTES[unit] as number)}${unit}` : `${value}`;
+    },
+  ),
+);
 
 /** Like `kind`, limited to the range from `minimum` to `maximum`. */
 export function within(minimum: number, maximum: number, kind: Kind<number>): Kind<number> {
@@ -222,18 +236,6 @@ function list(expected: string, metavar: string, isItem: (item: string) => boole
     show: (value) => value,
   };
 }
-
-/** An https address. The part after the host may hold a secret and is not shown. */
-export const httpsUrl: Kind<string | null> = {
-  metavar: "url",
-  read(raw) {
-    const expected = "must be an https address, for example https://seals.example.org/take";
-    const value = text(raw, expected);
-    if (!URL.canParse(value) || new URL(value).protocol !== "https:") throw new Mistaken(expected);
-    return value;
-  },
-  show: (value) => (value === null ? "" : `${new URL(value).origin}/…`),
-};
 
 function isWitness(item: string): boolean {
   try {
