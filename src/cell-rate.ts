@@ -18,12 +18,9 @@ const FORGOTTEN_PART = 0.1;
 
 /** Buckets by name. Beyond `maxRemembered`, full buckets are removed first, then the least recently used ones. */
 export class CellRates {
-  readonly #maxRemembered: number;
   readonly #due = new Map<string, number>();
 
-  constructor(maxRemembered: number) {
-    this.#maxRemembered = maxRemembered;
-  }
+  constructor(private readonly maxRemembered: number) {}
 
   /** Returns the time until the bucket allows one more request, ms; 0 when it allows one now. */
   waitMs(name: string, { burst, intervalMs }: Rate, nowMs: number): number {
@@ -43,7 +40,7 @@ export class CellRates {
     // Removed and added again, so that the map is ordered by last use.
     this.#due.delete(name);
     if (due <= nowMs) return;
-    if (this.#due.size >= this.#maxRemembered) this.#forget(nowMs);
+    if (this.#due.size >= this.maxRemembered) this.#forget(nowMs);
     this.#due.set(name, due);
   }
 
@@ -53,7 +50,7 @@ export class CellRates {
 
   #forget(nowMs: number): void {
     for (const [name, due] of this.#due) if (due <= nowMs) this.#due.delete(name);
-    const kept = this.#maxRemembered * (1 - FORGOTTEN_PART);
+    const kept = this.maxRemembered * (1 - FORGOTTEN_PART);
     for (const name of this.#due.keys()) {
       if (this.#due.size < kept) return;
       this.#due.delete(name);

@@ -26,18 +26,15 @@ const COUNTER_LIMIT = 0xfff;
 
 /** Fetches random bytes from the system in large blocks, for many small requests. */
 export class RandomPool {
-  readonly #fill: FillRandom;
   readonly #pool = new Uint8Array(POOL_BYTES);
   #used = POOL_BYTES;
 
-  constructor(fill: FillRandom = systemRandom) {
-    this.#fill = fill;
-  }
+  constructor(private readonly fill: FillRandom = systemRandom) {}
 
   /** Returns a copy of the next `count` random bytes (at most 4,096). */
   take(count: number): Uint8Array {
     if (this.#used + count > POOL_BYTES) {
-      this.#fill(this.#pool);
+      this.fill(this.#pool);
       this.#used = 0;
     }
     // A loop, since requests are small: copying with `slice` and `fill` is ten times slower.
@@ -72,20 +69,18 @@ function base32(bytes: Uint8Array): string {
 
 /** Creates identifiers from a clock and a source of random bytes. */
 export class IdSource {
-  readonly #clock: Clock;
-  readonly #random: RandomPool;
   #lastMs = -1;
   #counter = 0;
 
-  constructor(clock: Clock = systemClock, random = new RandomPool()) {
-    this.#clock = clock;
-    this.#random = random;
-  }
+  constructor(
+    private readonly clock: Clock = systemClock,
+    private readonly random = new RandomPool(),
+  ) {}
 
   /** Returns a new identifier. When the clock stands still or steps back, a counter keeps the order. */
   next(prefix: IdPrefix): string {
-    const bytes = this.#random.take(16);
-    const now = Math.max(this.#clock(), this.#lastMs);
+    const bytes = this.random.take(16);
+    const now = Math.max(this.clock(), this.#lastMs);
     if (now > this.#lastMs) {
       this.#lastMs = now;
       this.#counter = (((bytes[6] as number) << 8) | (bytes[7] as number)) & COUNTER_START_MASK;

@@ -31,3 +31,10 @@ const CLOSING_TURNS = 3;
 export function onceClosingIsKnown(callback: () => void, turns = CLOSING_TURNS): void {
   setImmediate(turns > 1 ? () => onceClosingIsKnown(callback, turns - 1) : callback);
 }
+
+/** Waits for a promise, but at most `ms` milliseconds. Returns its value, or undefined when the time is up. */
+export async function atMost<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  const timeout = Promise.withResolvers<undefined>();
+  const cancel = systemTimer(ms, () => timeout.resolve(undefined));
+  return await Promise.race([promise, timeout.promise]).finally(cancel);
+}

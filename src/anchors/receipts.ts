@@ -23,14 +23,11 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 export class AnchorReceipts {
-  readonly #directory: string;
   /** A serial queue: files are written one after another. */
   #queue: Promise<void> = Promise.resolve();
   #made = false;
 
-  constructor(directory: string) {
-    this.#directory = directory;
-  }
+  constructor(private readonly directory: string) {}
 
   /** Returns the receipts of a workspace. */
   async of(workspaceId: string): Promise<AnchorReceiptsOf> {
@@ -52,7 +49,7 @@ export class AnchorReceipts {
   }
 
   async #write(workspaceId: string, sink: string, receipt: AnchorReceipt): Promise<void> {
-    if (!this.#made) await mkdir(this.#directory, { recursive: true, mode: DIRECTORY_MODE });
+    if (!this.#made) await mkdir(this.directory, { recursive: true, mode: DIRECTORY_MODE });
     this.#made = true;
     const all = { ...(await this.of(workspaceId)), [sink]: receipt };
     const path = this.#path(workspaceId);
@@ -61,7 +58,7 @@ export class AnchorReceipts {
   }
 
   #path(workspaceId: string): string {
-    return join(this.#directory, `${workspaceId}.json`);
+    return join(this.directory, `${workspaceId}.json`);
   }
 }
 

@@ -8,14 +8,14 @@ import { openDataDirectory } from "../datadir/open.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
-import { type Address, formatAddress } from "../settings/values.ts";
-import type { CertificateStatus } from "../tls/certificate.ts";
+import { formatAddress } from "../settings/values.ts";
+import type { CertificateStatus, ServerCertificate } from "../tls/certificate.ts";
 import { certificateSource } from "../tls/source.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
-import type { Monitoring, MonitoringParts } from "./monitoring.ts";
+import type { Monitoring } from "./monitoring.ts";
 import { scheduledBackups } from "./scheduled-backups.ts";
 import { openService } from "./service.ts";
 
@@ -41,12 +41,6 @@ export interface Daemon extends AsyncDisposable {
   certificates(): CertificateStatus[];
 }
 
-/** Imports the code for monitoring only when it is needed. */
-async function openMonitoring(address: Address, parts: MonitoringParts): Promise<Monitoring> {
-  const monitoring = await import("./monitoring.ts");
-  return monitoring.openMonitoring(address, parts);
-}
-
 /**
  * Starts the daemon. It accepts requests when the promise resolves.
  * @throws {Failure} for every problem that the operator can fix
@@ -66,37 +60,21 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   );
   const source = certificateSource(settings, directory, clock);
   const certificate = (await source?.load()) ?? null;
-  const listener = new Listener(service.serve, settings.listen, certificate);
+  const listener = new Listener((address) => service.serve(address, certificate), settings.listen, "--listen");
   stack.defer(() => listener.close(DRAIN_MS));
   stack.defer(() => service.endLive());
+  const use = (next: ServerCertificate) => listener.server.replaceCertificate(next);
   const watch =
-    source && certificate
-      ? stack.use(
-          new CertificateWatch(source, certificate, {
-            clock,
-            logger,
-            use: (next) => listener.replaceCertificate(next),
-          }),
-        )
-      : null;
+    source && certificate ? stack.use(new CertificateWatch(source, certificate, { clock, logger, use })) : null;
+  const certificates = () => watch?.status ?? [];
   const backups = stack.use(scheduledBackups(settings, clock, logger));
-  const monitoring =
-    settings.metrics_listen === null
-      ? null
-      : stack.use(
-          await openMonitoring(settings.metrics_listen, {
-            monitored: service.monitored,
-            control,
-            directory,
-            moments: {
-              certificates: () => watch?.status ?? [],
-              lastBackupMs: () => backups?.status.lastSuccessMs ?? null,
-              lastBackupFailureMs: () => backups?.status.lastFailureMs ?? null,
-            },
-            clock,
-            logger,
-          }),
-        );
+  let monitoring: Monitoring | null = null;
+  if (settings.metrics_listen !== null) {
+    // Imported only when it is needed.
+    const { openMonitoring } = await import("./monitoring.ts");
+    const parts = { control, directory, certificates, backups, clock, logger };
+    monitoring = stack.use(await openMonitoring(settings.metrics_listen, service.monitored, parts));
+  }
   const empty = control.connection.get("SELECT 1 FROM workspaces LIMIT 1") === undefined;
   const token = startLink(control, clock);
   const held = stack.move();
@@ -108,7 +86,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     authorityFile: source?.authorityFile ?? null,
     empty,
     reload: async () => watch?.check(),
-    certificates: () => watch?.status ?? [],
+    certificates,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

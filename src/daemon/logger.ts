@@ -6,6 +6,7 @@
 import { type Logger as Pino, pino } from "pino";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
+import { atMost } from "../timer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -150,10 +151,9 @@ export class LogBuffer implements AsyncDisposable {
   /** Writes the pending lines. Gives up when the reader is too slow. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    const timeout = Promise.withResolvers<void>();
-    const timer = setTimeout(timeout.resolve, LAST_FLUSH_MS);
-    const written = this.flush().then(() => this.flush());
-    await Promise.race([written, timeout.promise]);
-    clearTimeout(timer);
+    await atMost(
+      LAST_FLUSH_MS,
+      this.flush().then(() => this.flush()),
+    );
   }
 }

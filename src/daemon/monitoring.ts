@@ -2,25 +2,15 @@
 import type { Anchors } from "../anchors/anchors.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { countWorkspaces } from "../control/workspaces.ts";
-import type { DataDirectory } from "../datadir/layout.ts";
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
-import type { Clock } from "../ids.ts";
-import { Metrics } from "../metrics/metrics.ts";
+import { Metrics, type MetricsSources } from "../metrics/metrics.ts";
 import { serveMetrics } from "../metrics/server.ts";
-import type { Moments } from "../metrics/storage.ts";
+import type { Tally } from "../metrics/workspaces.ts";
 import type { Address } from "../settings/values.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
 import type { ReadinessProbe } from "./readiness.ts";
-
-/** Counts since the start. */
-export interface Tally {
-  unexpectedFailures: number;
-  seals: number;
-  /** When the last seal was made, ms since the epoch. */
-  lastSealMs: number | null;
-}
 
 /** The parts of a service that can be monitored. */
 export interface Monitored {
@@ -35,12 +25,9 @@ export interface Monitored {
 /** How long a running scrape may delay the shutdown. */
 const LAST_SCRAPE_MS = 500;
 
-export interface MonitoringParts {
-  monitored: Monitored;
+/** What the metrics show besides the service. */
+interface MonitoringParts extends Pick<MetricsSources, "directory" | "certificates" | "backups" | "clock"> {
   control: ControlDatabase;
-  directory: DataDirectory;
-  moments: Moments;
-  clock: Clock;
   logger: Logger;
 }
 
@@ -50,30 +37,21 @@ export interface Monitoring extends AsyncDisposable {
 }
 
 /** Opens the listener. @throws {Failure} `port_in_use` or `address_unavailable` */
-export async function openMonitoring(address: Address, parts: MonitoringParts): Promise<Monitoring> {
-  const { monitored, control, directory, moments, clock, logger } = parts;
-  const { pool, anchors, requests, tally, readiness } = monitored;
+export async function openMonitoring(
+  address: Address,
+  { requests, readiness, ...monitored }: Monitored,
+  { control, logger, ...parts }: MonitoringParts,
+): Promise<Monitoring> {
   if (requests === null) throw new Error("the requests are not counted");
   await using stack = new AsyncDisposableStack();
   const metrics = stack.use(
     new Metrics({
+      ...monitored,
+      ...parts,
       requests,
-      pool,
-      counts: {
-        workspaces: () => countWorkspaces(control.connection),
-        seals: () => ({ made: tally.seals, lastMs: tally.lastSealMs }),
-        failures: () => tally.unexpectedFailures,
-      },
-      anchors: () => anchors.lags,
-      directories: directory,
-      moments,
-      clock,
-      monotonicMs: () => performance.now(),
-      onError: (family, error) =>
-        logger.error("cannot read a metric", {
-          metric: family,
-          name: error instanceof Error ? error.name : typeof error,
-        }),
+      countWorkspaces: () => countWorkspaces(control.connection),
+      onError: (metric, error) =>
+        logger.error("cannot read a metric", { metric, name: error instanceof Error ? error.name : typeof error }),
     }),
   );
   const answers = {
@@ -81,8 +59,7 @@ export async function openMonitoring(address: Address, parts: MonitoringParts): 
     metricsType: metrics.contentType,
     readiness: () => readiness.detailed(),
   };
-  const serve = (at: Address) => ({ ...serveMetrics(answers, at), replaceCertificate: async () => {} });
-  const listener = new Listener(serve, address, null, "--metrics-listen");
+  const listener = new Listener((at) => serveMetrics(answers, at), address, "--metrics-listen");
   stack.defer(() => listener.close(LAST_SCRAPE_MS));
   const held = stack.move();
   return { address: listener.address, [Symbol.asyncDispose]: () => held.disposeAsync() };

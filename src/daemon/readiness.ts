@@ -22,18 +22,15 @@ export interface ReadinessParts {
 }
 
 export class ReadinessProbe {
-  readonly #parts: ReadinessParts;
   #probing = false;
   #probed: Promise<boolean> = Promise.resolve(false);
   #probedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: ReadinessParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: ReadinessParts) {}
 
   /** The public result. Workspaces that are down do not make the daemon unready. */
   async brief(): Promise<{ ready: boolean; workspacesDown: number }> {
-    return { ready: isReady(await this.#probe()), workspacesDown: this.#parts.down.size };
+    return { ready: isReady(await this.#probe()), workspacesDown: this.parts.down.size };
   }
 
   /** The result for the operator: each check, and the names of the workspaces that are down. */
@@ -48,7 +45,7 @@ export class ReadinessProbe {
         migrations: "ok",
         threads: found.threadsRunning ? "ok" : "restarting",
       },
-      workspaces_down: this.#parts.down
+      workspaces_down: this.parts.down
         .list()
         .map(({ workspaceId, reason, sinceMs }) => ({
           workspace_id: workspaceId,
@@ -60,7 +57,7 @@ export class ReadinessProbe {
   }
 
   async #probe(): Promise<Readiness> {
-    const { root, threadsRunning, takesWrites, monotonicMs } = this.#parts;
+    const { root, threadsRunning, takesWrites, monotonicMs } = this.parts;
     // On a slow disk a probe takes longer than its result is reused, and two probes would remove each other's file.
     if (!this.#probing && monotonicMs() - this.#probedAtMs >= FRESH_MS) {
       this.#probedAtMs = monotonicMs();

@@ -19,19 +19,21 @@ import type { RequestLogEntry } from "../http/pipeline/exchange.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { TrustedProxies } from "../http/pipeline/trusted-proxy.ts";
-import { startServer } from "../http/server.ts";
+import { type RunningServer, startServer } from "../http/server.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { databaseBytes } from "../metrics/storage.ts";
+import type { Tally } from "../metrics/workspaces.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/definitions.ts";
+import type { Address } from "../settings/values.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { collectWhenIdle } from "../threads/idle-collection.ts";
 import { WorkspacePool } from "../threads/pool.ts";
+import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
-import type { Serve } from "./listener.ts";
 import type { LogFields, Logger, LogLevel } from "./logger.ts";
-import type { Monitored, Tally } from "./monitoring.ts";
+import type { Monitored } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
 import { Sweeper } from "./sweeper.ts";
 
@@ -48,7 +50,8 @@ export interface ServiceParts {
 
 /** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
 export interface Service extends AsyncDisposable {
-  serve: Serve;
+  /** Opens a port; a null certificate means plain HTTP. @throws the system's error when that is not possible */
+  serve(address: Address, certificate: ServerCertificate | null): RunningServer;
   monitored: Monitored;
   /** Ends the responses that would never end by themselves. */
   endLive(): void;

@@ -10,24 +10,23 @@ const WORKSPACES_AT_ONCE = 20;
 const PAUSE_MS = 250;
 
 export class Sweeper implements Disposable {
-  readonly #list: () => string[];
-  readonly #pool: WorkspacePool;
   #timer: NodeJS.Timeout;
   #left: string[] = [];
 
-  constructor(list: () => string[], pool: WorkspacePool) {
-    this.#list = list;
-    this.#pool = pool;
+  constructor(
+    private readonly list: () => string[],
+    private readonly pool: WorkspacePool,
+  ) {
     this.#timer = setTimeout(() => this.#begin(), FIRST_SWEEP_MS).unref();
   }
 
   #begin(): void {
-    this.#left = this.#list();
+    this.#left = this.list();
     this.#next();
   }
 
   #next(): void {
-    this.#pool.sweep(this.#left.splice(0, WORKSPACES_AT_ONCE));
+    this.pool.sweep(this.#left.splice(0, WORKSPACES_AT_ONCE));
     const [pause, then] =
       this.#left.length > 0 ? [PAUSE_MS, () => this.#next()] : [SWEEP_INTERVAL_MS, () => this.#begin()];
     this.#timer = setTimeout(then, pause).unref();

@@ -16,17 +16,16 @@ const NEEDED_BYTES = 2 * RESERVE_BYTES;
 const RETRY_MS = 1_000;
 
 export class DiskReserve implements Disposable {
-  readonly #path: string;
-  readonly #onChange: (sparing: boolean) => void;
   #held: boolean;
   #sparing = false;
   #disposed = false;
   #timer: NodeJS.Timeout | null = null;
 
   /** `onChange` is called with true when only operations that need little space are accepted, and with false afterwards. */
-  constructor(path: string, onChange: (sparing: boolean) => void) {
-    this.#path = path;
-    this.#onChange = onChange;
+  constructor(
+    private readonly path: string,
+    private readonly onChange: (sparing: boolean) => void,
+  ) {
     // The reserve of an earlier process can be used as well.
     this.#held = statSync(path, { throwIfNoEntry: false })?.size === RESERVE_BYTES;
     if (!this.#held) this.#retry();
@@ -35,10 +34,10 @@ export class DiskReserve implements Disposable {
   /** Releases the reserve because the disk is full. Does nothing when there is no reserve. */
   release(): void {
     if (!this.#held) return;
-    rmSync(this.#path, { force: true });
+    rmSync(this.path, { force: true });
     this.#held = false;
     this.#sparing = true;
-    this.#onChange(true);
+    this.onChange(true);
     this.#retry();
   }
 
@@ -52,18 +51,18 @@ export class DiskReserve implements Disposable {
     if (!this.#held) return this.#retry();
     if (!this.#sparing) return;
     this.#sparing = false;
-    this.#onChange(false);
+    this.onChange(false);
   }
 
   /** Creates the reserve. Reports whether it succeeded. */
   async #write(): Promise<boolean> {
-    const draft = `${this.#path}.tmp`;
+    const draft = `${this.path}.tmp`;
     try {
-      const { bavail, bsize } = await statfs(dirname(this.#path));
+      const { bavail, bsize } = await statfs(dirname(this.path));
       if (bavail * bsize < NEEDED_BYTES) return false;
       // Random bytes, so that no file system compresses them.
       await writeFile(draft, randomBytes(RESERVE_BYTES), { mode: PRIVATE_FILE_MODE, flush: true });
-      await rename(draft, this.#path);
+      await rename(draft, this.path);
       return true;
     } catch {
       await rm(draft, { force: true }).catch(() => {});

@@ -2,9 +2,9 @@
 import type { AnchorLag } from "../anchors/queue.ts";
 import type { Families, Sample } from "./family.ts";
 
-export function anchorFamilies(families: Families, lags: () => AnchorLag[], clock: () => number): void {
+export function anchorFamilies(families: Families, anchors: { readonly lags: AnchorLag[] }, clock: () => number): void {
   const each = (value: (lag: AnchorLag) => number | null) => (): Sample[] =>
-    lags().flatMap((lag) => {
+    anchors.lags.flatMap((lag) => {
       const number = value(lag);
       return number === null ? [] : [{ labels: { sink: lag.sink }, value: number }];
     });

@@ -28,14 +28,11 @@ interface WrittenSample extends Sample {
 }
 
 export class Families {
-  readonly #registry: Registry;
-  readonly #onError: (family: string, error: unknown) => void;
-
   /** `onError` is called when the numbers of a family cannot be read. The other families are still shown. */
-  constructor(registry: Registry, onError: (family: string, error: unknown) => void) {
-    this.#registry = registry;
-    this.#onError = onError;
-  }
+  constructor(
+    private readonly registry: Registry,
+    private readonly onError: (family: string, error: unknown) => void,
+  ) {}
 
   /** Adds a value that can rise and fall. */
   gauge(name: string, help: string, samples: () => Samples | Promise<Samples>): void {
@@ -59,12 +56,12 @@ export class Families {
         if (typeof found === "number") values = [{ value: found }];
         else if (found !== null) values = [...found];
       } catch (error) {
-        this.#onError(name, error);
+        this.onError(name, error);
       }
       return { name, help, type, values, aggregator: "sum" } as unknown as MetricObject;
     };
     // The registry only uses the name and `get` of a metric.
-    this.#registry.registerMetric({ name, help, get } as never);
+    this.registry.registerMetric({ name, help, get } as never);
   }
 }
 

@@ -4,39 +4,32 @@ import type { AnchorLag } from "../anchors/queue.ts";
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { anchorFamilies } from "./anchors.ts";
 import { Families } from "./family.ts";
-import { LoopLag, processFamilies } from "./process.ts";
+import { processFamilies } from "./process.ts";
 import { requestFamilies } from "./requests.ts";
-import { type Moments, type StorageDirectories, StorageMeter, storageFamilies } from "./storage.ts";
-import { type WorkspaceCounts, type WorkspaceSource, workspaceFamilies } from "./workspaces.ts";
+import { type StorageDirectories, StorageMeter, storageFamilies, type Timed } from "./storage.ts";
+import { type WorkspaceSource, workspaceFamilies } from "./workspaces.ts";
 
 /** Where the numbers come from. */
-export interface MetricsSources {
+export interface MetricsSources extends WorkspaceSource, Timed {
   requests: RequestMeter;
-  pool: WorkspaceSource;
-  counts: WorkspaceCounts;
-  anchors(): AnchorLag[];
-  directories: StorageDirectories;
-  moments: Moments;
-  clock(): number;
-  monotonicMs(): number;
+  anchors: { readonly lags: AnchorLag[] };
+  directory: StorageDirectories;
   /** Called when the numbers of a family cannot be read. */
   onError(family: string, error: unknown): void;
 }
 
 export class Metrics implements Disposable {
   readonly #registry = new Registry();
-  readonly #lag = new LoopLag();
+  readonly #process: Disposable;
   #scrape: Promise<string> | null = null;
 
   constructor(sources: MetricsSources) {
     const families = new Families(this.#registry, sources.onError);
     requestFamilies(families, sources.requests);
-    workspaceFamilies(families, sources.pool, sources.counts, sources.clock);
+    workspaceFamilies(families, sources);
     anchorFamilies(families, sources.anchors, sources.clock);
-    const storage = new StorageMeter(sources.directories, sources.monotonicMs);
-    storageFamilies(families, storage, sources.moments);
-    const upMs = process.uptime() * 1_000;
-    processFamilies(families, this.#lag, Math.round(sources.clock() - upMs));
+    storageFamilies(families, new StorageMeter(sources.directory), sources);
+    this.#process = processFamilies(families, Math.round(sources.clock() - process.uptime() * 1_000));
   }
 
   get contentType(): string {
@@ -52,6 +45,6 @@ export class Metrics implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#lag[Symbol.dispose]();
+    this.#process[Symbol.dispose]();
   }
 }

@@ -8,43 +8,23 @@ const RESOLUTION_MS = 10;
 const MICROSECONDS = 1_000_000;
 const NANOSECONDS = 1_000_000_000;
 
-/** Measures the event loop lag of the main thread. */
-export class LoopLag implements Disposable {
-  readonly #delay: ReturnType<typeof monitorEventLoopDelay>;
-
-  constructor() {
-    this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-    this.#delay.enable();
-  }
-
-  /** Returns the median, the 99th percentile and the maximum since the last call, seconds. */
-  take(): { p50: number; p99: number; max: number } {
-    const taken = {
-      p50: this.#delay.percentile(50) / NANOSECONDS,
-      p99: this.#delay.percentile(99) / NANOSECONDS,
-      max: this.#delay.max / NANOSECONDS,
-    };
-    this.#delay.reset();
-    return taken;
-  }
-
-  [Symbol.dispose](): void {
-    this.#delay.disable();
-  }
-}
-
-/** `startedMs` is the start time of the process, ms since the epoch. */
-export function processFamilies(families: Families, lag: LoopLag, startedMs: number): void {
+/**
+ * Measures the event loop lag of the main thread until the result is disposed of.
+ * @param startedMs the start time of the process, ms since the epoch
+ */
+export function processFamilies(families: Families, startedMs: number): Disposable {
+  const lag = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  lag.enable();
   families.gauge("governd_build_info", "1, labelled with the versions of governd and of its runtime.", () => [
     { labels: { version: VERSION, bun: Bun.version }, value: 1 },
   ]);
   families.gauge("governd_event_loop_lag_seconds", "Event loop lag of the main thread since the last scrape.", () => {
-    const { p50, p99, max } = lag.take();
-    return [
-      { labels: { percentile: "50" }, value: p50 },
-      { labels: { percentile: "99" }, value: p99 },
-      { labels: { percentile: "100" }, value: max },
-    ];
+    const nanoseconds = { 50: lag.percentile(50), 99: lag.percentile(99), 100: lag.max };
+    lag.reset();
+    return Object.entries(nanoseconds).map(([percentile, value]) => ({
+      labels: { percentile },
+      value: value / NANOSECONDS,
+    }));
   });
   families.gauge("process_resident_memory_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
   families.counter("process_cpu_seconds_total", "Processor time of all threads of the process.", () => {
@@ -59,4 +39,5 @@ export function processFamilies(families: Families, lag: LoopLag, startedMs: num
   families.gauge("process_open_fds", "Open files and connections; only on Linux.", async () => {
     return process.platform === "linux" ? (await readdir("/proc/self/fd")).length : null;
   });
+  return { [Symbol.dispose]: () => void lag.disable() };
 }

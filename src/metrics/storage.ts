@@ -5,20 +5,17 @@ import { join } from "node:path";
 import { systemCode } from "../failure.ts";
 import type { Families } from "./family.ts";
 
-/** Times to alert on, in ms since the epoch. Null when there is none. */
-export interface Moments {
+/** What has times to alert on, in ms since the epoch. */
+export interface Timed {
   /** When each certificate in use expires, with its role. Empty without TLS. */
   certificates(): readonly { role: string; notAfter: number }[];
-  /** When the newest complete backup was started, with scheduled backups. */
-  lastBackupMs(): number | null;
-  /** When the last scheduled backup that failed or lacks a workspace was started, since the start of the daemon. */
-  lastBackupFailureMs(): number | null;
+  /** When the newest complete backup was started, and the last one that failed or lacks a workspace. */
+  backups: { readonly status: { lastSuccessMs: number | null; lastFailureMs: number | null } } | null;
 }
 
-export function storageFamilies(families: Families, storage: StorageMeter, moments: Moments): void {
+export function storageFamilies(families: Families, storage: StorageMeter, { certificates, backups }: Timed): void {
   families.gauge("governd_storage_bytes", "Bytes of the files in the data directory; up to a minute old.", async () => {
-    const { control, workspaces, seals } = await storage.sizes();
-    return Object.entries({ control, workspaces, seals }).map(([kind, value]) => ({ labels: { kind }, value }));
+    return Object.entries(await storage.sizes()).map(([kind, value]) => ({ labels: { kind }, value }));
   });
   families.gauge(
     "governd_storage_free_bytes",
@@ -35,7 +32,7 @@ export function storageFamilies(families: Families, storage: StorageMeter, momen
     "When the first certificate in use expires: the one that clients see (server), or an authority of client certificates (client_ca).",
     () => {
       const first = new Map<string, number>();
-      for (const { role, notAfter } of moments.certificates()) {
+      for (const { role, notAfter } of certificates()) {
         first.set(role, Math.min(first.get(role) ?? Number.POSITIVE_INFINITY, notAfter));
       }
       return [...first].map(([certificate, ms]) => ({ labels: { certificate }, value: ms / 1_000 }));
@@ -44,12 +41,12 @@ export function storageFamilies(families: Families, storage: StorageMeter, momen
   families.gauge(
     "governd_last_backup_timestamp_seconds",
     "When the newest complete backup was started; absent before the first one and without a schedule (backup_every).",
-    () => seconds(moments.lastBackupMs()),
+    () => seconds(backups?.status.lastSuccessMs ?? null),
   );
   families.gauge(
     "governd_last_backup_failure_timestamp_seconds",
     "When the last scheduled backup that failed or left out a workspace was started; absent when there was none since the start.",
-    () => seconds(moments.lastBackupFailureMs()),
+    () => seconds(backups?.status.lastFailureMs ?? null),
   );
 }
 
@@ -60,47 +57,29 @@ const FRESH_MS = 60_000;
 /** Files that are examined at once. */
 const FILES_AT_ONCE = 64;
 
-export interface StorageSizes {
-  /** Bytes of the control database, the workspaces' databases, and the seal files. */
-  control: number;
-  workspaces: number;
-  seals: number;
-}
+/** The data directory, the file of the control database, and the directories of workspaces and seals. */
+export type StorageDirectories = Readonly<Record<"root" | "control" | "workspaces" | "seals", string>>;
 
-export interface StorageDirectories {
-  root: string;
-  /** The control database's file. */
-  control: string;
-  workspaces: string;
-  seals: string;
-}
-
-/** Space on the file system of the data directory, bytes. */
-export interface StorageRoom {
-  /** What this process may still use. */
-  free: number;
-  total: number;
-}
+/** Bytes of the control database, the workspaces' databases, and the seal files. */
+type StorageSizes = Record<"control" | "workspaces" | "seals", number>;
 
 /**
  * Measures the size of the data directory. Thousands of workspaces are tens of thousands of files, so they are examined
  * in the background, a few at a time and at most once a minute. A scrape gets the last result.
  */
 export class StorageMeter {
-  readonly #directories: StorageDirectories;
-  readonly #monotonicMs: () => number;
   #found: StorageSizes | null = null;
   #foundAtMs = Number.NEGATIVE_INFINITY;
   #measuring: Promise<StorageSizes> | null = null;
 
-  constructor(directories: StorageDirectories, monotonicMs: () => number) {
-    this.#directories = directories;
-    this.#monotonicMs = monotonicMs;
-  }
+  constructor(
+    private readonly directories: StorageDirectories,
+    private readonly monotonicMs = () => performance.now(),
+  ) {}
 
   /** Returns the last result. Only the first call waits. */
   async sizes(): Promise<StorageSizes> {
-    if (this.#monotonicMs() - this.#foundAtMs >= FRESH_MS) {
+    if (this.monotonicMs() - this.#foundAtMs >= FRESH_MS) {
       this.#measuring ??= this.#measure().finally(() => {
         this.#measuring = null;
       });
@@ -110,20 +89,21 @@ export class StorageMeter {
     return this.#found ?? (this.#measuring as Promise<StorageSizes>);
   }
 
-  async room(): Promise<StorageRoom> {
-    const { bavail, blocks, bsize } = await statfs(this.#directories.root);
+  /** Returns what this process may still use of the file system, and its size, bytes. */
+  async room(): Promise<{ free: number; total: number }> {
+    const { bavail, blocks, bsize } = await statfs(this.directories.root);
     return { free: bavail * bsize, total: blocks * bsize };
   }
 
   async #measure(): Promise<StorageSizes> {
-    const { control, workspaces, seals } = this.#directories;
+    const { control, workspaces, seals } = this.directories;
     const found = {
       control: await databaseBytes(control),
       workspaces: await bytesIn(workspaces),
       seals: await bytesIn(seals),
     };
     this.#found = found;
-    this.#foundAtMs = this.#monotonicMs();
+    this.#foundAtMs = this.monotonicMs();
     return found;
   }
 }

@@ -1,39 +1,33 @@
 /** Metrics of threads, workspaces and seals. */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
 import type { ThreadGauges } from "../threads/gauges.ts";
-import type { PoolLoad } from "../threads/pool.ts";
-import type { UnavailableWorkspace } from "../threads/unavailable-workspaces.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
 import type { Families } from "./family.ts";
 
 /** The most workspaces that are named when they are down. The log names all of them. */
 const MAX_NAMED = 50;
 
-/** What the metrics read from the threads. */
+/** Counts since the start. */
+export interface Tally {
+  unexpectedFailures: number;
+  seals: number;
+  /** When the last seal was made, ms since the epoch. */
+  lastSealMs: number | null;
+}
+
+/** Where the numbers of workspaces come from. */
 export interface WorkspaceSource {
-  readonly load: PoolLoad;
-  readonly groups: Histogram;
-  readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
-  readonly down: { size: number; list(): UnavailableWorkspace[] };
+  pool: WorkspacePool;
+  tally: Readonly<Tally>;
+  countWorkspaces(): number;
+  clock(): number;
 }
 
-export interface WorkspaceCounts {
-  /** The number of workspaces. */
-  workspaces(): number;
-  /** Seals made since the start, and the time of the last one, ms since the epoch. */
-  seals(): { made: number; lastMs: number | null };
-  /** Unexpected failures since the start. */
-  failures(): number;
-}
-
-export function workspaceFamilies(
-  families: Families,
-  pool: WorkspaceSource,
-  counts: WorkspaceCounts,
-  clock: () => number,
-): void {
-  threadFamilies(families, pool, counts);
-  sealFamilies(families, pool, counts, clock);
-  families.gauge("governd_workspaces", "Number of workspaces.", () => counts.workspaces());
+export function workspaceFamilies(families: Families, source: WorkspaceSource): void {
+  const { pool } = source;
+  threadFamilies(families, source);
+  sealFamilies(families, source);
+  families.gauge("governd_workspaces", "Number of workspaces.", () => source.countWorkspaces());
   families.gauge("governd_workspaces_open", "Workspaces whose files are open for writing.", () =>
     total(pool.gauges.writers, "openWorkspaces"),
   );
@@ -49,7 +43,7 @@ export function workspaceFamilies(
   );
 }
 
-function threadFamilies(families: Families, pool: WorkspaceSource, counts: WorkspaceCounts): void {
+function threadFamilies(families: Families, { pool, tally }: WorkspaceSource): void {
   families.gauge(
     "governd_queue_depth",
     "Accepted and not answered yet: operations, queries, streams (exports, checkpoints), live streams.",
@@ -77,12 +71,14 @@ function threadFamilies(families: Families, pool: WorkspaceSource, counts: Works
   families.gauge("governd_search_index_bytes", "Memory that the search indexes occupy.", () =>
     total(pool.gauges.readers, "searchBytes"),
   );
-  families.counter("governd_unexpected_failures_total", "Unexpected failures; the log describes each one.", () =>
-    counts.failures(),
+  families.counter(
+    "governd_unexpected_failures_total",
+    "Unexpected failures; the log describes each one.",
+    () => tally.unexpectedFailures,
   );
 }
 
-function sealFamilies(families: Families, pool: WorkspaceSource, counts: WorkspaceCounts, clock: () => number): void {
+function sealFamilies(families: Families, { pool, tally, clock }: WorkspaceSource): void {
   const { writers } = pool.gauges;
   families.gauge("governd_unsealed_workspaces", "Workspaces with events that no seal covers yet.", () =>
     total(writers, "unsealedWorkspaces"),
@@ -98,12 +94,9 @@ function sealFamilies(families: Families, pool: WorkspaceSource, counts: Workspa
   families.gauge(
     "governd_last_seal_timestamp_seconds",
     "When the last seal of any workspace was made; absent before the first one since the start.",
-    () => {
-      const { lastMs } = counts.seals();
-      return lastMs === null ? null : seconds(lastMs);
-    },
+    () => (tally.lastSealMs === null ? null : seconds(tally.lastSealMs)),
   );
-  families.counter("governd_seals_total", "Seals made.", () => counts.seals().made);
+  families.counter("governd_seals_total", "Seals made.", () => tally.seals);
   families.counter("governd_seal_failures_total", "Attempts to seal a workspace that failed; the log says why.", () =>
     total(writers, "sealFailures"),
   );

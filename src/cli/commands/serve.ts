@@ -6,6 +6,7 @@ import { EXIT } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { settingsAsToml, showSettings } from "../../settings/resolve.ts";
+import { atMost } from "../../timer.ts";
 import { VERSION } from "../../version.ts";
 import { addSettingOptions, type Session, settingsWithOrigins } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
@@ -140,12 +141,9 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
 
 /** Stops the daemon. Gives up after a time limit, or when another signal arrives. */
 async function stopInTime(daemon: Daemon, again: Promise<string>): Promise<"stopped" | "time is up" | "second signal"> {
-  const timeout = Promise.withResolvers<"time is up">();
-  const timer = setTimeout(() => timeout.resolve("time is up"), STOP_WITHIN_MS);
   const stopped = daemon[Symbol.asyncDispose]().then(() => "stopped" as const);
-  const ending = await Promise.race([stopped, timeout.promise, again.then(() => "second signal" as const)]);
-  clearTimeout(timer);
-  return ending;
+  const ending = Promise.race([stopped, again.then(() => "second signal" as const)]);
+  return (await atMost(STOP_WITHIN_MS, ending)) ?? "time is up";
 }
 
 /** Quotes text as one word for a POSIX shell. */
