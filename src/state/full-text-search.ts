@@ -1,6 +1,7 @@
 /** Searching an agent by its full text: candidates, and their ranking as an index of all would have it. */
 import { CANDIDATES, type Candidate, queryStems, rankCandidates } from "../search/index/full-text.ts";
-import type { CorpusStatistics, SearchHit } from "../search/index/ranking.ts";
+import type { CorpusStatistics } from "../search/index/query.ts";
+import type { SearchHit } from "../search/index/ranking.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import { stemOf } from "../search/words/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";

@@ -1,6 +1,5 @@
 /** What of an entry is searched: its tokens, its passages, and the texts for embedding models. */
 import { appendForms } from "../words/text-forms.ts";
-import { tokenize } from "../words/tokenize.ts";
 import type { Vocabulary } from "../words/vocabulary.ts";
 import { FormList } from "./growable.ts";
 
@@ -10,15 +9,6 @@ export interface SearchDocument {
   value: string;
   /** Its strings are searched, at any depth; its names and numbers are not. */
   metadata?: unknown;
-}
-
-/** One unit of BM25: a stretch of the value with the entry's header, tokens beside their weights. */
-export interface Passage {
-  tokens: readonly string[];
-  /** How many of the tokens, from the beginning, belong to the header (key and metadata). */
-  headerLength: number;
-  /** How much of the header is the key. */
-  keyLength: number;
 }
 
 /** Tokens of a value in one passage. Values of ordinary length are a single passage. */
@@ -37,22 +27,6 @@ export function metadataStrings(metadata: unknown, into: string[] = [], depth = 
     for (const member of Object.values(metadata)) metadataStrings(member, into, depth + 1);
   }
   return into;
-}
-
-/** The tokens of an entry by field. */
-export interface DocumentTokens {
-  key: string[];
-  value: string[];
-  metadata: string[];
-}
-
-export function documentTokens(document: SearchDocument): DocumentTokens {
-  const strings = document.metadata === undefined ? [] : metadataStrings(document.metadata);
-  return {
-    key: tokenize(document.key),
-    value: tokenize(document.value),
-    metadata: strings.length === 0 ? [] : strings.flatMap((text) => tokenize(text)),
-  };
 }
 
 /** Splits tokens into overlapping ranges of `PASSAGE_TOKENS`: at least one, which may be empty. */
@@ -105,22 +79,16 @@ export interface DocumentForms {
 /** Words of a key that have a meaning. Its numbers and single letters only match exactly. */
 const KEY_WORD = /^\p{L}{3,}$/u;
 
-/** Converts entries to forms, and reuses its memory for the next entry. */
-export class DocumentReader {
-  readonly #key = new FormList();
-  readonly #value = new FormList();
-  readonly #metadata = new FormList();
+// Reused from entry to entry.
+const lists = { key: new FormList(), value: new FormList(), metadata: new FormList() };
 
-  /** Returns the forms of an entry, valid until the next call. */
-  read({ key, value, metadata }: SearchDocument, vocabulary: Vocabulary): DocumentForms {
-    for (const list of [this.#key, this.#value, this.#metadata]) list.clear();
-    appendForms(value, vocabulary, this.#value);
-    if (metadata !== undefined) {
-      for (const text of metadataStrings(metadata)) appendForms(text, vocabulary, this.#metadata);
-    }
-    appendForms(key, vocabulary, this.#key);
-    return { key: this.#key.view(), value: this.#value.view(), metadata: this.#metadata.view() };
-  }
+/** Returns the forms of an entry, valid until the next call. */
+export function documentForms({ key, value, metadata }: SearchDocument, vocabulary: Vocabulary): DocumentForms {
+  for (const list of Object.values(lists)) list.clear();
+  appendForms(value, vocabulary, lists.value);
+  for (const text of metadataStrings(metadata)) appendForms(text, vocabulary, lists.metadata);
+  appendForms(key, vocabulary, lists.key);
+  return { key: lists.key.view(), value: lists.value.view(), metadata: lists.metadata.view() };
 }
 
 /** Returns the rows of the model for the key and the metadata of an entry. */

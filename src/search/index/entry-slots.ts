@@ -1,4 +1,4 @@
-import { grow } from "./growable.ts";
+import { bytesOf, growColumns } from "./growable.ts";
 
 /** A range of passages or of vector rows. */
 export interface Range {
@@ -12,8 +12,12 @@ export interface SlotContent {
   key: string;
   passages: Range;
   rows: Range;
+  /** The number of its header in `HeaderVectors`, or `NONE`. */
   header: number;
 }
+
+/** Approximate memory of an entry in the map and the lists, without its key's characters. */
+const ENTRY_BYTES = 96;
 
 /** The entry of each slot, and where its passages and vectors are. Slots are never reused. */
 export class EntrySlots {
@@ -22,10 +26,15 @@ export class EntrySlots {
   readonly #keys: (string | null)[] = [];
   readonly #ids: number[] = [];
   #keyCharacters = 0;
-  #places = new Uint32Array(0);
-  #headers = new Int32Array(0);
-  /** slot → 1 while it holds an entry. */
-  #live = new Uint8Array(0);
+  readonly #columns = {
+    firstPassage: new Uint32Array(0),
+    passages: new Uint32Array(0),
+    firstRow: new Uint32Array(0),
+    rows: new Uint32Array(0),
+    header: new Int32Array(0),
+    /** 1 while the slot holds an entry. */
+    live: new Uint8Array(0),
+  };
 
   /** The number of entries. */
   get size(): number {
@@ -38,11 +47,18 @@ export class EntrySlots {
   }
 
   get memoryBytes(): number {
-    return this.#places.byteLength + this.#headers.byteLength + this.count * ENTRY_BYTES + this.#keyCharacters * 2;
+    return bytesOf(this.#columns) + this.count * ENTRY_BYTES + this.#keyCharacters * 2;
   }
 
   find(id: number): number | undefined {
     return this.#slotOf.get(id);
+  }
+
+  /** Returns the slots of the entries that there are, each once, ascending. */
+  findAll(ids: Iterable<number>): number[] {
+    const slots = new Set([...ids].map((id) => this.#slotOf.get(id)));
+    slots.delete(undefined);
+    return ([...slots] as number[]).sort((a, b) => a - b);
   }
 
   id(slot: number): number {
@@ -55,22 +71,24 @@ export class EntrySlots {
   }
 
   passages(slot: number): Range {
-    return { first: this.#places[4 * slot] as number, count: this.#places[4 * slot + 1] as number };
+    const { firstPassage, passages } = this.#columns;
+    return { first: firstPassage[slot] as number, count: passages[slot] as number };
   }
 
   rows(slot: number): Range {
-    return { first: this.#places[4 * slot + 2] as number, count: this.#places[4 * slot + 3] as number };
+    const { firstRow, rows } = this.#columns;
+    return { first: firstRow[slot] as number, count: rows[slot] as number };
   }
 
-  /** Returns the number of its header in `HeaderVectors`, or `NONE`. */
-  header(slot: number): number {
-    return this.#headers[slot] as number;
+  /** slot → the number of its header, or `NONE`. */
+  get headers(): Int32Array {
+    return this.#columns.header;
   }
 
   /** Returns the slots with entries whose keys have a prefix, of the given slots or of all. */
   select(prefix: string, slots?: readonly number[]): Uint32Array {
     const selected = new Uint32Array(slots?.length ?? this.count);
-    const live = this.#live;
+    const { live } = this.#columns;
     let count = 0;
     for (let i = 0; i < selected.length; i++) {
       const slot = slots === undefined ? i : (slots[i] as number);
@@ -81,20 +99,17 @@ export class EntrySlots {
     return selected.subarray(0, count);
   }
 
-  /** slot → header; see `header`. */
-  get headers(): Int32Array {
-    return this.#headers;
-  }
-
   /** Puts an entry into the next slot. */
   add({ id, key, passages, rows, header }: SlotContent): void {
     const slot = this.count;
-    this.#places = grow(this.#places, 4 * (slot + 1));
-    this.#places.set([passages.first, passages.count, rows.first, rows.count], 4 * slot);
-    this.#live = grow(this.#live, slot + 1);
-    this.#live[slot] = 1;
-    this.#headers = grow(this.#headers, slot + 1);
-    this.#headers[slot] = header;
+    const columns = this.#columns;
+    growColumns(columns, slot + 1);
+    columns.firstPassage[slot] = passages.first;
+    columns.passages[slot] = passages.count;
+    columns.firstRow[slot] = rows.first;
+    columns.rows[slot] = rows.count;
+    columns.header[slot] = header;
+    columns.live[slot] = 1;
     this.#ids.push(id);
     this.#keys.push(key);
     this.#keyCharacters += key.length;
@@ -108,10 +123,7 @@ export class EntrySlots {
     this.#slotOf.delete(id);
     this.#keyCharacters -= (this.#keys[slot] as string).length;
     this.#keys[slot] = null;
-    this.#live[slot] = 0;
+    this.#columns.live[slot] = 0;
     return slot;
   }
 }
-
-/** Approximate memory of an entry in the map and the lists, without its key's characters. */
-const ENTRY_BYTES = 96;

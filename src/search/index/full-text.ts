@@ -1,18 +1,19 @@
 /** The words by which a full-text search finds candidates, and the ranking of those candidates. */
 import { STOP_WORDS } from "../words/stop-words.ts";
+import { tokenize } from "../words/tokenize.ts";
 import { stemOf } from "../words/vocabulary.ts";
 import { AgentIndex } from "./agent-index.ts";
-import { documentTokens, type SearchDocument } from "./document.ts";
-import { contentTokens, MAX_QUERY_TERMS, queryTokens } from "./query.ts";
-import type { CorpusStatistics, SearchHit, SearchOptions } from "./ranking.ts";
+import { metadataStrings, type SearchDocument } from "./document.ts";
+import { type CorpusStatistics, contentTokens, MAX_QUERY_TERMS, queryTokens } from "./query.ts";
+import type { SearchHit, SearchOptions } from "./ranking.ts";
 
 /**
  * Returns the words of an entry for a full-text search by `queryStems`: stems, without stop words, as
  * often as they occur. None holds white space.
  */
-export function documentStems(document: SearchDocument): string[] {
-  const { key, value, metadata } = documentTokens(document);
-  return [...value, ...metadata, ...key].filter((token) => !STOP_WORDS.has(token)).map(stemOf);
+export function documentStems({ key, value, metadata }: SearchDocument): string[] {
+  const tokens = [value, ...metadataStrings(metadata), key].flatMap((text) => tokenize(text));
+  return tokens.filter((token) => !STOP_WORDS.has(token)).map(stemOf);
 }
 
 /** Returns the stems that find a query's candidates, each with the first of its tokens. */

@@ -1,4 +1,4 @@
-/** A typed array that can grow. */
+/** Typed arrays that can grow. */
 type Growable =
   | Uint8Array<ArrayBuffer>
   | Uint32Array<ArrayBuffer>
@@ -13,6 +13,16 @@ export function grow<A extends Growable>(array: A, needed: number): A {
   const larger = new (array.constructor as new (length: number) => A)(Math.max(SMALLEST, needed, array.length * 2));
   larger.set(array);
   return larger;
+}
+
+/** Makes room for `rows` rows in each column of a table. */
+export function growColumns(columns: Record<string, Growable>, rows: number): void {
+  for (const name in columns) columns[name] = grow(columns[name] as Growable, rows);
+}
+
+/** Returns the memory of all columns of a table in bytes. */
+export function bytesOf(columns: Record<string, Growable>): number {
+  return Object.values(columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** A list of forms that reuses its memory for the next text. */

@@ -1,7 +1,7 @@
 import type { Vocabulary } from "../words/vocabulary.ts";
 import { type DocumentForms, HEADER_METADATA_TOKENS, passageSpans } from "./document.ts";
 import type { Range } from "./entry-slots.ts";
-import { grow } from "./growable.ts";
+import { bytesOf, grow, growColumns } from "./growable.ts";
 
 /** Weights of an occurrence by field, in eighths, so that sums are whole numbers and exact. */
 export const WEIGHT_UNIT = 8;
@@ -10,48 +10,37 @@ const METADATA_WEIGHT = 4;
 const KEY_WEIGHT = 3;
 const MAX_WEIGHT = 255;
 
-/** The arrays that a search walks; valid until the next change. See `Passages` for their meaning. */
-export interface PassageArrays {
-  forms: Uint32Array;
-  weights: Uint8Array;
-  start: Uint32Array;
-  contentEnd: Uint32Array;
-  length: Uint32Array;
-  slot: Uint32Array;
-}
-
 /**
  * The words of an agent's entries: for each passage its forms and their weights. A query reads all of
  * them in order. At the size of an agent this is as fast as a list per word, takes half the memory, and
  * makes removal cheap.
  */
 export class Passages {
-  readonly #vocabulary: Vocabulary;
-  /** Forms and their weights. Those of passage p are at `#start[p]` to `#start[p + 1]`, stop words last. */
-  #forms = new Uint32Array(0);
-  #weights = new Uint8Array(0);
-  #start = new Uint32Array(1);
-  /** passage → where its stop words begin. Only a query of nothing but stop words reads them. */
-  #contentEnd = new Uint32Array(0);
-  /** passage → the sum of its weights. */
-  #length = new Uint32Array(0);
-  /** passage → the slot of its entry. */
-  #slot = new Uint32Array(0);
+  readonly vocabulary: Vocabulary;
+  /** Forms and their weights, in the order of the passages; those of one are each once, its stop words last. */
+  readonly occurrences = { form: new Uint32Array(0), weight: new Uint8Array(0) };
+  /** Of each passage, and of the one after the last. */
+  readonly columns = {
+    /** Where its occurrences begin; they end where those of the next passage begin. */
+    start: new Uint32Array(1),
+    /** Where its stop words begin. Only a query of nothing but stop words reads them. */
+    contentEnd: new Uint32Array(1),
+    /** The sum of its weights. */
+    length: new Uint32Array(1),
+    /** The slot of its entry. */
+    slot: new Uint32Array(1),
+  };
   #count = 0;
   #liveCount = 0;
   #liveLength = 0;
-  /** form → 1 + the last passage that counted it, and its place there; the same for terms. */
-  #formSeen = new Uint32Array(0);
-  #formAt = new Uint32Array(0);
+  /** form → 1 + the last passage that counted it, and its place there. */
+  readonly #forms = { seen: new Uint32Array(0), at: new Uint32Array(0) };
+  /** term → the value of `#termStamp` when it was last counted. */
   #termSeen = new Uint32Array(0);
   #termStamp = 0;
 
   constructor(vocabulary: Vocabulary) {
-    this.#vocabulary = vocabulary;
-  }
-
-  get vocabulary(): Vocabulary {
-    return this.#vocabulary;
+    this.vocabulary = vocabulary;
   }
 
   /** The number of passages, including those of removed entries. */
@@ -59,7 +48,7 @@ export class Passages {
     return this.#count;
   }
 
-  /** The number of passages of live entries: the N of BM25. */
+  /** The number of passages of live entries: BM25's N. */
   get liveCount(): number {
     return this.#liveCount;
   }
@@ -69,20 +58,8 @@ export class Passages {
     return this.#liveLength / this.#liveCount || 1;
   }
 
-  get arrays(): PassageArrays {
-    return {
-      forms: this.#forms,
-      weights: this.#weights,
-      start: this.#start,
-      contentEnd: this.#contentEnd,
-      length: this.#length,
-      slot: this.#slot,
-    };
-  }
-
   get memoryBytes(): number {
-    const arrays = [...Object.values(this.arrays), this.#formSeen, this.#formAt, this.#termSeen];
-    return arrays.reduce((sum, array) => sum + array.byteLength, 0);
+    return bytesOf(this.occurrences) + bytesOf(this.columns) + bytesOf(this.#forms) + this.#termSeen.byteLength;
   }
 
   /** Appends the passages of an entry. Returns their range. */
@@ -112,7 +89,7 @@ export class Passages {
     for (let passage = first; passage < first + count; passage++) {
       this.#countTerms(passage, -1);
       this.#liveCount--;
-      this.#liveLength -= this.#length[passage] as number;
+      this.#liveLength -= this.columns.length[passage] as number;
     }
   }
 
@@ -124,16 +101,16 @@ export class Passages {
     const start = this.#count;
     for (let passage = first; passage < first + count; passage++) {
       this.#open(slot);
-      const from = other.#start[passage] as number;
-      const to = other.#start[passage + 1] as number;
-      let at = this.#start[this.#count] as number;
+      const from = other.columns.start[passage] as number;
+      const to = other.columns.start[passage + 1] as number;
+      let at = this.columns.start[this.#count] as number;
       this.#reserve(at + to - from);
       for (let i = from; i < to; i++, at++) {
-        this.#forms[at] = formOf(other.#forms[i] as number);
-        this.#weights[at] = other.#weights[i] as number;
+        this.occurrences.form[at] = formOf(other.occurrences.form[i] as number);
+        this.occurrences.weight[at] = other.occurrences.weight[i] as number;
       }
-      this.#start[this.#count + 1] = at;
-      this.#length[this.#count] = other.#length[passage] as number;
+      this.columns.start[this.#count + 1] = at;
+      this.columns.length[this.#count] = other.columns.length[passage] as number;
       this.#close();
     }
     return { first: start, count };
@@ -141,53 +118,54 @@ export class Passages {
 
   /** Starts a passage; `#append` fills it and `#close` ends it. */
   #open(slot: number): void {
-    this.#start = grow(this.#start, this.#count + 2);
-    this.#contentEnd = grow(this.#contentEnd, this.#count + 1);
-    this.#length = grow(this.#length, this.#count + 1);
-    this.#slot = grow(this.#slot, this.#count + 1);
-    this.#start[this.#count + 1] = this.#start[this.#count] as number;
-    this.#length[this.#count] = 0;
-    this.#slot[this.#count] = slot;
+    const { columns } = this;
+    growColumns(columns, this.#count + 2);
+    columns.start[this.#count + 1] = columns.start[this.#count] as number;
+    columns.length[this.#count] = 0;
+    columns.slot[this.#count] = slot;
   }
 
   /** Adds forms to the open passage. */
   #append(added: Uint32Array, weight: number): void {
-    const seen = this.#count + 1;
-    let end = this.#start[seen] as number;
+    const passage = this.#count;
+    const { start, length } = this.columns;
+    let end = start[passage + 1] as number;
     this.#reserve(end + added.length);
+    const { form: forms, weight: weights } = this.occurrences;
+    const { seen, at: places } = this.#forms;
     for (let i = 0; i < added.length; i++) {
       const form = added[i] as number;
-      if (this.#formSeen[form] === seen) {
-        const at = this.#formAt[form] as number;
-        this.#weights[at] = Math.min(MAX_WEIGHT, (this.#weights[at] as number) + weight);
+      if (seen[form] === passage + 1) {
+        const at = places[form] as number;
+        weights[at] = Math.min(MAX_WEIGHT, (weights[at] as number) + weight);
       } else {
-        this.#formSeen[form] = seen;
-        this.#formAt[form] = end;
-        this.#forms[end] = form;
-        this.#weights[end] = weight;
+        seen[form] = passage + 1;
+        places[form] = end;
+        forms[end] = form;
+        weights[end] = weight;
         end++;
       }
     }
-    this.#start[seen] = end;
-    this.#length[this.#count] = (this.#length[this.#count] as number) + added.length * weight;
+    start[passage + 1] = end;
+    length[passage] = (length[passage] as number) + added.length * weight;
   }
 
   #close(): void {
-    this.#contentEnd[this.#count] = this.#moveStopWordsBack(this.#count);
-    this.#count++;
+    const passage = this.#count++;
+    this.columns.contentEnd[passage] = this.#moveStopWordsBack(passage);
     this.#liveCount++;
-    this.#liveLength += this.#length[this.#count - 1] as number;
-    this.#countTerms(this.#count - 1, 1);
+    this.#liveLength += this.columns.length[passage] as number;
+    this.#countTerms(passage, 1);
   }
 
   /** Moves the stop words of a passage to its end. Returns where they begin. */
   #moveStopWordsBack(passage: number): number {
-    const forms = this.#forms;
-    const weights = this.#weights;
-    let end = this.#start[passage + 1] as number;
-    for (let i = this.#start[passage] as number; i < end; ) {
+    const { form: forms, weight: weights } = this.occurrences;
+    const { start } = this.columns;
+    let end = start[passage + 1] as number;
+    for (let i = start[passage] as number; i < end; ) {
       const form = forms[i] as number;
-      if (!this.#vocabulary.isStopWord(form)) {
+      if (!this.vocabulary.isStopWord(form)) {
         i++;
         continue;
       }
@@ -203,12 +181,13 @@ export class Passages {
 
   /** Adds `by` to the count of every form in a passage, and once to that of every term. */
   #countTerms(passage: number, by: 1 | -1): void {
-    const vocabulary = this.#vocabulary;
+    const { vocabulary } = this;
+    const { start } = this.columns;
     this.#termSeen = grow(this.#termSeen, vocabulary.termCount);
     this.#termStamp++;
-    const end = this.#start[passage + 1] as number;
-    for (let i = this.#start[passage] as number; i < end; i++) {
-      const form = this.#forms[i] as number;
+    const end = start[passage + 1] as number;
+    for (let i = start[passage] as number; i < end; i++) {
+      const form = this.occurrences.form[i] as number;
       vocabulary.countForm(form, by);
       const term = vocabulary.termOf(form);
       if (this.#termSeen[term] === this.#termStamp) continue;
@@ -217,10 +196,8 @@ export class Passages {
     }
   }
 
-  #reserve(forms: number): void {
-    this.#forms = grow(this.#forms, forms);
-    this.#weights = grow(this.#weights, forms);
-    this.#formSeen = grow(this.#formSeen, this.#vocabulary.formCount);
-    this.#formAt = grow(this.#formAt, this.#vocabulary.formCount);
+  #reserve(occurrences: number): void {
+    growColumns(this.occurrences, occurrences);
+    growColumns(this.#forms, this.vocabulary.formCount);
   }
 }

@@ -3,7 +3,8 @@ import { STOP_WORDS } from "../words/stop-words.ts";
 import { tokenize } from "../words/tokenize.ts";
 import { NONE, stemOf, type Vocabulary } from "../words/vocabulary.ts";
 import { MAX_COMPARED, type WordTable } from "../words/word-table.ts";
-import type { SpellingRepair } from "./repair.ts";
+import type { Passages } from "./passages.ts";
+import type { FormMatch, SpellingRepair } from "./repair.ts";
 
 /** The most tokens of a query that are read. */
 export const MAX_QUERY_TOKENS = 1024;
@@ -15,11 +16,12 @@ const RELATED_STRENGTH = 0.5;
 /** Words of the model beyond this rank are rare enough to be typing errors. */
 const COMMON_WORDS = 30_000;
 
-/** A form of the entries that a query term matches. */
-export interface FormMatch {
-  form: number;
-  /** 1: the word itself; less: a related word, or one with a similar spelling. */
-  strength: number;
+/** What BM25 needs to know about entries that the index does not hold. */
+export interface CorpusStatistics {
+  /** How many entries the agent has. */
+  entries: number;
+  /** Returns how many of them hold a word of `searchTerms`. */
+  frequencyOf(token: string): number;
 }
 
 /** A word of the query as BM25 uses it. */
@@ -40,15 +42,18 @@ export interface QueryContext {
   words: WordTable;
   related: RelatedWords;
   repair: SpellingRepair;
-  /** Passages of the agent. */
-  passages: number;
-  /** Returns how many passages hold the term of a token, when the index holds only part of the agent. */
-  frequencyOf?: (token: string) => number;
+  passages: Passages;
+  /** The frequencies of the whole agent, when the index holds only part of it. */
+  corpus: CorpusStatistics | undefined;
 }
 
-/** Returns Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. */
-export function inverseFrequency(passages: number, frequency: number): number {
-  return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
+/**
+ * Returns Robertson and Spärck Jones's inverse document frequency, in the form that is never negative. `frequency` is
+ * that of the token's term in the index.
+ */
+function inverseFrequency(token: string, frequency: number, { passages, corpus }: QueryContext): number {
+  const found = corpus?.frequencyOf(token) ?? frequency;
+  return Math.log(1 + ((corpus?.entries ?? passages.liveCount) - found + 0.5) / (found + 0.5));
 }
 
 /** Returns the tokens of a query without stop words, or all when there are only stop words. */
@@ -80,7 +85,7 @@ export function queryTerms(tokens: readonly string[], context: QueryContext): Qu
 }
 
 function exactTerms(tokens: readonly string[], context: QueryContext): QueryTerm[] {
-  const { vocabulary, words, passages, frequencyOf } = context;
+  const { vocabulary, words } = context;
   const terms = new Map<string, QueryTerm>();
   for (const token of contentTokens(tokens)) {
     const stem = stemOf(token);
@@ -89,7 +94,7 @@ function exactTerms(tokens: readonly string[], context: QueryContext): QueryTerm
     const forms: FormMatch[] = [];
     const frequency = number === NONE ? 0 : vocabulary.frequency(number);
     if (frequency > 0) vocabulary.eachForm(number, (form) => forms.push({ form, strength: 1 }));
-    const idf = inverseFrequency(passages, frequencyOf?.(token) ?? frequency);
+    const idf = inverseFrequency(token, frequency, context);
     terms.set(stem, { token, row: words.vectors.find(token), forms, repairedTo: NONE, idf });
   }
   return [...terms.values()];
@@ -112,13 +117,12 @@ function addRelated(terms: readonly QueryTerm[], { vocabulary, related }: QueryC
 
 /** Adds the words that may correct a term, and uses the frequency of the nearest. */
 function repairTerm(term: QueryTerm, context: QueryContext): void {
-  const { vocabulary, repair, passages, frequencyOf } = context;
+  const { vocabulary, repair } = context;
   const alike = repair.find(term.token);
   const [nearest] = alike;
   if (nearest === undefined) return;
   term.forms.push(...alike);
   term.repairedTo = nearest.form;
-  const frequency =
-    frequencyOf?.(vocabulary.spelling(nearest.form)) ?? vocabulary.frequency(vocabulary.termOf(nearest.form));
-  term.idf = inverseFrequency(passages, frequency);
+  const frequency = vocabulary.frequency(vocabulary.termOf(nearest.form));
+  term.idf = inverseFrequency(vocabulary.spelling(nearest.form), frequency, context);
 }

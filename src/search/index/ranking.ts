@@ -1,5 +1,5 @@
 /** Combines words and meaning into one similarity, and keeps the best entries. */
-import type { QueryTerm } from "./query.ts";
+import type { CorpusStatistics, QueryTerm } from "./query.ts";
 
 export interface SearchOptions {
   /** The most results. */
@@ -14,14 +14,6 @@ export interface SearchOptions {
   queryVector?: Float32Array;
   /** The frequencies of the whole agent, when the index holds only some of its entries. */
   corpus?: CorpusStatistics;
-}
-
-/** What BM25 needs to know about entries that the index does not hold. */
-export interface CorpusStatistics {
-  /** How many entries the agent has. */
-  entries: number;
-  /** Returns how many of them hold a word of `searchTerms`. */
-  frequencyOf(token: string): number;
 }
 
 export interface SearchHit {
@@ -69,7 +61,7 @@ export interface Scores {
   cosines: Float32Array;
 }
 
-/** Returns the best entries of the eligible slots, by words and meaning together. */
+/** Returns the best entries of the eligible slots, by words and meaning together; of equal ones the smaller ids first. */
 export function rank(
   terms: readonly QueryTerm[],
   eligible: Uint32Array,
@@ -81,51 +73,17 @@ export function rank(
   let best = 0;
   for (let i = 0; i < eligible.length; i++) best = Math.max(best, lexical[eligible[i] as number] as number);
   const weight = vectorWeight(best, total);
-  const top = new TopEntries(limit);
+  const top: { id: number; found: number }[] = [];
   for (let i = 0; i < eligible.length; i++) {
     const slot = eligible[i] as number;
     const found = share((lexical[slot] as number) / total, cosines[slot] as number, weight);
-    if (found > 0 && top.accepts(found)) top.offer(idOf(slot), found);
+    const least = top[limit - 1];
+    if (found <= 0 || (least !== undefined && found < least.found)) continue;
+    const id = idOf(slot);
+    const worse = top.findIndex((other) => found > other.found || (found === other.found && id < other.id));
+    top.splice(worse < 0 ? top.length : worse, 0, { id, found });
+    if (top.length > limit) top.pop();
   }
-  const hits = top.list().map(({ id, score }) => ({ id, similarity: similarity(score) }));
+  const hits = top.map(({ id, found }) => ({ id, similarity: similarity(found) }));
   return hits.filter((hit) => hit.similarity >= minSimilarity);
-}
-
-/** Keeps the best of many entries: higher score first, equal ones by ascending id. */
-class TopEntries {
-  readonly #limit: number;
-  readonly #ids: number[] = [];
-  readonly #scores: number[] = [];
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** Reports cheaply whether `offer` might keep an entry with this score. */
-  accepts(score: number): boolean {
-    return this.#ids.length < this.#limit || score >= (this.#scores[this.#limit - 1] as number);
-  }
-
-  offer(id: number, score: number): void {
-    const ids = this.#ids;
-    const scores = this.#scores;
-    if (ids.length === this.#limit && !this.#precedes(id, score, ids.length - 1)) return;
-    let at = ids.length;
-    while (at > 0 && this.#precedes(id, score, at - 1)) at--;
-    ids.splice(at, 0, id);
-    scores.splice(at, 0, score);
-    if (ids.length > this.#limit) {
-      ids.pop();
-      scores.pop();
-    }
-  }
-
-  list(): { id: number; score: number }[] {
-    return this.#ids.map((id, i) => ({ id, score: this.#scores[i] as number }));
-  }
-
-  #precedes(id: number, score: number, place: number): boolean {
-    const other = this.#scores[place] as number;
-    return score > other || (score === other && id < (this.#ids[place] as number));
-  }
 }

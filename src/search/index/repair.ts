@@ -1,5 +1,5 @@
 import type { Vocabulary } from "../words/vocabulary.ts";
-import { grow } from "./growable.ts";
+import { bytesOf, growColumns } from "./growable.ts";
 
 /** Shorter words are not repaired: one slip often makes another word of them. */
 const SHORTEST_REPAIRED = 4;
@@ -13,9 +13,10 @@ const REPAIR_STRENGTH = 0.8;
 /** Only words are repaired: a similar number or identifier is a different one. */
 const WORD = /^[\p{L}\p{M}]+$/u;
 
-/** A word of the entries with a spelling similar to a word of the query. */
-export interface Resemblance {
+/** A form of the entries that a query term matches. */
+export interface FormMatch {
   form: number;
+  /** 1: the word itself; less: a related word, or one with a similar spelling. */
   strength: number;
 }
 
@@ -27,9 +28,7 @@ export interface Resemblance {
 export class SpellingRepair {
   readonly #vocabulary: Vocabulary;
   /** The words among the forms, their letters and their lengths. */
-  #forms = new Uint32Array(0);
-  #letters = new Uint32Array(0);
-  #lengths = new Uint8Array(0);
+  readonly #words = { form: new Uint32Array(0), letters: new Uint32Array(0), length: new Uint8Array(0) };
   #count = 0;
   /** How many forms were read so far. */
   #seen = 0;
@@ -39,23 +38,22 @@ export class SpellingRepair {
   }
 
   get memoryBytes(): number {
-    return this.#forms.byteLength + this.#letters.byteLength + this.#lengths.byteLength;
+    return bytesOf(this.#words);
   }
 
   /** Returns the words in use with a similar spelling, nearest first, equal ones in code unit order. */
-  find(token: string): Resemblance[] {
+  find(token: string): FormMatch[] {
     if (!isMisspellable(token)) return [];
     this.#update();
     const vocabulary = this.#vocabulary;
     const slips = slipsOf(token);
-    const found: Resemblance[] = [];
+    const found: FormMatch[] = [];
     for (const form of this.#plausible(token, slips)) {
       if (!vocabulary.isUsed(form)) continue;
       const spelling = vocabulary.spelling(form);
       const distance = editDistance(token, spelling, slips);
       if (distance > slips) continue;
-      const strength = REPAIR_STRENGTH * (1 - distance / Math.max(token.length, spelling.length));
-      found.push({ form, strength });
+      found.push({ form, strength: REPAIR_STRENGTH * (1 - distance / Math.max(token.length, spelling.length)) });
     }
     return found.sort(
       (a, b) => b.strength - a.strength || (vocabulary.spelling(a.form) < vocabulary.spelling(b.form) ? -1 : 1),
@@ -65,12 +63,11 @@ export class SpellingRepair {
   /** Returns the forms that neither length nor letters rule out. */
   #plausible(token: string, slips: number): number[] {
     const wanted = letterMask(token);
-    const letters = this.#letters;
-    const lengths = this.#lengths;
+    const { form, letters, length } = this.#words;
     const plausible: number[] = [];
     for (let i = 0; i < this.#count; i++) {
-      if (Math.abs((lengths[i] as number) - token.length) > slips) continue;
-      if (bitCount((letters[i] as number) ^ wanted) <= 2 * slips) plausible.push(this.#forms[i] as number);
+      if (Math.abs((length[i] as number) - token.length) > slips) continue;
+      if (bitCount((letters[i] as number) ^ wanted) <= 2 * slips) plausible.push(form[i] as number);
     }
     return plausible;
   }
@@ -81,12 +78,10 @@ export class SpellingRepair {
     for (; this.#seen < formCount; this.#seen++) {
       const spelling = this.#vocabulary.spelling(this.#seen);
       if (!isRepairable(spelling, SHORTEST_REPAIRED - 1)) continue;
-      this.#forms = grow(this.#forms, this.#count + 1);
-      this.#letters = grow(this.#letters, this.#count + 1);
-      this.#lengths = grow(this.#lengths, this.#count + 1);
-      this.#forms[this.#count] = this.#seen;
-      this.#letters[this.#count] = letterMask(spelling);
-      this.#lengths[this.#count] = spelling.length;
+      growColumns(this.#words, this.#count + 1);
+      this.#words.form[this.#count] = this.#seen;
+      this.#words.letters[this.#count] = letterMask(spelling);
+      this.#words.length[this.#count] = spelling.length;
       this.#count++;
     }
   }

@@ -67,15 +67,16 @@ export class OpenAiEmbedder implements Embedder {
   /** Sends one request, and retries while the server is unreachable or busy. */
   async #embedBatch(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#request(texts, signal);
-      if (!(outcome instanceof Failure)) return outcome;
-      if (!outcome.temporary || attempt === ATTEMPTS) throw new EmbeddingError(outcome.message, outcome.temporary);
-      const wait = outcome.waitMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1);
-      await this.#sleep(Math.min(wait, LONGEST_WAIT_MS), signal);
+      try {
+        return await this.#request(texts, signal);
+      } catch (error) {
+        if (!(error instanceof FailedRequest) || !error.temporary || attempt === ATTEMPTS) throw error;
+        await this.#sleep(Math.min(error.waitMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS), signal);
+      }
     }
   }
 
-  async #request(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[] | Failure> {
+  async #request(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     let response: Response;
     let body: string;
@@ -92,24 +93,17 @@ export class OpenAiEmbedder implements Embedder {
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof EmbeddingError) throw error;
-      return new Failure(`the embeddings server at ${this.#address.origin} cannot be reached`, true);
+      throw new FailedRequest(`the embeddings server at ${this.#address.origin} cannot be reached`, true);
     }
-    if (!response.ok) return failureOf(response);
+    if (!response.ok) throw failureOf(response);
     return readVectors(body, texts.length);
   }
 }
 
-/** A request that failed. */
-class Failure {
-  readonly message: string;
-  readonly temporary: boolean;
-  readonly waitMs: number | undefined;
-
-  constructor(message: string, temporary: boolean, waitMs?: number) {
-    this.message = message;
-    this.temporary = temporary;
-    this.waitMs = waitMs;
-  }
+/** A request that is sent again when its failure is temporary. */
+class FailedRequest extends EmbeddingError {
+  /** How long the server asks to wait. */
+  waitMs?: number;
 }
 
 function embeddingsAddress(url: string): URL {
@@ -123,12 +117,13 @@ function embeddingsAddress(url: string): URL {
   return address;
 }
 
-function failureOf(response: Response): Failure {
+function failureOf(response: Response): FailedRequest {
   const temporary = response.status === 429 || response.status === 408 || response.status >= 500;
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   const hint = temporary ? "it will be retried" : "check the settings' url, model and api_key_file";
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-  return new Failure(`the embeddings server answered ${response.status}; ${hint}`, temporary, wait);
+  const failure = new FailedRequest(`the embeddings server answered ${response.status}; ${hint}`, temporary);
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  if (Number.isFinite(seconds)) failure.waitMs = seconds * 1000;
+  return failure;
 }
 
 async function readBounded(response: Response): Promise<string> {

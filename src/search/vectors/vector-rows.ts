@@ -1,5 +1,5 @@
 import type { Range } from "../index/entry-slots.ts";
-import { grow } from "../index/growable.ts";
+import { bytesOf, growColumns } from "../index/growable.ts";
 import { CHUNK_BYTES, MAX_DIMENSIONS, MAX_SCAN_ROWS, QUERY_RANGE, type VectorArena } from "./vector-arena.ts";
 
 /** Rows are padded to a multiple of what the kernel reads at once, bytes. */
@@ -14,8 +14,8 @@ export class VectorRows {
   readonly #perChunk: number;
   readonly #query: Int16Array;
   #chunks: number[] = [];
-  #scale = new Float32Array(0);
-  #slot = new Uint32Array(0);
+  /** Of each row: what its numbers are multiplied by, and the slot of its entry. */
+  readonly #columns = { scale: new Float32Array(0), slot: new Uint32Array(0) };
   #count = 0;
   #queryScale = 0;
 
@@ -36,7 +36,7 @@ export class VectorRows {
   }
 
   get memoryBytes(): number {
-    return this.#chunks.length * CHUNK_BYTES + this.#scale.byteLength + this.#slot.byteLength;
+    return this.#chunks.length * CHUNK_BYTES + bytesOf(this.#columns);
   }
 
   /**
@@ -49,7 +49,7 @@ export class VectorRows {
     const bytes = this.#row(row);
     const step = I8_RANGE / (largest || 1);
     for (let k = 0; k < vector.length; k++) bytes[k] = Math.round((vector[k] as number) * step);
-    this.#scale[row] = norm === 0 ? 0 : damping / (step * norm);
+    this.#columns.scale[row] = norm === 0 ? 0 : damping / (step * norm);
   }
 
   /** Appends rows of another table with the same dimensions under a new slot. Returns their range. */
@@ -58,7 +58,7 @@ export class VectorRows {
     for (let from = first; from < first + count; from++) {
       const row = this.#append(slot);
       this.#row(row).set(other.#row(from));
-      this.#scale[row] = other.#scale[from] as number;
+      this.#columns.scale[row] = other.#columns.scale[from] as number;
     }
     return { first: start, count };
   }
@@ -76,8 +76,7 @@ export class VectorRows {
   /** Raises the values in `best`, by slot, to the cosine of the nearest row, of all or some rows. */
   scan(best: Float32Array, { first, count }: Range = { first: 0, count: this.#count }): void {
     this.#arena.setQuery(this.#query);
-    const scale = this.#scale;
-    const slots = this.#slot;
+    const { scale, slot: slots } = this.#columns;
     const queryScale = this.#queryScale;
     const last = first + count;
     for (let row = first; row < last; ) {
@@ -113,9 +112,8 @@ export class VectorRows {
   #append(slot: number): number {
     const row = this.#count;
     if (row === this.#chunks.length * this.#perChunk) this.#chunks.push(this.#arena.take());
-    this.#scale = grow(this.#scale, row + 1);
-    this.#slot = grow(this.#slot, row + 1);
-    this.#slot[row] = slot;
+    growColumns(this.#columns, row + 1);
+    this.#columns.slot[row] = slot;
     this.#count = row + 1;
     return row;
   }

@@ -11,13 +11,8 @@ const RELATION_BYTES = 16;
 
 /** The words of an agent that are related to a word of a query: forms and their cosines. */
 export interface Relations {
-  readonly forms: readonly number[];
-  readonly cosines: readonly number[];
-}
-
-interface Kept {
-  forms: number[];
-  cosines: number[];
+  readonly forms: number[];
+  readonly cosines: number[];
   /** How many of the forms that the model knows were compared. */
   seen: number;
 }
@@ -31,7 +26,7 @@ export class RelatedWords {
   readonly #vocabulary: Vocabulary;
   readonly #words: WordTable;
   /** row → the words found; the least recently used first. */
-  readonly #kept = new Map<number, Kept>();
+  readonly #kept = new Map<number, Relations>();
   #relations = 0;
 
   constructor(vocabulary: Vocabulary, words: WordTable) {
@@ -47,19 +42,14 @@ export class RelatedWords {
   find(rows: readonly number[]): Relations[] {
     const found = rows.map((row) => this.#take(row));
     const { length } = this.#vocabulary.known.forms;
-    const behind = new Map<number, Set<number>>();
-    found.forEach(({ seen }, place) => {
-      if (seen === length) return;
-      const places = behind.get(seen) ?? new Set();
-      behind.set(seen, places.add(rows[place] as number));
-    });
-    for (const [seen, names] of behind) this.#compare([...names], seen);
+    const bySeen = Map.groupBy(new Set(rows), (row) => (this.#kept.get(row) as Relations).seen);
+    for (const [seen, names] of bySeen) if (seen < length) this.#compare(names, seen);
     this.#forgetOldest();
     return found;
   }
 
   /** Returns the cached relations of a row, maybe none yet, and makes it the most recently used. */
-  #take(row: number): Kept {
+  #take(row: number): Relations {
     const kept = this.#kept.get(row) ?? { forms: [], cosines: [], seen: 0 };
     this.#kept.delete(row);
     this.#kept.set(row, kept);
@@ -69,9 +59,9 @@ export class RelatedWords {
   /** Compares rows with the known forms from number `seen`. */
   #compare(names: readonly number[], seen: number): void {
     const { forms, rows } = this.#vocabulary.known;
-    const lists = names.map((row) => this.#kept.get(row) as Kept);
+    const lists = names.map((row) => this.#kept.get(row) as Relations);
     this.#words.compare(names, rows.subarray(seen), MIN_RELATEDNESS, (place, other, cosine) => {
-      const list = lists[place] as Kept;
+      const list = lists[place] as Relations;
       list.forms.push(forms[seen + other] as number);
       list.cosines.push(cosine);
       this.#relations++;

@@ -1,3 +1,5 @@
+import { grow } from "../index/growable.ts";
+
 /** The hash table has at least this many places per spelling. */
 const TABLE_FACTOR = 2;
 const SMALLEST_TABLE = 256;
@@ -9,8 +11,8 @@ export function lowerAscii(unit: number): number {
 }
 
 /**
- * Numbers spellings from 0 in their order of arrival. Unlike a `Map` it finds the number of a part of a
- * text without making a string of it, which would be most of the cost of indexing.
+ * Numbers spellings, which have no ASCII capitals, from 0 in their order of arrival. Unlike a `Map` it finds the number
+ * of a part of a text without making a string of it, which would be most of the cost of indexing.
  */
 export class SpellingTable {
   readonly #spellings: string[] = [];
@@ -32,25 +34,13 @@ export class SpellingTable {
     return this.#spellings[number] as string;
   }
 
-  /** Returns the number of a spelling with this hash, or -1. */
-  find(spelling: string, hash: number): number {
+  /** Returns the number of the part `from` to `to` of a text in lower case, whose hash is `hash`, or -1. */
+  find(text: string, from: number, to: number, hash: number): number {
     const mask = this.#places.length - 1;
     for (let place = hash & mask; ; place = (place + 1) & mask) {
       const number = this.#places[place] as number;
       if (number === EMPTY) return EMPTY;
-      if (this.#hashes[number] === hash && this.#spellings[number] === spelling) return number;
-    }
-  }
-
-  /** The same for a part of an ASCII text, compared in lower case. */
-  findLower(text: string, from: number, to: number, hash: number): number {
-    const mask = this.#places.length - 1;
-    for (let place = hash & mask; ; place = (place + 1) & mask) {
-      const number = this.#places[place] as number;
-      if (number === EMPTY) return EMPTY;
-      if (this.#hashes[number] === hash && spells(this.#spellings[number] as string, text, from, to)) {
-        return number;
-      }
+      if (this.#hashes[number] === hash && spells(this.#spellings[number] as string, text, from, to)) return number;
     }
   }
 
@@ -72,10 +62,8 @@ export class SpellingTable {
   }
 
   #grow(): void {
-    const hashes = new Int32Array(2 * this.#hashes.length);
-    hashes.set(this.#hashes);
-    this.#hashes = hashes;
-    this.#places = new Int32Array(TABLE_FACTOR * hashes.length).fill(EMPTY);
+    this.#hashes = grow(this.#hashes, this.#hashes.length + 1);
+    this.#places = new Int32Array(TABLE_FACTOR * this.#hashes.length).fill(EMPTY);
     for (let number = 0; number < this.#spellings.length; number++) this.#place(number);
   }
 }
