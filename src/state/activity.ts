@@ -12,6 +12,7 @@ const MAX_COUNTED = 1_000_000;
 /** Allowed writes are counted individually in windows with at most this many events of this many agents. */
 const MAX_SCANNED = 250_000;
 const MAX_AGENTS = 2_000;
+const AGENTS = `SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`;
 
 /** The length of an interval, and how much of a timestamp names one. */
 export const INTERVALS = {
@@ -20,12 +21,10 @@ export const INTERVALS = {
   day: { ms: 86_400_000, characters: "2026-01-31".length },
 } as const;
 
-export type Interval = keyof typeof INTERVALS;
-
 export interface ActivityWindow {
   /** Null for the whole workspace. */
   agentId: string | null;
-  interval: Interval;
+  interval: keyof typeof INTERVALS;
   /** Both at the start of an interval. */
   startMs: number;
   endMs: number;
@@ -45,9 +44,8 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
   const { ms, characters } = INTERVALS[window.interval];
   const refused = await countRefused(reader, window, characters);
   const end = await endOf(reader, window.agentId);
-  const { startMs: atStart, endMs: atEnd } = window;
-  const first = await firstAt(reader, window, { low: 0, high: end, atMs: atStart });
-  const last = await firstAt(reader, window, { low: first, high: end, atMs: atEnd });
+  const first = await firstAt(reader, window, { low: 0, high: end, atMs: window.startMs });
+  const last = await firstAt(reader, window, { low: first, high: end, atMs: window.endMs });
   const allowed = last - first > MAX_SCANNED ? null : await countAllowed(reader, window, characters);
   const activity: IntervalActivity[] = [];
   let from = first;
@@ -72,10 +70,7 @@ async function countAllowed(
   window: ActivityWindow,
   characters: number,
 ): Promise<Map<string, number> | null> {
-  const agents =
-    window.agentId === null
-      ? await reader.all<[string]>(`SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`)
-      : [[window.agentId] as [string]];
+  const agents: (readonly [string])[] = window.agentId === null ? await reader.all(AGENTS) : [[window.agentId]];
   if (agents.length > MAX_AGENTS) return null;
   const counts = new Map<string, number>();
   for (const [agentId] of agents) {
@@ -96,11 +91,8 @@ async function countAllowed(
 
 /** How many events there are: of the workspace, or of an agent. */
 async function endOf(reader: Reader, agentId: string | null): Promise<number> {
-  const row =
-    agentId === null
-      ? await reader.get<[number]>("SELECT seq + 1 FROM head")
-      : await reader.get<[number]>("SELECT head_seq FROM agents WHERE agent_id = ?", [agentId]);
-  return row?.[0] ?? 0;
+  if (agentId === null) return (await reader.value<number>("SELECT seq + 1 FROM head")) ?? 0;
+  return (await reader.value<number>("SELECT head_seq FROM agents WHERE agent_id = ?", [agentId])) ?? 0;
 }
 
 /** The first event from `low` on, before `high`, that is not before a moment; `high` if there is none. */
@@ -113,15 +105,11 @@ async function firstAt(
   let { low, high } = range;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const row =
-      agentId === null
-        ? await reader.get<[string]>("SELECT timestamp FROM events WHERE seq = ?", [middle])
-        : await reader.get<[string]>("SELECT timestamp FROM events WHERE agent_id = ? AND agent_seq = ?", [
-            agentId,
-            middle + 1,
-          ]);
-    if (row === undefined) throw new Error("an event of the log is missing");
-    if (row[0] < at) low = middle + 1;
+    const [condition, parameters] =
+      agentId === null ? ["seq = ?", [middle]] : ["agent_id = ? AND agent_seq = ?", [agentId, middle + 1]];
+    const timestamp = await reader.value<string>(`SELECT timestamp FROM events WHERE ${condition}`, parameters);
+    if (timestamp === undefined) throw new Error("an event of the log is missing");
+    if (timestamp < at) low = middle + 1;
     else high = middle;
   }
   return low;

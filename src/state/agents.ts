@@ -30,9 +30,7 @@ export interface AgentState {
 }
 
 /** What an operation may change about its agent; the chain head is not its business. */
-export type AgentChange = Partial<
-  Pick<AgentState, "liveEntries" | "configVersion" | "policies" | "newestCheckpoint" | "suspended">
->;
+export type AgentChange = Partial<Omit<AgentState, "firstSeq" | "agentId" | "headSeq" | "headHash">>;
 
 /** Agents whose state one workspace keeps in memory. */
 const MAX_CACHED_AGENTS = 4_096;
@@ -45,32 +43,29 @@ const WRITE_HEADS = `INSERT INTO agents (first_seq, agent_id, head_seq, head_has
 
 type StateRow = [firstSeq: number, headSeq: number, headHash: string, liveEntries: number];
 
-async function loadAgent(reader: Reader, agentId: string | null): Promise<AgentState | null> {
+/** The agent's state read from the file, for readers that keep no cache; null if it never began. */
+export async function readAgent(reader: Reader, agentId: string | null): Promise<AgentState | null> {
   const row = await reader.get<StateRow>(
     "SELECT first_seq, head_seq, head_hash, live_entries FROM agents WHERE agent_id IS ?",
     [agentId],
   );
   if (row === undefined) return null;
   const [firstSeq, headSeq, headHash, liveEntries] = row;
-  const config = await loadConfigInForce(reader, firstSeq);
-  const newest = await reader.get<[number | null]>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [
-    firstSeq,
-  ]);
   return {
-    firstSeq,
-    agentId,
+    ...AgentDirectory.fresh(agentId, firstSeq),
     headSeq,
     headHash,
     liveEntries,
-    configVersion: config?.version ?? null,
-    policies: config?.policies ?? NO_POLICIES,
-    newestCheckpoint: newest?.[0] ?? -1,
+    ...(await loadConfigInForce(reader, firstSeq)),
+    newestCheckpoint: await readNewestCheckpoint(reader, firstSeq),
     suspended: (await findSuspension(reader, agentId)) !== null,
   };
 }
 
-/** The agent's state read from the file, for readers that keep no cache; null if it never began. */
-export const readAgent = (reader: Reader, agentId: string): Promise<AgentState | null> => loadAgent(reader, agentId);
+/** Returns the highest position that a checkpoint of an agent sees; -1 without checkpoints. */
+export async function readNewestCheckpoint(reader: Reader, agent: number): Promise<number> {
+  return (await reader.value<number | null>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [agent])) ?? -1;
+}
 
 /** The agents of one workspace, cached, with the heads that wait to be written. */
 export class AgentDirectory {
@@ -86,7 +81,7 @@ export class AgentDirectory {
   }
 
   async #load(reader: Reader, agentId: string | null): Promise<AgentState | null> {
-    const loaded = await loadAgent(reader, agentId);
+    const loaded = await readAgent(reader, agentId);
     if (loaded !== null) this.#cache.set(agentId, loaded);
     return loaded;
   }
@@ -98,8 +93,8 @@ export class AgentDirectory {
 
   /** By its name in the file. */
   async findByFirstSeq(reader: Reader, firstSeq: number): Promise<AgentState> {
-    const row = await reader.get<[string | null]>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
-    const agent = row === undefined ? null : await this.find(reader, row[0]);
+    const id = await reader.value<string | null>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
+    const agent = id === undefined ? null : await this.find(reader, id);
     if (agent === null) throw new Error(`no agent begins at position ${firstSeq}`);
     return agent;
   }
@@ -123,11 +118,11 @@ export class AgentDirectory {
   async liveEntries(reader: Reader): Promise<number> {
     if (this.#liveEntries === null) {
       const unwritten = Array.from(this.#dirty, (agentId) => this.#cache.get(agentId) as AgentState);
-      const row = await reader.get<[number | null]>(
+      const written = await reader.value<number | null>(
         "SELECT sum(live_entries) FROM agents WHERE first_seq NOT IN (SELECT value FROM json_each(?))",
         [JSON.stringify(unwritten.map(({ firstSeq }) => firstSeq))],
       );
-      this.#liveEntries = unwritten.reduce((sum, { liveEntries }) => sum + liveEntries, row?.[0] ?? 0);
+      this.#liveEntries = unwritten.reduce((sum, { liveEntries }) => sum + liveEntries, written ?? 0);
     }
     return this.#liveEntries;
   }

@@ -14,26 +14,19 @@ import { type ErasureTarget, erase } from "./erasure.ts";
 import { prune } from "./pruning.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
 
-/** What the store needs beside what the event says. Texts are canonical JSON. */
+/** What the store needs beside what the event says, for the effects that need more. Texts are canonical JSON. */
 interface Contents {
   put: { value: string; metadata: string };
-  end: unknown;
-  end_prefix: unknown;
   /** `live`: how many of the versions are present entries. */
   expire: { cutoffMs: number; live: number };
   erase: { agentId: string; target: ErasureTarget };
   add_config: { content: NewConfig };
-  add_checkpoint: unknown;
-  remove_checkpoint: unknown;
   /** Null where the config or the data do not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
-  suspend: unknown;
-  resume: unknown;
-  prune: unknown;
 }
 
 /** An effect of one kind, with its contents. */
-export type EffectOf<K extends EffectKind> = { kind: K } & EffectFacts[K] & Contents[K];
+type EffectOf<K extends EffectKind> = { kind: K } & EffectFacts[K] & (K extends keyof Contents ? Contents[K] : unknown);
 
 /** What an operation changes of the stored rows, with the contents. */
 export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind] | { kind: "none" };

@@ -1,37 +1,32 @@
 /** Checkpoints: positions in the log, and the state visible there. */
 import type { Reader, Transaction } from "../store/transaction.ts";
-import type { AgentState } from "./agents.ts";
+import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
 
-export interface Checkpoint {
-  id: string;
-  agent: number;
-  asOfSeq: number;
-  configVersion: number | null;
-  entryCount: number;
-  label: string | null;
-  /** A JSON object. */
-  metadata: string;
-  createdAt: string;
-  createdBy: string;
-}
-
-export interface NewCheckpoint {
+interface NewCheckpoint {
   id: string;
   asOfSeq: number;
   eventSeq: number;
   entryCount: number;
   label: string | null;
+  /** A JSON object. */
   metadata: string;
 }
 
-const COLUMNS = `c.id, c.agent, c.as_of_seq, c.config_version, c.entry_count, c.label, c.metadata,
-  e.timestamp, e.body ->> '$.actor'`;
-type Tuple = [string, number, number, number | null, number, string | null, string, string, string];
+export interface Checkpoint extends NewCheckpoint {
+  agent: number;
+  configVersion: number | null;
+  createdAt: string;
+  createdBy: string;
+}
+
+const SELECT = `SELECT c.id, c.agent, c.as_of_seq, c.event_seq, c.config_version, c.entry_count, c.label, c.metadata,
+  e.timestamp, e.body ->> '$.actor' FROM checkpoints c JOIN events e ON e.seq = c.event_seq`;
+type Tuple = [string, number, number, number, number | null, number, string | null, string, string, string];
 
 function toCheckpoint(row: Tuple): Checkpoint {
-  const [id, agent, asOfSeq, configVersion, entryCount, label, metadata, createdAt, createdBy] = row;
-  return { id, agent, asOfSeq, configVersion, entryCount, label, metadata, createdAt, createdBy };
+  const [id, agent, asOfSeq, eventSeq, configVersion, entryCount, label, metadata, createdAt, createdBy] = row;
+  return { id, agent, asOfSeq, eventSeq, configVersion, entryCount, label, metadata, createdAt, createdBy };
 }
 
 /** Adds a checkpoint. Constant time, whatever the agent holds. */
@@ -44,10 +39,7 @@ export async function insertCheckpoint(tx: Transaction, agent: AgentState, row: 
 }
 
 export async function findCheckpoint(reader: Reader, id: string): Promise<Checkpoint | undefined> {
-  const row = await reader.get<Tuple>(
-    `SELECT ${COLUMNS} FROM checkpoints c JOIN events e ON e.seq = c.event_seq WHERE c.id = ?`,
-    [id],
-  );
+  const row = await reader.get<Tuple>(`${SELECT} WHERE c.id = ?`, [id]);
   return row === undefined ? undefined : toCheckpoint(row);
 }
 
@@ -56,16 +48,12 @@ export async function listCheckpoints(
   reader: Reader,
   agent: number,
   page: { before: number | null; offset: number; limit: number },
-): Promise<{ checkpoint: Checkpoint; eventSeq: number }[]> {
-  const rows = await reader.all<[...Tuple, number]>(
-    `SELECT ${COLUMNS}, c.event_seq FROM checkpoints c JOIN events e ON e.seq = c.event_seq
-     WHERE c.agent = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ? OFFSET ?`,
+): Promise<Checkpoint[]> {
+  const rows = await reader.all<Tuple>(
+    `${SELECT} WHERE c.agent = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ? OFFSET ?`,
     [agent, page.before ?? Number.MAX_SAFE_INTEGER, page.limit, page.offset],
   );
-  return rows.map((row) => ({
-    checkpoint: toCheckpoint(row.slice(0, -1) as unknown as Tuple),
-    eventSeq: row[row.length - 1] as number,
-  }));
+  return rows.map(toCheckpoint);
 }
 
 /**
@@ -73,9 +61,8 @@ export async function listCheckpoints(
  * the agent sees, -1 for none.
  */
 export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: string): Promise<number> {
-  const found = await tx.get<[number]>("SELECT as_of_seq FROM checkpoints WHERE id = ?", [id]);
-  if (found === undefined) throw new Error("a checkpoint to be deleted is not stored");
-  const [asOfSeq] = found;
+  const asOfSeq = await tx.value<number>("SELECT as_of_seq FROM checkpoints WHERE id = ?", [id]);
+  if (asOfSeq === undefined) throw new Error("a checkpoint to be deleted is not stored");
   await tx.run("DELETE FROM checkpoints WHERE id = ?", [id]);
   await tx.run(
     `DELETE FROM entries WHERE agent = ? AND live_to IS NOT NULL AND live_to > ? AND live_from <= ?
@@ -83,10 +70,7 @@ export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: s
                        AND c.as_of_seq >= entries.live_from AND c.as_of_seq < entries.live_to)`,
     [agent.firstSeq, asOfSeq, asOfSeq],
   );
-  const newest = await tx.get<[number | null]>("SELECT max(as_of_seq) FROM checkpoints WHERE agent = ?", [
-    agent.firstSeq,
-  ]);
-  return newest?.[0] ?? -1;
+  return readNewestCheckpoint(tx, agent.firstSeq);
 }
 
 /** Returns entries of a checkpoint's state in key order, after the key `after`, without expired ones. */

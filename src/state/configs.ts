@@ -14,18 +14,34 @@ export function parseVersion(text: string): number | null {
   return /^v[1-9][0-9]{0,14}$/.test(text) ? Number(text.slice(1)) : null;
 }
 
-export interface ConfigVersion {
+/** A config version that is about to take effect. */
+export interface NewConfig {
   version: number;
   /** Canonical JSON. */
   config: string;
-  createdAt: string;
-  createdBy: string;
   rolledBackFrom: number | null;
 }
 
+export interface ConfigVersion extends NewConfig {
+  createdAt: string;
+  createdBy: string;
+}
+
+/** What is in force with a version. */
+interface InForce {
+  configVersion: number;
+  policies: PolicySettings;
+}
+
+const inForce = (configVersion: number, config: string): InForce => ({
+  configVersion,
+  policies: policiesOf(JSON.parse(config) as JsonObject),
+});
+
 type ConfigRow = [version: number, config: string, createdAt: string, createdBy: string, rolledBackFrom: number | null];
 
-const CONFIG_COLUMNS = "c.version, c.config, e.timestamp, e.body ->> '$.actor', c.rolled_back_from";
+const SELECT = `SELECT c.version, c.config, e.timestamp, e.body ->> '$.actor', c.rolled_back_from
+  FROM configs c JOIN events e ON e.seq = c.created_seq`;
 
 function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]: ConfigRow): ConfigVersion {
   return { version, config, createdAt, createdBy, rolledBackFrom };
@@ -33,11 +49,7 @@ function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]
 
 /** Returns a version of an agent's configuration, which must exist. */
 export async function readConfigVersion(reader: Reader, agent: number, version: number): Promise<ConfigVersion> {
-  const row = await reader.get<ConfigRow>(
-    `SELECT ${CONFIG_COLUMNS} FROM configs c JOIN events e ON e.seq = c.created_seq
-     WHERE c.agent = ? AND c.version = ?`,
-    [agent, version],
-  );
+  const row = await reader.get<ConfigRow>(`${SELECT} WHERE c.agent = ? AND c.version = ?`, [agent, version]);
   if (row === undefined) throw new Error("a configuration version is not stored");
   return toConfigVersion(row);
 }
@@ -49,32 +61,18 @@ export async function listConfigs(
   page: { before: number; offset: number; limit: number },
 ): Promise<ConfigVersion[]> {
   const rows = await reader.all<ConfigRow>(
-    `SELECT ${CONFIG_COLUMNS} FROM configs c JOIN events e ON e.seq = c.created_seq
-     WHERE c.agent = ? AND (? = 0 OR c.version < ?) ORDER BY c.version DESC LIMIT ? OFFSET ?`,
+    `${SELECT} WHERE c.agent = ? AND (? = 0 OR c.version < ?) ORDER BY c.version DESC LIMIT ? OFFSET ?`,
     [agent, page.before, page.before, page.limit, page.offset],
   );
   return rows.map(toConfigVersion);
 }
 
-/** The newest version's number and policies. */
-export async function loadConfigInForce(
-  reader: Reader,
-  agent: number,
-): Promise<{ version: number; policies: PolicySettings } | null> {
+export async function loadConfigInForce(reader: Reader, agent: number): Promise<InForce | null> {
   const row = await reader.get<[number, string]>(
     "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1",
     [agent],
   );
-  if (row === undefined) return null;
-  return { version: row[0], policies: policiesOf(JSON.parse(row[1]) as JsonObject) };
-}
-
-/** A config version that is about to take effect. */
-export interface NewConfig {
-  version: number;
-  /** Canonical JSON. */
-  config: string;
-  rolledBackFrom: number | null;
+  return row === undefined ? null : inForce(...row);
 }
 
 /** What the log says of a version. `digest`: hex SHA-256 of the config. */
@@ -88,7 +86,7 @@ export async function insertConfig(
   agent: number,
   { version, config, rolledBackFrom }: NewConfig,
   createdSeq: number,
-): Promise<{ configVersion: number; policies: PolicySettings }> {
+): Promise<InForce> {
   await tx.run("INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)", [
     agent,
     version,
@@ -96,7 +94,7 @@ export async function insertConfig(
     createdSeq,
     rolledBackFrom,
   ]);
-  const policies = policiesOf(JSON.parse(config) as JsonObject);
-  if (policies[RETENTION] !== null) await ensureAgeIndex(tx);
-  return { configVersion: version, policies };
+  const now = inForce(version, config);
+  if (now.policies[RETENTION] !== null) await ensureAgeIndex(tx);
+  return now;
 }

@@ -5,7 +5,7 @@
 import schema from "../../sql/workspace/derived/embeddings.sql" with { type: "text" };
 import { embeddingTexts } from "../search/index/document.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Reader, Transaction } from "../store/transaction.ts";
+import { hasTable, type Reader, type Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import { sqlNames } from "./entry-changes.ts";
 
@@ -35,16 +35,12 @@ export interface EmbeddingBatch {
   throughSeq: number;
 }
 
-export async function hasEmbeddings(reader: Reader): Promise<boolean> {
-  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
-  return (await reader.get<[number]>(sql, [EMBEDDINGS_TABLE])) !== undefined;
-}
+export const hasEmbeddings = (reader: Reader): Promise<boolean> => hasTable(reader, EMBEDDINGS_TABLE);
 
 /** Makes the tables for a model's vectors, unless they exist. Another model restarts the computation. Inside a transaction. */
 export async function ensureEmbeddingTables(connection: Connection, model: string): Promise<void> {
   if (!(await hasEmbeddings(connection))) connection.exec(EMBEDDINGS_SCHEMA);
-  const row = connection.get<[string]>("SELECT model FROM search_embedding");
-  if (row?.[0] === model) return;
+  if (connection.value<string>("SELECT model FROM search_embedding") === model) return;
   connection.run("INSERT OR REPLACE INTO search_embedding SELECT 1, ?, 0, seq FROM head WHERE one = 1", [model]);
 }
 
@@ -84,16 +80,10 @@ async function passOn(reader: Reader, model: string, after: number, throughSeq: 
 /** What the next events wrote and is still there. A restore brings back rows that a pass finds. */
 async function follow(reader: Reader, throughSeq: number, headSeq: number): Promise<EmbeddingBatch> {
   const upTo = Math.min(headSeq, throughSeq + EVENTS_AT_ONCE);
-  const restored = await reader.get<[number]>(
-    `SELECT 1 FROM events WHERE seq > ? AND seq <= ? AND operation IN (${sqlNames("restore")}) LIMIT 1`,
-    [throughSeq, upTo],
-  );
+  const count = `SELECT count(*) FROM events WHERE seq > ? AND seq <= ? AND operation NOT IN (${sqlNames("restore")})`;
+  const others = await reader.value<number>(count, [throughSeq, upTo]);
   // What pruned events wrote is unknown.
-  const present = await reader.get<[number]>("SELECT count(*) FROM events WHERE seq > ? AND seq <= ?", [
-    throughSeq,
-    upTo,
-  ]);
-  if (restored !== undefined || present?.[0] !== upTo - throughSeq) return { entries: [], after: 0, throughSeq: upTo };
+  if (others !== upTo - throughSeq) return { entries: [], after: 0, throughSeq: upTo };
   const rows = await reader.all<EntryRow>(
     `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM events v
      JOIN agents a ON a.agent_id = v.agent_id
@@ -134,33 +124,16 @@ export async function storeVectors(
   ]);
 }
 
-function packed(vectors: readonly Float32Array[]): Uint8Array {
-  const bytes = new DataView(new ArrayBuffer(vectors.reduce((sum, { byteLength }) => sum + byteLength, 0)));
-  let at = 0;
-  for (const vector of vectors) {
-    for (const x of vector) {
-      bytes.setFloat32(at, x, true);
-      at += Float32Array.BYTES_PER_ELEMENT;
-    }
-  }
-  return new Uint8Array(bytes.buffer);
-}
+/** Little-endian, as the processors are that this runs on. */
+const packed = (vectors: readonly Float32Array[]): Uint8Array =>
+  Buffer.concat(vectors.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength)));
 
 function unpacked(bytes: Uint8Array, dimensions: number): Float32Array[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const size = Float32Array.BYTES_PER_ELEMENT;
-  const count = Math.floor(bytes.byteLength / (dimensions * size));
-  return Array.from({ length: count }, (_, i) =>
-    Float32Array.from({ length: dimensions }, (_, k) => view.getFloat32((i * dimensions + k) * size, true)),
-  );
-}
-
-/** Vectors of one entry, as a reader takes them up. */
-export interface StoredVectors {
-  made: number;
-  entry: number;
-  writtenSeq: number;
-  vectors: Float32Array[];
+  // Copied, since the driver's bytes may stand anywhere.
+  const { buffer } = Uint8Array.from(bytes);
+  const size = dimensions * Float32Array.BYTES_PER_ELEMENT;
+  const count = Math.floor(buffer.byteLength / size);
+  return Array.from({ length: count }, (_, i) => new Float32Array(buffer.slice(i * size, (i + 1) * size)));
 }
 
 /** The next vectors of an agent's live entries by this model, in the order in which they were made. */
@@ -169,7 +142,7 @@ export async function vectorsAfter(
   agent: number,
   model: string,
   made: number,
-): Promise<StoredVectors[]> {
+): Promise<{ made: number; entry: number; writtenSeq: number; vectors: Float32Array[] }[]> {
   const rows = await reader.all<[number, number, number, number, Uint8Array]>(
     `SELECT v.made, v.entry, v.written_seq, v.dimensions, v.vectors FROM search_vectors v
      JOIN entries e ON e.id = v.entry AND e.written_seq = v.written_seq AND e.live_to IS NULL

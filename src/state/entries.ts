@@ -3,7 +3,7 @@
  * null or `live_to > S`). What an operation ends is kept only if a checkpoint sees it; otherwise it is overwritten or
  * deleted on the spot.
  */
-
+import type { JsonObject } from "../json.ts";
 import { retentionCutoff } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
@@ -40,11 +40,21 @@ export interface EntryRow {
   updatedAt: number;
 }
 
-/** A new content for a key. `value` and `metadata` are JSON texts. */
-export interface NewContent {
-  key: string;
-  value: string;
-  metadata: string;
+/** A new content for a key. */
+type NewContent = Pick<EntryRow, "key" | "value" | "metadata">;
+
+/** The content of a version, whose value and metadata are JSON texts in the file. */
+export const contentOf = (key: string, value: string, metadata: string) => ({
+  key,
+  value: JSON.parse(value) as string,
+  metadata: JSON.parse(metadata) as JsonObject,
+});
+
+/** Returns the content of a version, present or past, that this transaction has seen. */
+export async function readVersion(reader: Reader, id: number): Promise<ReturnType<typeof contentOf>> {
+  const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
+  if (row === undefined) throw new Error("a version vanished inside its own transaction");
+  return contentOf(...row);
 }
 
 /** When and by which event something happens. */
@@ -76,11 +86,8 @@ export async function findEntry(
 
 /** Whether a key has a present content that was last written at `cutoffMs` or later; -1 for any. */
 export async function hasEntry(reader: Reader, agent: AgentState, key: string, cutoffMs: number): Promise<boolean> {
-  const row = await reader.get(
-    "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?",
-    [agent.firstSeq, key, cutoffMs],
-  );
-  return row !== undefined;
+  const sql = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?";
+  return (await reader.value(sql, [agent.firstSeq, key, cutoffMs])) !== undefined;
 }
 
 /** The event that wrote an entry's content: id, actor, and the config version in force then. */
@@ -147,19 +154,19 @@ export async function putEntry(
   const { key, value, metadata } = content;
   const named = [agent.firstSeq, key, agent.newestCheckpoint, cutoff];
   if ((await tx.run(OVERWRITE, [value, metadata, seq, seq, nowMs, ...named])) === 1) return 0;
-  return (await replaceLive(tx, agent, content, cutoff, moment)) ? 0 : 1;
+  return replaceLive(tx, agent, content, cutoff, moment);
 }
 
 type LiveTuple = [id: number, liveFrom: number, createdSeq: number, createdAt: number, updatedAt: number];
 
-/** Writes a content where none is, a checkpoint sees it, or it is past its retention. True when one was there. */
+/** Does so where no content is, a checkpoint sees it, or it is past its retention. */
 async function replaceLive(
   tx: Transaction,
   agent: AgentState,
   content: NewContent,
   cutoff: number,
   moment: Moment,
-): Promise<boolean> {
+): Promise<number> {
   const live = await tx.get<LiveTuple>(
     `SELECT id, live_from, created_seq, created_at, updated_at FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
@@ -168,7 +175,7 @@ async function replaceLive(
   const fresh = { createdSeq: moment.seq, createdAt: moment.nowMs };
   if (live === undefined) {
     await insertLive(tx, agent, content, fresh, moment);
-    return false;
+    return 1;
   }
   const [id, liveFrom, createdSeq, createdAt, updatedAt] = live;
   // An expired entry no longer exists: the next write of its key creates a new one.
@@ -176,7 +183,7 @@ async function replaceLive(
   if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
   else await tx.run("DELETE FROM entries WHERE id = ?", [id]);
   await insertLive(tx, agent, content, origin, moment);
-  return true;
+  return 0;
 }
 
 async function insertLive(
@@ -238,11 +245,8 @@ const prefixBounds = (agent: AgentState, prefix: string, nowMs: number) =>
 
 /** How many present entries there are whose keys begin with `prefix`. */
 export async function countPrefix(reader: Reader, agent: AgentState, prefix: string, nowMs: number): Promise<number> {
-  const row = await reader.get<[number]>(
-    `SELECT count(*) FROM entries WHERE agent = ? AND live_to IS NULL AND ${UNDER_PREFIX}`,
-    [agent.firstSeq, ...prefixBounds(agent, prefix, nowMs)],
-  );
-  return row?.[0] ?? 0;
+  const sql = `SELECT count(*) FROM entries WHERE agent = ? AND live_to IS NULL AND ${UNDER_PREFIX}`;
+  return (await reader.value<number>(sql, [agent.firstSeq, ...prefixBounds(agent, prefix, nowMs)])) ?? 0;
 }
 
 /** Ends every present entry whose key begins with `prefix`. Returns how many. */
@@ -251,17 +255,10 @@ export function endPrefix(tx: Transaction, agent: AgentState, prefix: string, mo
 }
 
 /** Present entries last written before `cutoffMs`, which no sweep has removed yet. */
-export async function countExpired(
-  reader: Reader,
-  agent: Pick<AgentState, "firstSeq">,
-  cutoffMs: number,
-): Promise<number> {
+export async function countExpired(reader: Reader, agent: { firstSeq: number }, cutoffMs: number): Promise<number> {
   if (cutoffMs < 0) return 0;
-  const row = await reader.get<[number]>(
-    "SELECT count(*) FROM entries WHERE agent = ? AND updated_at < ? AND live_to IS NULL",
-    [agent.firstSeq, cutoffMs],
-  );
-  return row?.[0] ?? 0;
+  const sql = "SELECT count(*) FROM entries WHERE agent = ? AND updated_at < ? AND live_to IS NULL";
+  return (await reader.value<number>(sql, [agent.firstSeq, cutoffMs])) ?? 0;
 }
 
 /** An agent's versions that were last written before a moment, the oldest first. */
@@ -275,19 +272,11 @@ export async function countExpiredVersions(
   limit: number,
 ): Promise<{ versions: number; live: number }> {
   if (cutoffMs < 0) return { versions: 0, live: 0 };
-  const row = await reader.get<[number, number]>(
-    `SELECT count(*), count(*) - count(live_to) FROM (SELECT live_to ${EXPIRED})`,
-    [agent.firstSeq, cutoffMs, limit],
-  );
-  return { versions: row?.[0] ?? 0, live: row?.[1] ?? 0 };
+  const sql = `SELECT count(*), count(*) - count(live_to) FROM (SELECT live_to ${EXPIRED})`;
+  const [versions, live] = (await reader.get<[number, number]>(sql, [agent.firstSeq, cutoffMs, limit])) ?? [0, 0];
+  return { versions, live };
 }
 
 /** Removes the versions that {@link countExpiredVersions} counts, also from every checkpoint. Returns how many. */
-export async function removeExpired(
-  tx: Transaction,
-  agent: AgentState,
-  cutoffMs: number,
-  limit: number,
-): Promise<number> {
-  return tx.run(`DELETE FROM entries WHERE id IN (SELECT id ${EXPIRED})`, [agent.firstSeq, cutoffMs, limit]);
-}
+export const removeExpired = (tx: Transaction, agent: AgentState, cutoffMs: number, limit: number) =>
+  tx.run(`DELETE FROM entries WHERE id IN (SELECT id ${EXPIRED})`, [agent.firstSeq, cutoffMs, limit]);

@@ -6,13 +6,10 @@ import type { EffectKind } from "../operation-facts.ts";
 import { namesWithEffect } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 
-/** The entry of one key, entries that were only taken away, or any entries. */
-export type ChangedEntries = { key: string } | "fewer" | "any";
-
-/** One event that may have changed entries. */
+/** One event that may have changed entries. `changed`: one key's entry, entries that were only taken away, or any. */
 export interface EntryChange {
   agentSeq: number;
-  changed: ChangedEntries;
+  changed: { key: string } | "fewer" | "any";
 }
 
 /** As SQL, the names of the operations whose effects change entries. */
@@ -26,7 +23,7 @@ export function sqlNames(...kinds: readonly EffectKind[]): string {
 }
 
 /** The entries that an effect on entries changes. */
-function changedBy(effect: RecordedEffect): ChangedEntries {
+function changedBy(effect: RecordedEffect): EntryChange["changed"] {
   switch (effect.kind === "unknown" ? effect.of : effect.kind) {
     case "put":
     case "end":
@@ -39,12 +36,18 @@ function changedBy(effect: RecordedEffect): ChangedEntries {
   }
 }
 
-/** The agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. */
+/**
+ * The agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. Null when events of the
+ * range were pruned: what they changed cannot be followed.
+ */
 export async function changesAfter(
   reader: Reader,
   agentId: string | null,
   range: { after: number; through: number; limit: number },
-): Promise<EntryChange[]> {
+): Promise<EntryChange[] | null> {
+  const count = "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?";
+  const present = await reader.value<number>(count, [agentId, range.after, range.through]);
+  if (present !== range.through - range.after) return null;
   const rows = await reader.all<[number, string, AuditResult, string | null]>(
     `SELECT agent_seq, operation, result, details FROM events
      WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')
@@ -56,18 +59,4 @@ export async function changesAfter(
     const details = text === null ? null : (JSON.parse(text) as JsonObject);
     return { agentSeq, changed: changedBy(recordedEffect({ operation, result }, details)) };
   });
-}
-
-/** Whether none of an agent's events in a range was pruned: what it changed could not be followed then. */
-export async function isWhole(
-  reader: Reader,
-  agentId: string | null,
-  after: number,
-  through: number,
-): Promise<boolean> {
-  const row = await reader.get<[number]>(
-    "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?",
-    [agentId, after, through],
-  );
-  return row?.[0] === through - after;
 }

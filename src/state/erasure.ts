@@ -13,7 +13,7 @@ import { sqlNames } from "./entry-changes.ts";
 /** What is erased of an agent: one key, or all that begin with a prefix. */
 export type ErasureTarget = { key: string } | { prefix: string };
 
-export interface Erased {
+interface Erased {
   /** Present entries. */
   entries: number;
   /** Versions, those that only checkpoints see included. */
@@ -22,28 +22,24 @@ export interface Erased {
   events: number;
 }
 
-/** What an erasure would remove, and the positions of these events, ascending and not adjacent. */
-export interface Erasable extends Erased {
-  erased: SeqRange[];
-}
-
 /** A condition as SQL with its parameters. */
 type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
 
-/** What erasing would remove. `agent` is null when the agent never began. */
+/**
+ * What erasing would remove, and the positions of these events, ascending and not adjacent. `agent` is null when the
+ * agent never began.
+ */
 export async function countErasable(
   reader: Reader,
   agent: AgentState | null,
   agentId: string,
   target: ErasureTarget,
-): Promise<Erasable> {
-  const count = async (table: string, [condition, parameters]: Condition) => {
-    const row = await reader.get<[number]>(`SELECT count(*) FROM ${table} WHERE ${condition}`, parameters);
-    return row?.[0] ?? 0;
-  };
+): Promise<Erased & { erased: SeqRange[] }> {
+  const count = async ([condition, parameters]: Condition) =>
+    (await reader.value<number>(`SELECT count(*) FROM entries WHERE ${condition}`, parameters)) ?? 0;
   const { live, past } = versionsOf(agent, target);
-  const entries = await count("entries", live);
-  const versions = entries + (await count("entries", past));
+  const entries = await count(live);
+  const versions = entries + (await count(past));
   const erased = await positionsAbout(reader, agentId, target);
   const events = erased.reduce((sum, [from, to]) => sum + to - from + 1, 0);
   return { entries, versions, events, erased };

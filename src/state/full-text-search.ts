@@ -7,8 +7,8 @@ import { stemOf } from "../search/words/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";
-import { endOfPrefix } from "./entries.ts";
-import { changesAfter, isWhole } from "./entry-changes.ts";
+import { contentOf, endOfPrefix } from "./entries.ts";
+import { changesAfter } from "./entry-changes.ts";
 import { type FullTextState, termOf } from "./full-text.ts";
 import { repairStem } from "./full-text-repair.ts";
 
@@ -56,13 +56,12 @@ export async function searchFullText(
 
 /** The keys that were written since; null when the full text lacks more than keys can name. */
 async function recentKeys(reader: Reader, agent: AgentState, state: FullTextState): Promise<string[] | null> {
-  if (!(await isWhole(reader, agent.agentId, state.throughAgentSeq, agent.headSeq))) return null;
   const changes = await changesAfter(reader, agent.agentId, {
     after: state.throughAgentSeq,
     through: agent.headSeq,
     limit: MAX_UNFOLLOWED + 1,
   });
-  if (changes.length > MAX_UNFOLLOWED) return null;
+  if (changes === null || changes.length > MAX_UNFOLLOWED) return null;
   const keys = new Set<string>();
   for (const { changed } of changes) {
     if (changed === "any") return null;
@@ -79,10 +78,8 @@ async function frequenciesOf(
 ): Promise<Map<string, number>> {
   const frequencies = new Map<string, number>();
   for (const stem of stems.keys()) {
-    const row = await reader.get<[number]>("SELECT doc FROM search_terms WHERE term = ?", [
-      termOf(agent.firstSeq, stem),
-    ]);
-    frequencies.set(stem, row?.[0] ?? 0);
+    const sql = "SELECT doc FROM search_terms WHERE term = ?";
+    frequencies.set(stem, (await reader.value<number>(sql, [termOf(agent.firstSeq, stem)])) ?? 0);
   }
   return frequencies;
 }
@@ -98,9 +95,7 @@ async function addRepairs(
   for (const [stem, token] of stems) {
     if (frequencies.get(stem) !== 0) continue;
     if (++repaired > MAX_REPAIRED) return;
-    for (const [word, frequency] of await repairStem(reader, agent, token, stem)) {
-      frequencies.set(word, frequency);
-    }
+    for (const [word, frequency] of await repairStem(reader, agent, token, stem)) frequencies.set(word, frequency);
   }
 }
 
@@ -156,16 +151,16 @@ async function readCandidates(
      WHERE ${column} IN (SELECT value FROM json_each(?)) AND agent = ? AND live_to IS NULL`,
     [JSON.stringify(names), agent.firstSeq],
   );
-  return rows.map(([id, key, value, metadata]) => ({
-    id,
-    document: { key, value: JSON.parse(value) as string, metadata: JSON.parse(metadata) },
-  }));
+  return rows.map(([id, key, value, metadata]) => ({ id, document: contentOf(key, value, metadata) }));
 }
 
 /** Gives the candidates the vectors that a model outside made of them. */
 async function addVectors(reader: Reader, candidates: Candidate[], model: string): Promise<void> {
-  const ids = candidates.map(({ id }) => id);
-  const vectorsOf = await vectorsOfEntries(reader, ids, model);
+  const vectorsOf = await vectorsOfEntries(
+    reader,
+    candidates.map(({ id }) => id),
+    model,
+  );
   for (const candidate of candidates) {
     const vectors = vectorsOf.get(candidate.id);
     if (vectors !== undefined) candidate.vectors = { model, vectors };

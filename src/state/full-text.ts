@@ -4,13 +4,13 @@
  * it and a crash loses nothing. Agents without it cost nothing at all.
  */
 import schema from "../../sql/workspace/derived/full-text.sql" with { type: "text" };
-import type { SearchDocument } from "../search/index/document.ts";
 import { documentStems } from "../search/index/full-text.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Reader, Transaction } from "../store/transaction.ts";
+import { hasTable, type Reader, type Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
-import { changesAfter, type EntryChange, isWhole } from "./entry-changes.ts";
+import { readVersion } from "./entries.ts";
+import { changesAfter, type EntryChange } from "./entry-changes.ts";
 
 /** The tables, made when they are first needed. */
 export const FULL_TEXT_SCHEMA = schema;
@@ -28,7 +28,7 @@ const EVENTS_AT_ONCE = 200;
 /** Pages that one step merges. */
 const PAGES_AT_ONCE = 200;
 
-export type FullTextPhase = "adding" | "clearing" | "merging" | "complete" | "dropping";
+type FullTextPhase = "adding" | "clearing" | "merging" | "complete" | "dropping";
 
 export interface FullTextState {
   /** `agents.first_seq`. */
@@ -39,35 +39,28 @@ export interface FullTextState {
 }
 
 type StateRow = [agent: number, phase: FullTextPhase, after: string, through: number];
-const COLUMNS = "agent, phase, after, through_agent_seq";
-const toState = ([agent, phase, after, throughAgentSeq]: StateRow): FullTextState => ({
-  agent,
-  phase,
-  after,
-  throughAgentSeq,
-});
-
-async function hasTables(reader: Reader): Promise<boolean> {
-  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
-  return (await reader.get<[number]>(sql, [FULL_TEXT_TABLE])) !== undefined;
-}
 
 /** How far an agent's full text is; null when it has none. */
 export async function readFullText(reader: Reader, agent: AgentState): Promise<FullTextState | null> {
-  if (!(await hasTables(reader))) return null;
-  const row = await reader.get<StateRow>(`SELECT ${COLUMNS} FROM search_agents WHERE agent = ?`, [agent.firstSeq]);
-  return row === undefined ? null : toState(row);
+  if (!(await hasTable(reader, FULL_TEXT_TABLE))) return null;
+  const sql = "SELECT agent, phase, after, through_agent_seq FROM search_agents WHERE agent = ?";
+  const row = await reader.get<StateRow>(sql, [agent.firstSeq]);
+  if (row === undefined) return null;
+  const [own, phase, after, throughAgentSeq] = row;
+  return { agent: own, phase, after, throughAgentSeq };
 }
 
 /** Whether any agent of the workspace has full text. */
 export async function hasFullText(reader: Reader): Promise<boolean> {
-  if (!(await hasTables(reader))) return false;
-  return (await reader.get<[number]>("SELECT agent FROM search_agents LIMIT 1")) !== undefined;
+  return (await hasTable(reader, FULL_TEXT_TABLE)) && isAnyKept(reader);
 }
+
+const isAnyKept = async (reader: Reader): Promise<boolean> =>
+  (await reader.value<number>("SELECT agent FROM search_agents LIMIT 1")) !== undefined;
 
 /** Begins an agent's full text, unless it has one. Inside a transaction. */
 export async function startFullText(connection: Connection, agentId: string): Promise<void> {
-  if (!(await hasTables(connection))) connection.exec(FULL_TEXT_SCHEMA);
+  if (!(await hasTable(connection, FULL_TEXT_TABLE))) connection.exec(FULL_TEXT_SCHEMA);
   connection.run(
     `INSERT OR IGNORE INTO search_agents
      SELECT first_seq, 'adding', '', head_seq, live_entries FROM agents WHERE agent_id = ?`,
@@ -85,8 +78,8 @@ export async function stepFullText(tx: Transaction): Promise<boolean> {
      LIMIT 1`,
   );
   if (row === undefined) return false;
-  const [agent, phase, after, through, agentId, headSeq, liveEntries, startedAt] = row;
-  const state = toState([agent, phase, after, through]);
+  const [agent, phase, after, throughAgentSeq, agentId, headSeq, liveEntries, startedAt] = row;
+  const state = { agent, phase, after, throughAgentSeq };
   // Half is far enough from where it began not to begin again soon.
   if (phase !== "dropping" && 2 * liveEntries < startedAt) await setPhase(tx, state, "dropping");
   else if (phase === "adding") await add(tx, state);
@@ -159,7 +152,7 @@ async function merge(tx: Transaction, state: FullTextState): Promise<void> {
 }
 
 const totalChanges = async (reader: Reader): Promise<number> =>
-  (await reader.get<[number]>("SELECT total_changes()"))?.[0] ?? 0;
+  (await reader.value<number>("SELECT total_changes()")) ?? 0;
 
 async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
   const rows = await tx.all<[number]>("SELECT entry FROM search_rows WHERE agent = ? LIMIT ?", [agent, ROWS_AT_ONCE]);
@@ -168,19 +161,18 @@ async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
   await tx.run("DELETE FROM search_agents WHERE agent = ?", [agent]);
   // Its words leave the file: at once, or when those of the other agents are merged.
   await tx.run("UPDATE search_agents SET phase = 'merging', after = '' WHERE phase = 'complete'");
-  const others = await tx.get<[number]>("SELECT agent FROM search_agents LIMIT 1");
-  if (others === undefined) await tx.run("INSERT INTO search_texts (search_texts) VALUES ('delete-all')");
+  if (!(await isAnyKept(tx))) await tx.run("INSERT INTO search_texts (search_texts) VALUES ('delete-all')");
 }
 
 /** Follows the next events; one that names no key begins a pass over all entries. */
 async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
-  if (!(await isWhole(tx, agentId, state.throughAgentSeq, headSeq))) {
+  const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
+  const changes = await changesAfter(tx, agentId, range);
+  if (changes === null) {
     const sql = "UPDATE search_agents SET phase = 'adding', after = '', through_agent_seq = ? WHERE agent = ?";
     await tx.run(sql, [headSeq, state.agent]);
     return;
   }
-  const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
-  const changes = await changesAfter(tx, agentId, range);
   let through =
     changes.length < EVENTS_AT_ONCE ? headSeq : goOn(state.throughAgentSeq, (changes.at(-1) as EntryChange).agentSeq);
   const keys = new Set<string>();
@@ -221,8 +213,7 @@ async function put(tx: Transaction, agent: number, entry: { id: number; key: str
   if (known !== undefined) await takeOut(tx, known[0]);
   // The id may be that of a deleted entry.
   await takeOut(tx, id);
-  const document = await readDocument(tx, id);
-  const words = documentStems(document).map((stem) => termOf(agent, stem));
+  const words = documentStems(await readVersion(tx, id)).map((stem) => termOf(agent, stem));
   await tx.run("INSERT INTO search_texts (rowid, words) VALUES (?, ?)", [id, words.join(" ")]);
   await tx.run("INSERT INTO search_rows (entry, agent, key, written_seq) VALUES (?, ?, ?, ?)", [
     id,
@@ -235,12 +226,6 @@ async function put(tx: Transaction, agent: number, entry: { id: number; key: str
 async function takeOut(tx: Transaction, entry: number): Promise<void> {
   const removed = await tx.run("DELETE FROM search_rows WHERE entry = ?", [entry]);
   if (removed > 0) await tx.run("DELETE FROM search_texts WHERE rowid = ?", [entry]);
-}
-
-async function readDocument(reader: Reader, id: number): Promise<SearchDocument> {
-  const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
-  if (row === undefined) throw new Error("an entry vanished inside its own transaction");
-  return { key: row[0], value: JSON.parse(row[1]) as string, metadata: JSON.parse(row[2]) };
 }
 
 /** A stem in the full text, prefixed with its agent. */

@@ -13,25 +13,21 @@ export const PRUNE = "audit.prune" satisfies EventName;
 
 /** The position from which the log has all its bodies; 0 when nothing was pruned. */
 export async function prunedBefore(reader: Reader): Promise<number> {
-  const row = await reader.get<[number | null]>(
-    `SELECT max(CAST(details ->> '$.before_seq' AS INTEGER)) FROM events
-     WHERE agent_id IS NULL AND operation = ?`,
-    [PRUNE],
-  );
-  return row?.[0] ?? 0;
+  const sql = `SELECT max(CAST(details ->> '$.before_seq' AS INTEGER)) FROM events
+    WHERE agent_id IS NULL AND operation = ?`;
+  return (await reader.value<number | null>(sql, [PRUNE])) ?? 0;
 }
 
 /** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */
 export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
-  const row = await reader.get<[number | null]>("SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?", [
-    timestamp,
-    await prunedBefore(reader),
-  ]);
-  const end = Math.min(row?.[0] ?? limit, limit);
+  const sql = "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?";
+  const first = await reader.value<number | null>(sql, [timestamp, await prunedBefore(reader)]);
+  const end = Math.min(first ?? limit, limit);
   return end - (end % TILE_WIDTH);
 }
 
-const KEPT = `SELECT 0
+/** The events that a pruning deletes, as SQL with the position as its only parameter. */
+const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN (SELECT 0
   UNION SELECT first_seq FROM agents
   UNION SELECT max(seq) FROM events WHERE seq < ?1 GROUP BY agent_id
   UNION SELECT written_seq FROM entries UNION SELECT created_seq FROM entries
@@ -39,18 +35,15 @@ const KEPT = `SELECT 0
   UNION SELECT created_seq FROM configs
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
-  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN ('${PRUNE}', '${LOG_RESTORE}')`;
+  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN ('${PRUNE}', '${LOG_RESTORE}'))`;
 
 /** How many events a pruning up to `beforeSeq` deletes. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {
-  const row = await reader.get<[number]>(`SELECT count(*) FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`, [
-    beforeSeq,
-  ]);
-  return row?.[0] ?? 0;
+  return (await reader.value<number>(`SELECT count(*) ${PRUNABLE}`, [beforeSeq])) ?? 0;
 }
 
 /** Deletes the events before `beforeSeq`, a multiple of 256, that nothing depends on. Returns how many. */
 export async function prune(tx: Transaction, beforeSeq: number): Promise<number> {
   if (beforeSeq % TILE_WIDTH !== 0) throw new RangeError("a pruning ends with a full tile");
-  return tx.run(`DELETE FROM events WHERE seq < ?1 AND seq NOT IN (${KEPT})`, [beforeSeq]);
+  return tx.run(`DELETE ${PRUNABLE}`, [beforeSeq]);
 }

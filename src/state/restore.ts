@@ -2,7 +2,6 @@
  * The way back to a checkpoint's data. Only the difference between then and now is touched; it is held in memory by
  * key, so a restore costs what changed since, not what the agent holds.
  */
-import type { JsonObject } from "../json.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { countExpired, type Moment } from "./entries.ts";
@@ -63,16 +62,6 @@ export async function planRestore(
     removed: endingFresh.filter(([, key]) => !pastByKey.has(key)).length,
     unchanged: agent.liveEntries - expired - endingFresh.length,
   };
-}
-
-/** A past version as screening wants it. */
-export async function readVersion(
-  reader: Reader,
-  id: number,
-): Promise<{ key: string; value: string; metadata: JsonObject }> {
-  const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
-  if (row === undefined) throw new Error("a version vanished inside its own transaction");
-  return { key: row[0], value: JSON.parse(row[1]) as string, metadata: JSON.parse(row[2]) as JsonObject };
 }
 
 /**

@@ -10,6 +10,7 @@ export interface StoredSeal {
   note: string;
 }
 
+const SELECT = "SELECT id, size, note FROM seals";
 type SealRow = [id: number, size: number, note: string];
 
 const toSeal = ([id, size, note]: SealRow): StoredSeal => ({ id, size, note });
@@ -19,24 +20,19 @@ const SEALS_AT_ONCE = 1_000;
 
 /** The newest seal; null when there is none yet. */
 export async function newestSeal(reader: Reader): Promise<StoredSeal | null> {
-  const row = await reader.get<SealRow>("SELECT id, size, note FROM seals ORDER BY id DESC LIMIT 1");
+  const row = await reader.get<SealRow>(`${SELECT} ORDER BY id DESC LIMIT 1`);
   return row === undefined ? null : toSeal(row);
 }
 
 /** Returns the newest seal over exactly that many events; null when there is none. */
 export async function sealOfSize(reader: Reader, size: number): Promise<StoredSeal | null> {
-  const row = await reader.get<SealRow>("SELECT id, size, note FROM seals WHERE size = ? ORDER BY id DESC LIMIT 1", [
-    size,
-  ]);
+  const row = await reader.get<SealRow>(`${SELECT} WHERE size = ? ORDER BY id DESC LIMIT 1`, [size]);
   return row === undefined ? null : toSeal(row);
 }
 
 /** Seals made after seal number `id`, in order; a bounded number of them. */
 export async function sealsAfter(reader: Reader, id: number): Promise<StoredSeal[]> {
-  const rows = await reader.all<SealRow>("SELECT id, size, note FROM seals WHERE id > ? ORDER BY id LIMIT ?", [
-    id,
-    SEALS_AT_ONCE,
-  ]);
+  const rows = await reader.all<SealRow>(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`, [id, SEALS_AT_ONCE]);
   return rows.map(toSeal);
 }
 
@@ -53,8 +49,7 @@ export async function replaceNote(tx: Transaction, id: number, note: string): Pr
 
 /** The verifier key that seals this log now. */
 export async function sealingKey(reader: Reader): Promise<string | null> {
-  const row = await reader.get<[string]>("SELECT verifier_key FROM seal_keys ORDER BY announced_seq DESC LIMIT 1");
-  return row?.[0] ?? null;
+  return (await reader.value("SELECT verifier_key FROM seal_keys ORDER BY announced_seq DESC LIMIT 1")) ?? null;
 }
 
 /** Every key that this log names, the oldest first. */

@@ -8,7 +8,8 @@ import type { Reader } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
-import { changesAfter, isWhole } from "./entry-changes.ts";
+import { contentOf } from "./entries.ts";
+import { changesAfter } from "./entry-changes.ts";
 
 /** Entries read at once while an index is built; other queries get their turn in between. */
 const ENTRIES_AT_ONCE = 500;
@@ -158,15 +159,12 @@ async function takeUpVectors(reader: Reader, agent: AgentState, loaded: Loaded, 
 /** Brings an index up to the agent's newest event. */
 async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promise<void> {
   if (agent.headSeq === loaded.throughAgentSeq) return;
-  if (!(await isWhole(reader, agent.agentId, loaded.throughAgentSeq, agent.headSeq))) {
-    return compareAll(reader, agent, loaded);
-  }
   const changes = await changesAfter(reader, agent.agentId, {
     after: loaded.throughAgentSeq,
     through: agent.headSeq,
     limit: MAX_FOLLOWED_KEYS + 1,
   });
-  if (changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
+  if (changes === null || changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
   const keys = new Set<string>();
   for (const { changed } of changes) {
     // An event that names no key (or no longer does) may have changed any entry.
@@ -201,7 +199,7 @@ function removeRow({ index, rows }: Loaded, key: string, id: number): void {
 }
 
 function addRow(loaded: Loaded, [id, key, value, metadata, writtenSeq]: DocumentRow): void {
-  loaded.index.add(id, { key, value: JSON.parse(value) as string, metadata: JSON.parse(metadata) });
+  loaded.index.add(id, contentOf(key, value, metadata));
   loaded.rows.set(key, { id, writtenSeq });
 }
 
@@ -227,7 +225,5 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
     after = goOn(after, (rows.at(-1) as DocumentRow)[1]);
     await giveWay();
   }
-  for (const key of stale) {
-    removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);
-  }
+  for (const key of stale) removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);
 }

@@ -26,22 +26,15 @@ export function treeReader(reader: Reader): TileReader {
 
 async function fromTile(reader: Reader, level: number, start: number, count: number): Promise<Uint8Array | null> {
   const first = start % TILE_WIDTH;
-  const row = await reader.get<[Uint8Array]>("SELECT substr(hashes, ?, ?) FROM tiles WHERE level = ? AND tile = ?", [
-    first * HASH_BYTES + 1,
-    count * HASH_BYTES,
-    level,
-    (start - first) / TILE_WIDTH,
-  ]);
-  return row?.[0] ?? null;
+  const sql = "SELECT substr(hashes, ?, ?) FROM tiles WHERE level = ? AND tile = ?";
+  const tile = (start - first) / TILE_WIDTH;
+  return (await reader.value(sql, [first * HASH_BYTES + 1, count * HASH_BYTES, level, tile])) ?? null;
 }
 
 /** The leaf hash is the event's hash. */
 async function fromEvents(reader: Reader, start: number, count: number): Promise<Uint8Array> {
-  const row = await reader.get<[string | null]>(
-    "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?",
-    [start, start + count - 1],
-  );
-  return Buffer.from(row?.[0] ?? "", "hex");
+  const sql = "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
+  return Buffer.from((await reader.value<string | null>(sql, [start, start + count - 1])) ?? "", "hex");
 }
 
 /**
@@ -85,7 +78,6 @@ export async function treeRoot(reader: Reader, size: number): Promise<Uint8Array
 
 /** Stores what is not stored yet of the tiles of the first `size` events: for who reads the tree midway. */
 export async function storeTilesUpTo(tx: Transaction, size: number): Promise<void> {
-  const row = await tx.get<[number | null]>("SELECT max(tile) FROM tiles WHERE level = 0");
-  const stored = row?.[0] ?? null;
-  await storeTiles(tx, stored === null ? 0 : (stored + 1) * TILE_WIDTH, size);
+  const stored = (await tx.value<number | null>("SELECT max(tile) FROM tiles WHERE level = 0")) ?? -1;
+  await storeTiles(tx, (stored + 1) * TILE_WIDTH, size);
 }

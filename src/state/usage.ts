@@ -18,7 +18,7 @@ export async function usedBytesPast(reader: Reader, limit: number, more: number)
 }
 
 async function ask(reader: Reader, pragma: string): Promise<number> {
-  const row = await reader.get<[number]>(`PRAGMA ${pragma}`);
-  if (row === undefined) throw new Error(`the database does not tell its ${pragma}`);
-  return row[0];
+  const answer = await reader.value<number>(`PRAGMA ${pragma}`);
+  if (answer === undefined) throw new Error(`the database does not tell its ${pragma}`);
+  return answer;
 }

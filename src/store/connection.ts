@@ -121,6 +121,10 @@ export class Connection implements Transaction, Disposable {
     return (row && decode ? decode(row) : row) as R | undefined;
   }
 
+  value<V>(sql: string, parameters = NO_PARAMETERS): V | undefined {
+    return this.get<[V]>(sql, parameters)?.[0];
+  }
+
   all<R extends Row>(sql: string, parameters = NO_PARAMETERS): R[] {
     const { statement, decode } = this.#statement(sql);
     const rows = statement.all(bindable(parameters)) as unknown[][];

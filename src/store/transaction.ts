@@ -14,8 +14,16 @@ export type MaybePromise<T> = T | Promise<T>;
 export interface Reader {
   /** Returns the first row, or undefined. */
   get<R extends Row>(sql: string, parameters?: readonly SqlValue[]): MaybePromise<R | undefined>;
+  /** Returns the first column of the first row, or undefined. */
+  value<V>(sql: string, parameters?: readonly SqlValue[]): MaybePromise<V | undefined>;
   /** Returns all rows. Unbounded queries need a LIMIT. */
   all<R extends Row>(sql: string, parameters?: readonly SqlValue[]): MaybePromise<R[]>;
+}
+
+/** Whether the database has a table with this name. */
+export async function hasTable(reader: Reader, name: string): Promise<boolean> {
+  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+  return (await reader.value(sql, [name])) !== undefined;
 }
 
 export interface Transaction extends Reader {

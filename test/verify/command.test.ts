@@ -77,7 +77,7 @@ function file(name: string, content: string | Uint8Array): string {
 
 async function exported(format: "json" | "ndjson"): Promise<string> {
   const connection = openConnection(sample, { readOnly: true });
-  const events = await scanEvents(connection, { everything: true, agentId: null }, { from: 0 });
+  const events = await scanEvents(connection, null, { from: 0 });
   connection.close();
   const writer = exportWriter(format, {
     ...{ workspace_id: WORKSPACE_ID, agent_id: null, start_time: null, end_time: null, starts_after: null },

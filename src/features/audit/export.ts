@@ -76,7 +76,7 @@ function headersOf(plan: ExportPlan, workspaceId: string): { contentType: string
 export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceId: string): AsyncGenerator<string> {
   const agentId = agentIdOf(plan.scope);
   const { window, beforeSeq } = plan;
-  const range = await resolveRange(reader, { everything: agentId === null, agentId, window, beforeSeq });
+  const range = await resolveRange(reader, { agentId, window, beforeSeq });
   const { startMs, endMs } = window;
   const writer = exportWriter(plan.format, {
     workspace_id: workspaceId,
@@ -101,31 +101,30 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
 
 async function proofOf(reader: Reader, range: EventRange, size: number): Promise<ExportProof | null> {
   if (range.count === 0) return null;
-  const run = range.everything
-    ? { first: range.first, last: range.last }
-    : {
-        first: await positionOf(reader, range.agentId, range.first),
-        last: await positionOf(reader, range.agentId, range.last),
-      };
-  return exportProof(range.everything ? null : range.agentId, run, size, treeReader(reader));
+  const { agentId, first, last } = range;
+  const run =
+    agentId === null
+      ? { first, last }
+      : { first: await positionOf(reader, agentId, first), last: await positionOf(reader, agentId, last) };
+  return exportProof(agentId, run, size, treeReader(reader));
 }
 
 /** Returns the time of the first event if the beginning of the log is pruned: the export is then a window. */
 async function prunedStart(reader: Reader, range: EventRange): Promise<string | null> {
   if (range.count === 0 || (await prunedBefore(reader)) === 0) return null;
-  const [first] = await scanEvents(reader, range, { from: range.first, to: range.first });
+  const [first] = await scanEvents(reader, range.agentId, { from: range.first, to: range.first });
   return first === undefined ? null : presentEvent(first).timestamp;
 }
 
 /** Returns the hash of one event of a range, by its number in the range. */
 async function hashOf(reader: Reader, range: EventRange, number: number): Promise<string> {
-  const [event] = await scanEvents(reader, range, { from: number, to: number });
+  const [event] = await scanEvents(reader, range.agentId, { from: number, to: number });
   if (event === undefined) throw new Error("an event of the export is missing");
   return eventHash(event.canonical);
 }
 
 async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {
   for (let from = range.first; from <= range.last; from += EVENTS_AT_ONCE) {
-    yield await scanEvents(reader, range, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, range.last) });
+    yield await scanEvents(reader, range.agentId, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, range.last) });
   }
 }

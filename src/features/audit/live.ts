@@ -72,7 +72,7 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
 }
 
 function nextEvents(reader: Reader, agentId: string | null, after: number): Promise<StoredEvent[]> {
-  return scanEvents(reader, { everything: agentId === null, agentId }, { from: after + 1, limit: EVENTS_AT_ONCE });
+  return scanEvents(reader, agentId, { from: after + 1, limit: EVENTS_AT_ONCE });
 }
 
 /** Returns the position of an event in the followed trail. After pruning, positions have gaps. */

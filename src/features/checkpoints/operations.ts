@@ -22,6 +22,7 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
     id: context.ids.next("cp"),
     agent: agent.firstSeq,
     asOfSeq: context.seq,
+    eventSeq: context.seq,
     configVersion: agent.configVersion,
     entryCount: await countPresent(reader, agent, context.nowMs),
     label: input.label,
@@ -46,7 +47,7 @@ const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, contex
     agent === null ? [] : await listCheckpoints(reader, agent.firstSeq, { before, offset, limit: limit + 1 });
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
-  const items = page.map(({ checkpoint }) => showCheckpoint(input.agentId, checkpoint));
+  const items = page.map((checkpoint) => showCheckpoint(input.agentId, checkpoint));
   const details = naming(agent, input.agentId, { count: page.length });
   return answered(agent, details, listBody("checkpoint.list", input, items, last?.eventSeq ?? null));
 };
