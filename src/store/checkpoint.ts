@@ -3,9 +3,10 @@
  *
  * SQLite's own checkpoint cannot be trusted alone here: the driver (libsql 0.5.29, and 0.6.0-pre.41 too) ignores an
  * error when it reads a frame of the log, writes whatever its buffer held into the database, and reports success. The
- * next commit then starts the log over, and the database is destroyed (docs/upstream.md). So the log is read first; the
- * checkpoint runs while a transaction keeps the log from being started over; every page that was copied is compared
- * with its frame; and a page that differs is written again from the log before the transaction ends.
+ * next commit then starts the log over, and the database is destroyed (docs/upstream.md). So the log is read first, as
+ * it grows; the checkpoint runs while a transaction keeps the log from being started over; every page that was copied
+ * is compared with the digest of its frame; and a page that differs is written again from the log before the
+ * transaction ends.
  */
 import {
   fstatSync,
@@ -20,7 +21,7 @@ import {
 } from "node:fs";
 import { sqliteCode } from "./damage.ts";
 import type { Row } from "./transaction.ts";
-import { framesInLog, UnreadableLog, WriteAheadLog } from "./wal.ts";
+import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } from "./wal.ts";
 
 /** How long a checkpoint waits for another process that writes. */
 const PATIENCE_MS = 100;
@@ -54,16 +55,21 @@ const unproved = new Map<string, CopyProof>();
  * @throws {UnreadableLog} when the log could not be read. The database is as it was, or its pages were written again
  *   from the log. When even that failed, the log stays as it is until {@link proveCopies} succeeds.
  */
-export function checkpoint(connection: Checkpointer, path: string, openGuard: () => LogGuard): Checkpointed {
+export function checkpoint(
+  connection: Checkpointer,
+  path: string,
+  log: WriteAheadLog,
+  openGuard: () => LogGuard,
+): Checkpointed {
   const guard = openGuard();
   try {
-    if (!tryToBegin(guard)) return { frames: framesInLog(path, 0), copied: 0 };
-    const pages = readLog(path);
-    if (pages === null) return { frames: 0, copied: 0 };
+    if (!tryToBegin(guard)) return { frames: log.readNew(), copied: 0 };
+    // A log that cannot be read is not copied.
+    if (log.readNew() === 0) return { frames: 0, copied: 0 };
     const row = connection.get<[busy: number, frames: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)");
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
-    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }, pages));
+    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }, log));
   } finally {
     if (!unproved.has(path)) guard.close();
   }
@@ -107,27 +113,23 @@ export function proveCopies(path: string): Checkpointed | null {
   );
 }
 
-/** Reads the whole log, since one that cannot be read is not copied. Returns the page of each frame; null without a log. */
-function readLog(path: string): Uint32Array | null {
-  using log = WriteAheadLog.open(path);
-  return log?.readPages(log.countFrames()) ?? null;
-}
-
 /** One checkpoint whose copies are compared with the log. */
 class CopyProof {
   readonly identity: string | null;
+  readonly #log: WriteAheadLog;
 
   /**
    * @param guard is in a transaction
-   * @param pages of the frames of the log, which the guard keeps as they are
+   * @param log has been read to its end; the guard keeps it as it is
    */
   constructor(
     readonly path: string,
     readonly guard: LogGuard,
     readonly done: Checkpointed,
-    readonly pages: Uint32Array,
+    log: WriteAheadLog,
   ) {
     this.identity = identityOf(path);
+    this.#log = log;
   }
 
   /**
@@ -135,40 +137,31 @@ class CopyProof {
    * nothing here: an error of the disk would end the transaction that guards the log.
    */
   rewriteWrong(): number {
-    using log = WriteAheadLog.open(this.path);
-    if (log === null) throw new UnreadableLog("the write-ahead log is gone");
-    const newest = this.#newestFrames(log.pagesAfterCommit(this.done.frames));
-    const pages = Uint32Array.from(newest.keys()).sort();
-    const database = new DatabaseFile(this.path, log.pageSize);
-    const content = Buffer.allocUnsafe(log.pageSize);
-    let rewritten = 0;
-    for (let at = 0; at < pages.length; ) {
-      const run = consecutive(pages, at);
-      database.read(pages[at] as number, run);
-      for (const end = at + run; at < end; at++) {
-        const page = pages[at] as number;
-        log.readContent(newest.get(page) as number, content);
-        if (database.holds(page, content)) continue;
-        database.write(page, content);
-        rewritten += 1;
-      }
+    const newest = this.#log.newest(this.done.frames, this.done.copied);
+    const database = new DatabaseFile(this.path, this.#log.pageSize);
+    const wrong = wrongPages(database, newest);
+    for (const page of wrong) {
+      const { frame } = newest.get(page) as NewestFrame;
+      database.write(page, this.#log.readContent(frame));
     }
-    if (rewritten > 0) database.sync();
-    return rewritten;
+    if (wrong.length > 0) database.sync();
+    return wrong.length;
   }
+}
 
-  /** The newest copied frame of each page of a database that has `end` pages. */
-  #newestFrames(end: number): Map<number, number> {
-    const { copied } = this.done;
-    if (this.pages.length < copied) throw new UnreadableLog("the write-ahead log was longer than it said");
-    const newest = new Map<number, number>();
-    for (let frame = 1; frame <= copied; frame++) {
-      const page = this.pages[frame - 1] as number;
-      // Pages behind the end of the database were not copied: the last commit cut them off.
-      if (page <= end) newest.set(page, frame);
+/** Returns the pages of a database that are not as their newest frames say. */
+function wrongPages(database: DatabaseFile, newest: ReadonlyMap<number, NewestFrame>): number[] {
+  const pages = Uint32Array.from(newest.keys()).sort();
+  const wrong: number[] = [];
+  for (let at = 0; at < pages.length; ) {
+    const run = consecutive(pages, at);
+    database.read(pages[at] as number, run);
+    for (const end = at + run; at < end; at++) {
+      const page = pages[at] as number;
+      if (database.digestOf(page) !== newest.get(page)?.digest) wrong.push(page);
     }
-    return newest;
   }
+  return wrong;
 }
 
 /** Counts the pages from index `at` on that follow one another in the database, up to {@link PAGES_AT_ONCE}. */
@@ -208,11 +201,11 @@ class DatabaseFile {
     this.#first = first;
   }
 
-  /** Whether a page that {@link read} was to read has this content; false when the file ends before it. */
-  holds(page: number, content: Buffer): boolean {
+  /** Returns the digest of a page that {@link read} was to read; null when the file ends before it. */
+  digestOf(page: number): bigint | null {
     const at = (page - this.#first) * this.#pageSize;
     const end = at + this.#pageSize;
-    return end <= this.#found.length && content.equals(this.#found.subarray(at, end));
+    return end <= this.#found.length ? digestOfPage(this.#found.subarray(at, end)) : null;
   }
 
   write(page: number, content: Buffer): void {

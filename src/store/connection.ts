@@ -12,7 +12,7 @@ import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./e
 import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
-import { framesInLog } from "./wal.ts";
+import { WriteAheadLog } from "./wal.ts";
 
 /** The most distinct statements of a connection. All SQL is ours, so more would be a defect. */
 const MAX_STATEMENTS = 256;
@@ -99,12 +99,14 @@ export class Connection implements Transaction, Disposable {
   #lastLook = { writes: 0, frames: 0 };
   /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
   #framesBefore = 0;
+  readonly #log: WriteAheadLog;
   /** Which file was opened. */
   readonly #identity: string | null;
 
   constructor(driver: Driver, file: OpenFile | null) {
     this.#driver = driver;
     this.file = file;
+    this.#log = new WriteAheadLog(file?.path ?? IN_MEMORY);
     this.#identity = file === null ? null : identityOf(file.path);
   }
 
@@ -143,13 +145,12 @@ export class Connection implements Transaction, Disposable {
    */
   checkpointIfDue(): void {
     if (this.#writes < this.#lookAt || this.file === null) return;
-    const { path } = this.file;
-    const frames = framesInLog(path, this.#lastLook.frames);
+    const frames = this.#log.readNew();
     // After a checkpoint that copied everything, the next commit starts the log over.
     if (frames < this.#framesBefore) this.#framesBefore = 0;
     this.#planLook(frames);
     if (frames - this.#framesBefore < this.#maxLogFrames) return;
-    this.#framesBefore = this.#checkpoint(path).frames;
+    this.#framesBefore = this.#checkpoint(this.file.path).frames;
   }
 
   /** The next look comes when half of what is left would be filled, if the log grew as it did since the last look. */
@@ -166,7 +167,7 @@ export class Connection implements Transaction, Disposable {
     // Another file stands at this path now: neither it nor its log is this connection's.
     if (identityOf(path) !== this.#identity) return { frames: 1, copied: 0 };
     const options = { ...this.file?.options, readOnly: false, keyFits: true };
-    return checkpoint(this, path, () => openConnection(path, options));
+    return checkpoint(this, path, this.#log, () => openConnection(path, options));
   }
 
   /**

@@ -1,5 +1,5 @@
 /**
- * The write-ahead log as a file: which page each frame holds, and where the committed frames end. Format: SQLite,
+ * The write-ahead log as a file: which page each committed frame holds, and a digest of its content. Format: SQLite,
  * "Database File Format", section 4 (a header of 32 bytes, then frames of a 24-byte header and one page).
  *
  * The file is opened and closed here beside SQLite's own descriptors. That is safe for a write-ahead log and for no
@@ -8,15 +8,18 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
 const HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
 const PAGE_SIZE_AT = 8;
 const SALTS_AT = 16;
 const SALTS_BYTES = 8;
+const FRAME_HEADER_BYTES = 24;
 const PAGES_AFTER_COMMIT_AT = 4;
 const FRAME_SALTS_AT = 8;
-const SHORT = "the write-ahead log is shorter than SQLite says";
 /** Bytes read at once. */
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 128 * 1024;
+/** Frames that there is room for at first. */
+const FEWEST_FRAMES = 64;
+/** In place of a descriptor. */
+const NO_FILE = -1;
 
 /** The disk did not return what was written to the write-ahead log. */
 export class UnreadableLog extends Error {
@@ -24,132 +27,159 @@ export class UnreadableLog extends Error {
   readonly code = "SQLITE_IOERR_READ";
 }
 
-export class WriteAheadLog implements Disposable {
-  readonly #file: number;
-  readonly #salts: Buffer;
-  readonly #foundSalts = Buffer.alloc(SALTS_BYTES);
-  readonly pageSize: number;
+/** Returns the digest of a page, which finds any accident. */
+export const digestOfPage = (content: Uint8Array): bigint => Bun.hash.wyhash(content) as bigint;
 
-  private constructor(file: number, header: Buffer) {
-    this.#file = file;
-    this.#salts = header.subarray(SALTS_AT, SALTS_AT + SALTS_BYTES);
-    this.pageSize = header.readUInt32BE(PAGE_SIZE_AT);
+/** The newest committed frame of a page: its number, counted from 1, and the digest of its content. */
+export interface NewestFrame {
+  frame: number;
+  digest: bigint;
+}
+
+/** The committed frames of one database's log. They are read while they are new, so that no reading takes long. */
+export class WriteAheadLog {
+  readonly #path: string;
+  #count = 0;
+  /** By frame: its page, and the digest of its content. */
+  #pages = new Uint32Array(0);
+  #digests = new BigUint64Array(0);
+  /** The header of the last frame. Its checksum is one over everything before it, so it tells whether that is still there. */
+  #lastHeader: Buffer | null = null;
+  #pageSize = 0;
+
+  /** `path`: that of the database. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The size of a page, bytes; 0 before a log was read. */
+  get pageSize(): number {
+    return this.#pageSize;
   }
 
   /**
-   * Opens the log of the database at `path`. Returns null when there is none, or it is empty.
+   * Reads the frames that were committed since the last call, or all of them when the log was started over. Returns
+   * how many there are in all; 0 without a log.
    * @throws {UnreadableLog}
    */
-  static open(path: string): WriteAheadLog | null {
-    return attempt(() => {
-      let file: number;
-      try {
-        file = openSync(`${path}-wal`, "r");
-      } catch (error) {
-        if ((error as { code?: unknown }).code === "ENOENT") return null;
-        throw error;
-      }
-      try {
-        const header = Buffer.alloc(HEADER_BYTES);
-        if (readSync(file, header, 0, HEADER_BYTES, 0) === HEADER_BYTES) return new WriteAheadLog(file, header);
-      } catch (error) {
-        closeSync(file);
-        throw error;
-      }
-      closeSync(file);
-      return null;
+  readNew(): number {
+    this.#withFile((file, header) => {
+      if (header === null || !this.#isStillThere(file, header)) this.#count = 0;
+      if (header !== null) this.#readFrom(file, header);
     });
+    return this.#count;
   }
 
   /**
-   * Counts the frames that were written since the log was last started over. Frames behind the last one are left from
-   * before; their salts differ. `before`: an earlier count, from which this one is found faster.
+   * Returns the newest of the first `copied` frames of each page. Pages behind the end that the database has after
+   * `frames` frames, where a transaction ends, are left out: they are not in the file any more.
    * @throws {UnreadableLog}
    */
-  countFrames(before = 0): number {
-    return attempt(() => {
-      let [low, step] = [before > 0 && this.#isCurrent(before) ? before : 0, 1];
-      while (this.#isCurrent(low + step)) [low, step] = [low + step, step * 2];
-      let high = low + step;
-      while (high - low > 1) {
-        const middle = Math.floor((low + high) / 2);
-        if (this.#isCurrent(middle)) low = middle;
-        else high = middle;
-      }
-      return low;
-    });
-  }
-
-  /**
-   * Reads frames 1 to `count` with their contents. Returns their pages: that of frame n at n - 1.
-   * @throws {UnreadableLog} when one of them cannot be read
-   */
-  readPages(count: number): Uint32Array {
-    const size = this.#frameBytes;
-    const atOnce = Math.max(1, Math.min(count, Math.floor(CHUNK_BYTES / size)));
-    const chunk = Buffer.allocUnsafe(atOnce * size);
-    const pages = new Uint32Array(count);
-    for (let first = 0; first < count; first += atOnce) {
-      const frames = Math.min(atOnce, count - first);
-      this.#read(chunk, frames * size, HEADER_BYTES + first * size);
-      for (let i = 0; i < frames; i++) pages[first + i] = chunk.readUInt32BE(i * size);
+  newest(frames: number, copied: number): Map<number, NewestFrame> {
+    if (frames > this.#count) throw new UnreadableLog("the write-ahead log is shorter than SQLite says");
+    const end = this.#read(frames, PAGES_AFTER_COMMIT_AT, 4).readUInt32BE();
+    const newest = new Map<number, NewestFrame>();
+    for (let at = 0; at < copied; at++) {
+      const page = this.#pages[at] as number;
+      if (page <= end) newest.set(page, { frame: at + 1, digest: this.#digests[at] as bigint });
     }
-    return pages;
+    return newest;
+  }
+
+  /** Returns the content of frame `frame`, counted from 1. @throws {UnreadableLog} */
+  readContent(frame: number): Buffer {
+    return this.#read(frame, FRAME_HEADER_BYTES, this.#pageSize);
   }
 
   /**
-   * Reads the content of frame `frame`, counted from 1, into `content`, which has the size of a page.
-   * @throws {UnreadableLog}
+   * Reads from the last known frame on. Frames behind the last one are left from before the log was started over; their
+   * salts differ. Those of a transaction that did not end may change, and are read again.
    */
-  readContent(frame: number, content: Buffer): void {
-    const at = HEADER_BYTES + (frame - 1) * this.#frameBytes + FRAME_HEADER_BYTES;
-    this.#read(content, this.pageSize, at);
+  #readFrom(file: number, header: Buffer): void {
+    const salts = saltsOf(header, SALTS_AT);
+    this.#pageSize = header.readUInt32BE(PAGE_SIZE_AT);
+    const size = FRAME_HEADER_BYTES + this.#pageSize;
+    const chunk = Buffer.allocUnsafe(Math.max(1, Math.floor(CHUNK_BYTES / size)) * size);
+    let at = this.#count;
+    for (;;) {
+      const bytes = readSync(file, chunk, 0, chunk.length, this.#offsetOf(at));
+      for (let start = 0; start < chunk.length; start += size) {
+        if (start + size > bytes) return;
+        const frame = chunk.subarray(start, start + size);
+        if (!saltsOf(frame, FRAME_SALTS_AT).equals(salts)) return;
+        this.#note(at++, frame);
+        if (frame.readUInt32BE(PAGES_AFTER_COMMIT_AT) === 0) continue;
+        this.#count = at;
+        this.#lastHeader = Buffer.from(frame.subarray(0, FRAME_HEADER_BYTES));
+      }
+    }
+  }
+
+  #note(at: number, frame: Buffer): void {
+    if (at >= this.#pages.length) {
+      const [pages, digests] = [this.#pages, this.#digests];
+      this.#pages = new Uint32Array(2 * at + FEWEST_FRAMES);
+      this.#pages.set(pages);
+      this.#digests = new BigUint64Array(2 * at + FEWEST_FRAMES);
+      this.#digests.set(digests);
+    }
+    this.#pages[at] = frame.readUInt32BE(0);
+    this.#digests[at] = digestOfPage(frame.subarray(FRAME_HEADER_BYTES));
   }
 
   /**
-   * Returns how many pages the database has after frame `frame`, counted from 1, which ends a transaction.
-   * @throws {UnreadableLog}
+   * Whether the last known frame still belongs to the log, and so all before it. One behind the end of a log that was
+   * started over stays in the file, but has other salts than its header.
    */
-  pagesAfterCommit(frame: number): number {
-    const pages = Buffer.alloc(4);
-    this.#read(pages, 4, HEADER_BYTES + (frame - 1) * this.#frameBytes + PAGES_AFTER_COMMIT_AT);
-    return pages.readUInt32BE(0);
+  #isStillThere(file: number, header: Buffer): boolean {
+    const last = this.#lastHeader;
+    if (this.#count === 0 || last === null || !saltsOf(last, FRAME_SALTS_AT).equals(saltsOf(header, SALTS_AT)))
+      return false;
+    const found = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+    return (
+      readSync(file, found, 0, found.length, this.#offsetOf(this.#count - 1)) === found.length && found.equals(last)
+    );
   }
 
-  [Symbol.dispose](): void {
-    closeSync(this.#file);
+  /** The offset in the file of the frame at an index, counted from 0. */
+  #offsetOf(at: number): number {
+    return HEADER_BYTES + at * (FRAME_HEADER_BYTES + this.#pageSize);
   }
 
-  #read(into: Buffer, bytes: number, at: number): void {
-    const read = attempt(() => readSync(this.#file, into, 0, bytes, at));
-    if (read !== bytes) throw new UnreadableLog(SHORT);
+  /** Reads a part of frame `frame`, counted from 1. @throws {UnreadableLog} */
+  #read(frame: number, from: number, length: number): Buffer {
+    return this.#withFile((file) => {
+      const part = Buffer.allocUnsafe(length);
+      if (readSync(file, part, 0, length, this.#offsetOf(frame - 1) + from) === length) return part;
+      throw new UnreadableLog("a frame of the write-ahead log is cut off");
+    });
   }
 
-  get #frameBytes(): number {
-    return FRAME_HEADER_BYTES + this.pageSize;
-  }
-
-  /** Whether frame number `frame`, counted from 1, was written since the log was started over. */
-  #isCurrent(frame: number): boolean {
-    const at = HEADER_BYTES + (frame - 1) * this.#frameBytes + FRAME_SALTS_AT;
-    const found = this.#foundSalts;
-    return readSync(this.#file, found, 0, SALTS_BYTES, at) === SALTS_BYTES && found.equals(this.#salts);
+  /** Calls `read` with the file and its header; the header is null when there is no log, or it is empty. @throws {UnreadableLog} */
+  #withFile<T>(read: (file: number, header: Buffer | null) => T): T {
+    let file = NO_FILE;
+    try {
+      file = openLog(this.#path);
+      const header = Buffer.allocUnsafe(HEADER_BYTES);
+      const isEmpty = file === NO_FILE || readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES;
+      return read(file, isEmpty ? null : header);
+    } catch (cause) {
+      throw cause instanceof UnreadableLog ? cause : new UnreadableLog("the write-ahead log cannot be read", { cause });
+    } finally {
+      if (file !== NO_FILE) closeSync(file);
+    }
   }
 }
 
-/**
- * Counts the frames in the log of the database at `path`; 0 without one. `before`: an earlier count.
- * @throws {UnreadableLog}
- */
-export function framesInLog(path: string, before: number): number {
-  using log = WriteAheadLog.open(path);
-  return log?.countFrames(before) ?? 0;
-}
+/** The numbers that tell a log from the one before it, in its header and in each frame's. */
+const saltsOf = (header: Buffer, at: number) => header.subarray(at, at + SALTS_BYTES);
 
-function attempt<T>(read: () => T): T {
+/** Opens the log of the database at `path`. */
+function openLog(path: string): number {
   try {
-    return read();
-  } catch (cause) {
-    throw new UnreadableLog("the write-ahead log cannot be read", { cause });
+    return openSync(`${path}-wal`, "r");
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ENOENT") return NO_FILE;
+    throw error;
   }
 }
