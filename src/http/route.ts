@@ -57,18 +57,13 @@ export interface Endpoint<At extends string, Q extends TObject, B extends TObjec
 }
 
 /** A route with its validators compiled, the same shape for every one. */
-export interface CompiledEndpoint {
+export interface CompiledEndpoint
+  extends Required<Omit<Endpoint<string, TObject, TObject>, "at" | "query" | "body" | "explain">> {
   method: Method;
   path: string;
   query: Validator<TObject> | null;
   body: Validator<TObject> | null;
-  bodyOptional: boolean;
   explain: Explain | undefined;
-  unfindable: ProblemCode;
-  summary: string;
-  description: string;
-  status: number;
-  problems: readonly ProblemCode[];
 }
 
 /** The schema of an absent query or body. */
@@ -76,35 +71,31 @@ export type NoMembers = TObject<Record<never, never>>;
 
 /** Compiles the schemas of a route. */
 export function compileEndpoint(endpoint: Endpoint<string, TObject, TObject>): CompiledEndpoint {
-  const { at, query, body, explain, summary, description } = endpoint;
+  const { at, query, body, bodyOptional = false, explain, unfindable = "not_found" } = endpoint;
+  const { summary, description, status = 200, problems = [] } = endpoint;
   const [method, path] = at.split(" ") as [Method, string];
   return {
     method,
     path,
     query: query === undefined ? null : new Validator(query, "query parameter"),
     body: body === undefined ? null : new Validator(body, "member"),
-    bodyOptional: endpoint.bodyOptional ?? false,
+    bodyOptional,
     explain,
-    unfindable: endpoint.unfindable ?? "not_found",
+    unfindable,
     summary,
     description,
-    status: endpoint.status ?? 200,
-    problems: endpoint.problems ?? [],
+    status,
+    problems,
   };
-}
-
-/** What the documentation says of an operation's route besides. */
-interface RouteDocs {
-  response: ResponseDoc;
-  /** Request headers that this operation honours. */
-  headers?: Readonly<Record<string, string>>;
 }
 
 /** A route as its feature writes it. */
 interface RouteDefinition<N extends OperationName, At extends string, Q extends TObject, B extends TObject>
-  extends Endpoint<At, Q, B>,
-    RouteDocs {
+  extends Endpoint<At, Q, B> {
   operation: N;
+  response: ResponseDoc;
+  /** Request headers that this operation honours. */
+  headers?: Readonly<Record<string, string>>;
   input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[N];
   /** Another operation that a request can turn out to ask for. */
   variant?: {
@@ -117,8 +108,10 @@ interface RouteDefinition<N extends OperationName, At extends string, Q extends 
 type AnyRequest = RouteRequest<string, unknown, unknown>;
 
 /** The route of an operation. */
-export interface Route extends CompiledEndpoint, RouteDocs {
+export interface Route extends CompiledEndpoint {
   operation: OperationName;
+  response: ResponseDoc;
+  headers: Readonly<Record<string, string>>;
   input(request: AnyRequest): OperationInputs[OperationName];
   variant: { operation: OperationName; input(request: AnyRequest): OperationInputs[OperationName] | null } | undefined;
 }
@@ -130,7 +123,7 @@ export function route<
   Q extends TObject = NoMembers,
   B extends TObject = NoMembers,
 >(definition: RouteDefinition<N, At, Q, B>): Route {
-  const { operation, unfindable, problems = [], response, headers, input, variant } = definition;
+  const { operation, unfindable, problems = [], response, headers = {}, input, variant } = definition;
   const ofOperation: ProblemCode[] = isSuspendable(operation) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
   ofOperation.push(...problems);
@@ -139,7 +132,7 @@ export function route<
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,
     response,
-    ...(headers && { headers }),
+    headers,
     // The pipeline hands over exactly what these validators made.
     input: input as Route["input"],
     variant: variant as Route["variant"],

@@ -1,11 +1,10 @@
 /** The public pages: probes, the API's documentation, the dashboard. */
 import type { Action } from "../account/action.ts";
-import type { Exchange } from "../pipeline/exchange.ts";
 import { Problem } from "../problem.ts";
 import type { Route } from "../route.ts";
-import { DOCS_FILES, type DocsFile, OPENAPI_PATH } from "./api/page.ts";
-import { DASHBOARD_PAGES } from "./dashboard/pages.ts";
-import type { PublicPage } from "./public-page.ts";
+import { DOCS_PAGES, OPENAPI_PATH } from "./api/page.ts";
+import { DASHBOARD_PAGES } from "./dashboard.ts";
+import { type PublicPage, page } from "./public-page.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -24,16 +23,13 @@ export function publicPages(
 ): PublicPage[] {
   let document: Promise<string> | undefined;
   return [
-    { path: "/healthz", answer: (exchange) => json(exchange, '{"status":"ok"}') },
-    { path: "/readyz", answer: async (exchange) => readiness(exchange, await isReady()) },
-    {
-      path: OPENAPI_PATH,
-      answer: async (exchange) => {
-        document ??= makeDocument(routes, actions);
-        return json(exchange, await document);
-      },
-    },
-    ...DOCS_FILES.map((file) => ({ path: file.path, answer: (exchange: Exchange) => serveFile(exchange, file) })),
+    page("/healthz", JSON_TYPE, () => '{"status":"ok"}'),
+    page("/readyz", JSON_TYPE, async () => readiness(await isReady())),
+    page(OPENAPI_PATH, JSON_TYPE, () => {
+      document ??= makeDocument(routes, actions);
+      return document;
+    }),
+    ...DOCS_PAGES,
     ...DASHBOARD_PAGES,
   ];
 }
@@ -44,17 +40,7 @@ async function makeDocument(routes: readonly Route[], actions: readonly Action[]
   return openApiJson(routes, actions);
 }
 
-function readiness(exchange: Exchange, { ready, workspacesDown }: ReadinessAnswer): Response {
-  const down = workspacesDown === 0 ? {} : { workspaces_down: workspacesDown };
-  if (ready) return json(exchange, JSON.stringify({ status: "ready", ...down }));
-  throw new Problem("unavailable", "The storage cannot be written. The daemon's log says why; try again.");
-}
-
-function json(exchange: Exchange, body: string): Response {
-  return new Response(body, { headers: exchange.headers(JSON_TYPE) });
-}
-
-function serveFile(exchange: Exchange, file: DocsFile): Response {
-  const headers = { ...exchange.headers(file.contentType), ...file.headers, "cache-control": file.cacheControl };
-  return new Response(file.body(), { headers });
+function readiness({ ready, workspacesDown }: ReadinessAnswer): string {
+  if (!ready) throw new Problem("unavailable", "The storage cannot be written. The daemon's log says why; try again.");
+  return JSON.stringify({ status: "ready", ...(workspacesDown > 0 && { workspaces_down: workspacesDown }) });
 }

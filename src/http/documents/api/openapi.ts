@@ -1,6 +1,6 @@
 /** The OpenAPI document, made from the schemas that validate requests. */
 import { swagger } from "@elysiajs/swagger";
-import type { TObject } from "@sinclair/typebox";
+import { type TObject, type TProperties, Type as t } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { exportTrail } from "../../../features/audit/routes.ts";
 import type { JsonObject } from "../../../json.ts";
@@ -10,7 +10,7 @@ import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
 import { scopesOf } from "../../pipeline/scopes.ts";
 import { SESSION_COOKIE } from "../../pipeline/session.ts";
 import type { CompiledEndpoint, Route } from "../../route.ts";
-import { componentSchemas, exampleOf } from "../../shapes.ts";
+import { componentSchemas, exampleOf, object } from "../../shapes.ts";
 import { OPENAPI_PATH } from "./page.ts";
 import { actionResponses, problemResponses, responsesOf } from "./responses.ts";
 
@@ -176,23 +176,21 @@ function pathParameters(path: string): JsonObject[] {
   }));
 }
 
-function parametersOf(route: Route): JsonObject[] {
-  const inPath = pathParameters(route.path);
-  const inHeader = Object.entries(route.headers ?? {}).map(([name, description]) => ({
+function parametersOf({ path, query, headers }: Route): JsonObject[] {
+  const inHeader = Object.entries(headers).map(([name, description]) => ({
     name,
     in: "header",
     description,
     schema: { type: "string" },
   }));
-  return [...inPath, ...queryParameters(route.query?.schema), ...inHeader] as JsonObject[];
+  return [...pathParameters(path), ...queryParameters(query?.schema), ...inHeader];
 }
 
 function queryParameters(schema: TObject | undefined): JsonObject[] {
-  const required = new Set<string>(schema?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, { description, ...rest }]) => ({
     name,
     in: "query",
-    required: required.has(name),
+    required: schema?.required?.includes(name) === true,
     ...(description === undefined ? {} : { description }),
     schema: rest as unknown as JsonObject,
   }));
@@ -205,26 +203,15 @@ function requestBodyOf({ body, bodyOptional }: CompiledEndpoint): JsonObject {
   return { requestBody: { required: !bodyOptional, content } };
 }
 
-function probe(operationId: string, summary: string, status: string, more: JsonObject = {}): JsonObject {
+function probe(operationId: string, summary: string, status: string, more: TProperties = {}): JsonObject {
+  const schema = object({ status: t.Literal(status), ...more }) as unknown as JsonObject;
   return {
     operationId,
     tags: ["Service"],
     summary,
     security: [],
     responses: {
-      200: {
-        description: "Yes.",
-        content: {
-          "application/json": {
-            schema: {
-              type: "object",
-              properties: { status: { const: status }, ...more },
-              required: ["status"],
-              additionalProperties: false,
-            },
-          },
-        },
-      },
+      200: { description: "Yes.", content: { "application/json": { schema } } },
       ...problemResponses(["https_required", "internal", "unavailable"]),
     },
   };
@@ -233,10 +220,11 @@ function probe(operationId: string, summary: string, status: string, more: JsonO
 const PROBES: Readonly<Record<string, JsonObject>> = {
   "/healthz": probe("health", "Is the daemon alive?", "ok"),
   "/readyz": probe("ready", "Can the daemon take requests?", "ready", {
-    workspaces_down: {
-      type: "integer",
-      minimum: 1,
-      description: "How many workspaces have unusable files; absent for none. The others work.",
-    },
+    workspaces_down: t.Optional(
+      t.Integer({
+        minimum: 1,
+        description: "How many workspaces have unusable files; absent for none. The others work.",
+      }),
+    ),
   }),
 };

@@ -1,12 +1,13 @@
 /** The documentation page. It loads everything from this binary. */
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import { type PublicPage, page } from "../public-page.ts";
 
 /** Where the OpenAPI document is served. */
 export const OPENAPI_PATH = "/v1/openapi.json";
 
 /** Where the page is served, with its assets below. */
-export const DOCS_PATH = "/v1/docs";
+const DOCS_PATH = "/v1/docs";
 
 const STYLE_PATH = `${DOCS_PATH}/swagger-ui.css`;
 const BUNDLE_PATH = `${DOCS_PATH}/swagger-ui-bundle.js`;
@@ -49,45 +50,16 @@ const PAGE = `<!doctype html>
 const START = `SwaggerUIBundle({ url: ${JSON.stringify(OPENAPI_PATH)}, dom_id: "#docs", deepLinking: true, validatorUrl: null });
 `;
 
-/** A file of the page. */
-export interface DocsFile {
-  path: string;
-  contentType: string;
-  cacheControl: string;
-  headers: Readonly<Record<string, string>>;
-  body(): string | Blob;
-}
-
-const asset = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;
+const ASSET = { "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}` };
 
 /** The page and its assets. */
-export const DOCS_FILES: readonly DocsFile[] = [
-  {
-    path: DOCS_PATH,
-    contentType: "text/html; charset=utf-8",
-    cacheControl: "no-cache",
-    headers: { "content-security-policy": CONTENT_SECURITY_POLICY, "referrer-policy": "no-referrer" },
-    body: () => PAGE,
-  },
-  {
-    path: STYLE_PATH,
-    contentType: "text/css; charset=utf-8",
-    cacheControl: asset,
-    headers: {},
-    body: () => Bun.file(stylePath),
-  },
-  {
-    path: BUNDLE_PATH,
-    contentType: "text/javascript; charset=utf-8",
-    cacheControl: asset,
-    headers: {},
-    body: () => Bun.file(bundlePath),
-  },
-  {
-    path: START_PATH,
-    contentType: "text/javascript; charset=utf-8",
-    cacheControl: asset,
-    headers: {},
-    body: () => START,
-  },
+export const DOCS_PAGES: readonly PublicPage[] = [
+  page(DOCS_PATH, "text/html; charset=utf-8", () => PAGE, {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+  }),
+  page(STYLE_PATH, "text/css; charset=utf-8", () => Bun.file(stylePath), ASSET),
+  page(BUNDLE_PATH, "text/javascript; charset=utf-8", () => Bun.file(bundlePath), ASSET),
+  page(START_PATH, "text/javascript; charset=utf-8", () => START, ASSET),
 ];

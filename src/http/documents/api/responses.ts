@@ -47,22 +47,19 @@ export const ProblemSchema = component(
   ),
 );
 
-const HEADERS: Record<string, JsonObject> = {
-  "X-Request-Id": {
-    description: "The request's id: the client's own, or a new one.",
-    schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,128}$" },
-  },
+const header = (description: string, schema: JsonObject = { type: "string" }) => ({ description, schema });
+
+const HEADERS = {
+  "X-Request-Id": header("The request's id: the client's own, or a new one.", {
+    type: "string",
+    pattern: "^[A-Za-z0-9._-]{1,128}$",
+  }),
 };
 
-const AUDIT_HEADER = {
-  "X-Audit-Id": { description: "The audit event that recorded the operation.", schema: { type: "string" } },
-};
+const AUDIT_HEADER = { "X-Audit-Id": header("The audit event that recorded the operation.") };
 
 const AUDIT_HEADER_OF_PROBLEM = {
-  "X-Audit-Id": {
-    description: "The audit event of an operation that failed; absent when none started.",
-    schema: { type: "string" },
-  },
+  "X-Audit-Id": header("The audit event of an operation that failed; absent when none started."),
 };
 
 /** The problems of operations that are recorded. With others the request is refused before its operation. */
@@ -82,53 +79,45 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "unavailable",
 ]);
 
-const ETAG_HEADER = { ETag: { description: 'The config version in quotes ("v3").', schema: { type: "string" } } };
+const ETAG_HEADER = { ETag: header('The config version in quotes ("v3").') };
 
-const RETRY_HEADER = {
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" }, required: true },
-};
+const RETRY_HEADER = { "Retry-After": { ...header("Seconds to wait.", { type: "integer" }), required: true } };
 
 /** Only with a limit for each key: draft-ietf-httpapi-ratelimit-headers-10. */
 const RATE_LIMIT_HEADERS = {
-  "RateLimit-Policy": {
-    description: "With a rate limit: the quota `q` of requests in a window of `w` seconds.",
-    schema: { type: "string", examples: ['"key";q=100;w=1'] },
-  },
-  RateLimit: {
-    description: "With a rate limit: requests that remain (`r`), and seconds until all are available again (`t`).",
-    schema: { type: "string", examples: ['"key";r=99;t=1'] },
-  },
+  "RateLimit-Policy": header("With a rate limit: the quota `q` of requests in a window of `w` seconds.", {
+    type: "string",
+    examples: ['"key";q=100;w=1'],
+  }),
+  RateLimit: header("With a rate limit: requests that remain (`r`), and seconds until all are available again (`t`).", {
+    type: "string",
+    examples: ['"key";r=99;t=1'],
+  }),
 };
-
-const ALLOW_HEADER = { Allow: { description: "The path's methods.", schema: { type: "string" } } };
 
 /** Returns the `responses` of a route's documentation. */
 export function responsesOf(route: Route): JsonObject {
-  const { response, status, headers } = route;
+  const { response, status, headers, problems } = route;
   const isRecorded = !leavesNoTrace(route.operation);
   const auditHeader = isRecorded ? AUDIT_HEADER : {};
+  const etagHeader = response.etag === true ? ETAG_HEADER : {};
   const content: JsonObject = {
     [response.mediaType ?? "application/json"]: mediaType(response.schema, response.example),
   };
   for (const type of response.otherTypes ?? []) content[type] = { schema: { type: "string" } };
   const good: JsonObject = {
     description: response.description,
-    headers: { ...HEADERS, ...RATE_LIMIT_HEADERS, ...auditHeader, ...(response.etag === true ? ETAG_HEADER : {}) },
+    headers: { ...HEADERS, ...RATE_LIMIT_HEADERS, ...auditHeader, ...etagHeader },
     content,
   };
-  const notModified: JsonObject =
-    headers?.["If-None-Match"] === undefined
-      ? {}
-      : {
-          304: {
-            description: "The entity tag still matches.",
-            headers: { ...HEADERS, ...auditHeader, ...ETAG_HEADER },
-          },
-        };
+  const notModified: JsonObject = {
+    description: "The entity tag still matches.",
+    headers: { ...HEADERS, ...auditHeader, ...ETAG_HEADER },
+  };
   return {
     [status]: good,
-    ...notModified,
-    ...problemResponses(["invalid_request", ...route.problems, ...ALWAYS, ...ofBody(route)], isRecorded),
+    ...(headers["If-None-Match"] === undefined ? {} : { 304: notModified }),
+    ...problemResponses(["invalid_request", ...problems, ...ALWAYS, ...ofBody(route)], isRecorded),
   };
 }
 
@@ -154,7 +143,7 @@ export function actionResponses(action: Action): JsonObject {
           [status]: {
             description: response.description,
             headers,
-            content: { "application/json": mediaType(response.schema, undefined) },
+            content: { "application/json": mediaType(response.schema) },
           },
         };
   return { ...good, ...problemResponses([...problems, ...ALWAYS_OF_ACTIONS, ...session, ...ofBody(action)]) };
@@ -174,11 +163,10 @@ export function problemResponses(wanted: readonly ProblemCode[], isRecorded = fa
         ...(isRecorded && ofStatus.some((code) => RECORDED_PROBLEMS.has(code)) ? AUDIT_HEADER_OF_PROBLEM : {}),
         ...(status === 429 ? RATE_LIMIT_HEADERS : {}),
         ...(status === 429 || status === 503 ? RETRY_HEADER : {}),
-        ...(status === 405 ? ALLOW_HEADER : {}),
       },
       content: {
         "application/problem+json": {
-          schema: ProblemSchema as unknown as JsonObject,
+          ...mediaType(ProblemSchema),
           examples: Object.fromEntries(ofStatus.map((code) => [code, { value: exampleOf(code) }])),
         },
       },
@@ -191,7 +179,7 @@ function exampleOf(code: ProblemCode): JsonObject {
   return JSON.parse(problemBody(new Problem(code, `${PROBLEMS[code][1]}.`), EXAMPLE_REQUEST_ID)) as JsonObject;
 }
 
-function mediaType(schema: TSchema, example: unknown): JsonObject {
+function mediaType(schema: TSchema, example?: unknown): JsonObject {
   return {
     schema: schema as unknown as JsonObject,
     ...(example === undefined ? {} : { example: example as JsonObject }),

@@ -2,10 +2,14 @@
  * The dashboard: one page for every address of its router, and two assets. The page holds no data. It
  * requests what it shows from `/account` and `/v1`, with the session's cookie.
  */
-import type { Exchange } from "../../pipeline/exchange.ts";
-import { Problem } from "../../problem.ts";
-import type { PublicPage } from "../public-page.ts";
-import { type WebFile, webFiles } from "./files.ts";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import stylePath from "../../web/assets/dashboard.css" with { type: "file" };
+import scriptPath from "../../web/assets/dashboard.js" with { type: "file" };
+import type { Exchange } from "../pipeline/exchange.ts";
+import { Problem } from "../problem.ts";
+import { type PublicPage, page } from "./public-page.ts";
 
 /** The addresses of the page. The router in the browser handles those below `/workspaces`. */
 const PAGE_PATHS = [
@@ -60,19 +64,36 @@ const PAGE_HEADERS = {
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%230f766e'/%3E%3Cpath d='M9 16.5l5 5 9-10' fill='none' stroke='white' stroke-width='3.5' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
 
+/** Hexadecimal digits of a file's digest in its name. */
+const DIGEST_DIGITS = 16;
+
+/** Reads and compresses an asset. Its name changes with its content, so browsers never mix two releases. */
+function load(path: string, extension: string, contentType: string) {
+  const plain = new Uint8Array(readFileSync(path));
+  const digest = createHash("sha256").update(plain).digest("hex").slice(0, DIGEST_DIGITS);
+  const gzipped = new Uint8Array(gzipSync(plain, { level: 9 }));
+  return { name: `dashboard-${digest}.${extension}`, contentType, plain, gzipped };
+}
+
+let loaded: Record<"style" | "script", ReturnType<typeof load>> | undefined;
+
+/** Returns the assets, which are loaded on the first request. */
+function webFiles() {
+  loaded ??= {
+    style: load(stylePath, "css", "text/css; charset=utf-8"),
+    script: load(scriptPath, "js", "text/javascript; charset=utf-8"),
+  };
+  return loaded;
+}
+
 /** The pages and assets of the dashboard. */
 export const DASHBOARD_PAGES: readonly PublicPage[] = [
-  ...PAGE_PATHS.map((path) => ({ path, answer: page })),
+  ...PAGE_PATHS.map((path) => page(path, "text/html; charset=utf-8", markup, PAGE_HEADERS)),
   { path: `${ASSET_ROOT}/:name`, answer: asset },
 ];
 
-function page(exchange: Exchange): Response {
+function markup(): string {
   const { style, script } = webFiles();
-  const headers = { ...exchange.headers("text/html; charset=utf-8"), ...PAGE_HEADERS };
-  return new Response(markup(`${ASSET_ROOT}/${style.name}`, `${ASSET_ROOT}/${script.name}`), { headers });
-}
-
-function markup(stylePath: string, scriptPath: string): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -82,8 +103,8 @@ function markup(stylePath: string, scriptPath: string): string {
     <meta name="robots" content="noindex" />
     <title>governd</title>
     <link rel="icon" href="${ICON}" />
-    <link rel="stylesheet" href="${stylePath}" />
-    <script type="module" src="${scriptPath}"></script>
+    <link rel="stylesheet" href="${ASSET_ROOT}/${style.name}" />
+    <script type="module" src="${ASSET_ROOT}/${script.name}"></script>
   </head>
   <body>
     <noscript>The dashboard needs JavaScript. Everything in it can also be done through the API: see <a href="/v1/docs">/v1/docs</a>.</noscript>
@@ -100,10 +121,6 @@ function asset(exchange: Exchange, request: Request): Response {
   if (file === undefined) {
     throw new Problem("not_found", "There is no such asset in this release. Load the page again.");
   }
-  return send(exchange, request, file);
-}
-
-function send(exchange: Exchange, request: Request, file: WebFile): Response {
   const headers: Record<string, string> = {
     ...exchange.headers(file.contentType),
     "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable`,
