@@ -1,40 +1,48 @@
 /** The HTTP routes of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
+import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { invalid } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
+import { object } from "../../http/shapes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
 import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-facts.ts";
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import {
+  ACTIVITY_INTERVALS,
   Activity,
-  ActivityQuery,
   Anchors,
+  AUDIT_RESULTS,
   AuditEvent,
   AuditEventList,
   AuditExport,
-  AuditQuery,
   Consistency,
-  ConsistencyQuery,
-  ExportBody,
-  ReadQuery,
   Receipt,
-  ScopeOnly,
   Seal,
   SealingKey,
   Verification,
 } from "./schema.ts";
 
-interface ScopeMembers {
-  agent_id?: string;
-  scope?: "workspace";
-}
+const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
-/** Returns the requested scope. The request must have exactly one of `agent_id` and `scope`. */
-function scopeOf(asked: ScopeMembers, principal: Principal): AuditScope {
+/** The scope of a request: exactly one of the two must be sent. */
+const scoped = {
+  agent_id: t.Optional(AgentId),
+  scope: t.Optional(t.Literal("workspace", { type: "string", description: "Instead of agent_id: workspace." })),
+};
+
+const window = {
+  start_time: t.Optional(Timestamp),
+  end_time: t.Optional({ ...Timestamp, examples: ["2026-02-28T08:00:00Z"] }),
+};
+
+const treeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
+/** Returns the requested scope. @throws {Problem} unless the request has exactly one of `agent_id` and `scope` */
+function scopeOf(asked: { agent_id?: string; scope?: "workspace" }, principal: Principal): AuditScope {
   if (asked.agent_id !== undefined) {
     if (asked.scope !== undefined) throw invalid('Send either "agent_id" or "scope", not both.', "scope");
     return { agentId: asked.agent_id };
@@ -76,7 +84,18 @@ function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
 export const exportTrail = route({
   operation: "audit.export",
   at: "POST /v1/audit/export",
-  body: ExportBody,
+  body: object({
+    ...scoped,
+    format: choice(EXPORT_FORMATS, "The export's form", "json"),
+    ...window,
+    cursor: t.Optional(
+      t.String({
+        maxLength: 512,
+        description:
+          "To continue an interrupted export: its `X-Export-Cursor`, a full stop, and the number of complete events received. Everything else must be the same as in the first request.",
+      }),
+    ),
+  }),
   input: ({ body, principal }) => {
     const asked = { scope: scopeOf(body, principal), format: body.format ?? "json", window: windowOf(body) };
     return body.cursor === undefined ? asked : { ...asked, resume: resumptionOf(asked, body.cursor) };
@@ -105,7 +124,7 @@ export const auditRoutes = [
   route({
     operation: "audit.stream",
     at: "GET /v1/audit/stream",
-    query: ScopeOnly,
+    query: object(scoped),
     input: ({ query: asked, headers, principal }) => ({ scope: scopeOf(asked, principal), ...resumption(headers) }),
     summary: "Follow the audit trail live",
     description:
@@ -122,7 +141,7 @@ export const auditRoutes = [
   route({
     operation: "audit.activity",
     at: "GET /v1/audit/activity",
-    query: ActivityQuery,
+    query: object({ ...scoped, interval: choice(ACTIVITY_INTERVALS, "The length of an interval", "hour"), ...window }),
     input: ({ query: asked, principal }) => ({
       scope: scopeOf(asked, principal),
       window: windowOf(asked),
@@ -137,7 +156,18 @@ export const auditRoutes = [
   route({
     operation: "audit.query",
     at: "GET /v1/audit",
-    query: AuditQuery,
+    query: object({
+      ...scoped,
+      operations: t.Optional(
+        t.String({
+          description: "Only events of these operations: names, separated by commas.",
+          examples: ["data.write,data.delete"],
+        }),
+      ),
+      result: choice(AUDIT_RESULTS, "Only events with this result"),
+      ...window,
+      ...PAGE_PARAMETERS,
+    }),
     input: ({ query: asked, principal }) => {
       return listInput(
         "audit.query",
@@ -179,7 +209,12 @@ export const auditRoutes = [
   route({
     operation: "audit.consistency",
     at: "GET /v1/audit/consistency",
-    query: ConsistencyQuery,
+    query: object({
+      from: treeSize("The size of the older tree: an integer from 0."),
+      to: t.Optional(
+        treeSize("The size of the newer tree: an integer up to the size of the newest seal, which is the default."),
+      ),
+    }),
     input: ({ query: asked }) => asked,
     summary: "Prove that one seal continues another",
     description:
@@ -201,7 +236,7 @@ export const auditRoutes = [
   route({
     operation: "audit.read",
     at: "GET /v1/audit/:id",
-    query: ReadQuery,
+    query: object({ proof: flag("Whether to add the proof that a seal covers the event") }),
     unfindable: "audit_event_not_found",
     input: ({ params, query: asked }) => ({ eventId: params.id, proof: asked.proof ?? false }),
     summary: "Read one audit event",
@@ -225,7 +260,7 @@ export const auditRoutes = [
   route({
     operation: "audit.verify",
     at: "POST /v1/audit/verify",
-    body: ScopeOnly,
+    body: object(scoped),
     input: ({ body, principal }) => ({ scope: scopeOf(body, principal) }),
     summary: "Verify the audit trail",
     description:

@@ -1,6 +1,6 @@
 /** The API's schemas of the audit trail, its seals and its proofs. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
+import { AgentId } from "../../http/fields.ts";
 import {
   anyObject,
   Count,
@@ -19,52 +19,7 @@ import { EVENT_NAMES } from "../../operations.ts";
 /** Every result that an event can have. */
 export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
 
-const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
-
-const Scope = t.Literal("workspace", { type: "string", description: "Instead of agent_id: workspace." });
-
-/** The scope of a request: exactly one of the two must be sent. */
-const scoped = { agent_id: t.Optional(AgentId), scope: t.Optional(Scope) };
-
-const window = {
-  start_time: t.Optional(Timestamp),
-  end_time: t.Optional({ ...Timestamp, examples: ["2026-02-28T08:00:00Z"] }),
-};
-
-export const AuditQuery = object({
-  ...scoped,
-  operations: t.Optional(
-    t.String({
-      description: "Only events of these operations: names, separated by commas.",
-      examples: ["data.write,data.delete"],
-    }),
-  ),
-  result: choice(AUDIT_RESULTS, "Only events with this result"),
-  ...window,
-  ...PAGE_PARAMETERS,
-});
-
-export const ReadQuery = object({ proof: flag("Whether to add the proof that a seal covers the event") });
-
-const TreeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
-
-export const ConsistencyQuery = object({
-  from: TreeSize("The size of the older tree: an integer from 0."),
-  to: t.Optional(
-    TreeSize("The size of the newer tree: an integer up to the size of the newest seal, which is the default."),
-  ),
-});
-
-/** The parameters of a live stream and of a verification. */
-export const ScopeOnly = object(scoped);
-
-const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
-
-export const ActivityQuery = object({
-  ...scoped,
-  interval: choice(ACTIVITY_INTERVALS, "The length of an interval", "hour"),
-  ...window,
-});
+export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
 
 export const Activity = shape(
   "Activity",
@@ -88,19 +43,6 @@ export const Activity = shape(
   },
   "Every interval of the window, oldest first, in UTC.",
 );
-
-export const ExportBody = object({
-  ...scoped,
-  format: choice(EXPORT_FORMATS, "The export's form", "json"),
-  ...window,
-  cursor: t.Optional(
-    t.String({
-      maxLength: 512,
-      description:
-        "To continue an interrupted export: its `X-Export-Cursor`, a full stop, and the number of complete events received. Everything else must be the same as in the first request.",
-    }),
-  ),
-});
 
 export const AuditEvent = shape(
   "AuditEvent",
