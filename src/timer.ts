@@ -22,7 +22,7 @@ export function repeat(timer: Timer, ms: number, work: () => void): () => void {
 }
 
 /** Over TLS it takes the runtime up to three turns of the event loop to tell that it closed a connection. */
-const CLOSING_TURNS = 3;
+export const CLOSING_TURNS = 3;
 
 /**
  * Calls back when a request is known to be abandoned, if the runtime closed its connection in this turn of the event

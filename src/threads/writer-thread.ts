@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
-import { onceClosingIsKnown } from "../timer.ts";
+import { CLOSING_TURNS } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 import type { FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
@@ -27,6 +27,8 @@ interface Waiting {
   text: string;
   complete: Complete;
   isAbandoned: (() => boolean) | undefined;
+  /** From this turn of the event loop on it is known whether the runtime closed its connection. */
+  dueTurn: number;
 }
 
 export interface ThreadEvents extends ThreadReports {
@@ -62,7 +64,9 @@ export class WriterThread {
   #waitingCharacters = 0;
   /** Sent and not yet answered, by id. */
   readonly #sent = new Map<number, Complete>();
-  #flushScheduled = false;
+  /** Turns of the event loop that were counted; they are while an operation waits for its turn. */
+  #turn = 0;
+  #turnScheduled = false;
   /** Whether the disk is full. */
   #sparing = false;
 
@@ -113,8 +117,8 @@ export class WriterThread {
     const id = this.#nextId++;
     const text = `{"id":${id},${members}}`;
     this.#waitingCharacters += text.length;
-    this.#waiting.push({ id, text, complete, isAbandoned });
-    this.#scheduleFlush();
+    this.#waiting.push({ id, text, complete, isAbandoned, dueTurn: this.#turn + CLOSING_TURNS });
+    this.#countTurns();
     return null;
   }
 
@@ -141,13 +145,22 @@ export class WriterThread {
     this.#worker.post(JSON.stringify(message));
   }
 
-  #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#sent.size >= MAX_HANDED_OVER) return;
-    this.#flushScheduled = true;
-    onceClosingIsKnown(() => {
-      this.#flushScheduled = false;
-      this.#flush(MAX_HANDED_OVER - this.#sent.size);
+  /** Hands over what is due in each of the next turns of the event loop, as long as something is not due yet. */
+  #countTurns(): void {
+    if (this.#turnScheduled || (this.#waiting.at(-1)?.dueTurn ?? 0) <= this.#turn) return;
+    this.#turnScheduled = true;
+    setImmediate(() => {
+      this.#turnScheduled = false;
+      this.#turn += 1;
+      this.#flushDue();
+      this.#countTurns();
     });
+  }
+
+  #flushDue(): void {
+    const notDue = this.#waiting.findIndex(({ dueTurn }) => dueTurn > this.#turn);
+    const due = notDue === -1 ? this.#waiting.length : notDue;
+    this.#flush(Math.min(due, MAX_HANDED_OVER - this.#sent.size));
   }
 
   #flush(most: number): void {
@@ -185,7 +198,7 @@ export class WriterThread {
   /** The thread runs, perhaps in place of one that died. */
   #begin(): void {
     if (this.#sparing) this.#post({ kind: "spare", sparing: true });
-    this.#scheduleFlush();
+    this.#flushDue();
   }
 
   #complete(replies: ReturnType<typeof readReplies>): void {
@@ -194,7 +207,7 @@ export class WriterThread {
       this.#sent.get(id)?.(reply);
       this.#sent.delete(id);
     }
-    if (this.#waiting.length > 0) this.#scheduleFlush();
+    if (this.#waiting.length > 0) this.#flushDue();
   }
 
   /** The thread ended: what was on its way has an unknown end; what waited was never begun. */
