@@ -10,7 +10,8 @@ import { WorkspaceSealer } from "../src/seals/sealer.ts";
 import { jobOf } from "../src/threads/registry.ts";
 import type { Principal } from "../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
-import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
+import type { Job } from "../src/workspace/job.ts";
+import { WorkspaceWriter } from "../src/workspace/perform.ts";
 
 /** Writes per durable transaction, as in the daemon. */
 const GROUP = 500;

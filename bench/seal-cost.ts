@@ -14,7 +14,8 @@ import { WorkspaceSealer } from "../src/seals/sealer.ts";
 import { storeTiles } from "../src/state/tree.ts";
 import { jobOf } from "../src/threads/registry.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
-import { type Job, WorkspaceWriter } from "../src/workspace/perform.ts";
+import type { Job } from "../src/workspace/job.ts";
+import { WorkspaceWriter } from "../src/workspace/perform.ts";
 import { median, option, whole } from "./figures.ts";
 
 const WRITES = 10_000;

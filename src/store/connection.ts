@@ -181,7 +181,7 @@ export class Connection implements Transaction, Disposable {
     if (copied < frames) return false;
     this.exec("PRAGMA busy_timeout = 0");
     try {
-      return this.get<[number]>("PRAGMA wal_checkpoint(TRUNCATE)")?.[0] === 0;
+      return this.value<number>("PRAGMA wal_checkpoint(TRUNCATE)") === 0;
     } finally {
       this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
@@ -261,6 +261,17 @@ export class Connection implements Transaction, Disposable {
   }
 }
 
+/** Returns something that was opened, after a check. @throws what `check` throws; it is closed then */
+export function checked<T extends { close(): void }>(opened: T, check: (opened: T) => void): T {
+  try {
+    check(opened);
+    return opened;
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
 /** The file cannot be opened. The driver's own error has no code. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
@@ -291,16 +302,12 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
   const { readOnly: _, keyFits: __, ...kept } = options;
   const file = path === IN_MEMORY ? null : { path, options: { ...kept, readOnly: readOnly ?? false } };
-  const connection = new Connection(driver, file);
-  try {
-    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    if (!readOnly) connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
-    connection.exec(
+  checked(driver, () => {
+    driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    if (!readOnly) driver.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    driver.exec(
       "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 0",
     );
-  } catch (error) {
-    driver.close();
-    throw error;
-  }
-  return connection;
+  });
+  return new Connection(driver, file);
 }

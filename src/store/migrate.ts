@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { messageOf } from "../failure.ts";
-import { type Connection, openConnection } from "./connection.ts";
+import { type Connection, checked, type OpenOptions, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { copyInto, isDiskFull } from "./snapshot.ts";
 
@@ -14,12 +14,13 @@ export type Migration = string | ((connection: Connection) => void);
 
 /** The database was written by a newer program. It is unchanged. */
 export class NewerDatabase extends Error {
+  override readonly name = "NewerDatabase";
+
   constructor(
     readonly found: number,
     readonly known: number,
   ) {
     super(`the database has schema version ${found}, this program knows up to ${known}: use a newer governd`);
-    this.name = "NewerDatabase";
   }
 }
 
@@ -38,7 +39,7 @@ export class MigrationFailed extends Error {
 
 /** Returns the schema version of an open database, 0 for an empty one. */
 export function schemaVersion(connection: Connection): number {
-  return connection.get<[number]>("PRAGMA user_version")?.[0] ?? 0;
+  return connection.value<number>("PRAGMA user_version") ?? 0;
 }
 
 /** Between a file's name and the version that the migration was to reach. */
@@ -47,14 +48,12 @@ const COPY_MARK = ".before-v";
 /** Returns the copies that were made of a database before its migrations. */
 export function copiesBeforeMigration(path: string): string[] {
   const beginning = `${basename(path)}${COPY_MARK}`;
-  const isCopy = (name: string) => name.startsWith(beginning) && /^\d+$/.test(name.slice(beginning.length));
-  const directory = dirname(path);
-  return readdirSync(directory)
-    .filter(isCopy)
-    .map((name) => join(directory, name));
+  return readdirSync(dirname(path))
+    .filter((name) => name.startsWith(beginning) && /^\d+$/.test(name.slice(beginning.length)))
+    .map((name) => join(dirname(path), name));
 }
 
-export interface OpenMigratedOptions {
+interface OpenMigratedOptions {
   encryptionKey?: EncryptionKey | null;
   /** Returns what to throw for an empty file or one without our schema. Without it, the schema is created. */
   whenEmpty?: () => Error;
@@ -72,23 +71,18 @@ export function openMigrated(
   { encryptionKey = null, whenEmpty }: OpenMigratedOptions = {},
 ): Connection {
   const keyFits = existsSync(path);
-  const found = keyFits ? versionOf(path, encryptionKey) : 0;
+  // Read-only: opening for writing would change the header, and closing write the log back.
+  const found = keyFits ? versionOf(path, { readOnly: true, encryptionKey }) : 0;
   if (found === 0 && whenEmpty !== undefined) throw whenEmpty();
   if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
-  const connection = openConnection(path, { encryptionKey, keyFits });
-  try {
+  return checked(openConnection(path, { encryptionKey, keyFits }), (connection) => {
     if (found === 0 || found === migrations.length) migrate(connection, migrations);
     else migrateAfterCopy(connection, path, migrations, encryptionKey);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
+  });
 }
 
-/** Reads the version read-only: opening for writing would change the header, and closing write the log back. */
-function versionOf(path: string, encryptionKey: EncryptionKey | null): number {
-  using connection = openConnection(path, { readOnly: true, encryptionKey });
+function versionOf(path: string, options: OpenOptions): number {
+  using connection = openConnection(path, options);
   return schemaVersion(connection);
 }
 
@@ -124,15 +118,10 @@ function copyBefore(connection: Connection, copy: string, from: number, key: Enc
   rmSync(draft, { force: true });
   try {
     copyInto(connection, draft);
-    if (versionOfCopy(draft, key) === from) renameSync(draft, copy);
+    if (versionOf(draft, { immutable: true, encryptionKey: key }) === from) renameSync(draft, copy);
   } finally {
     rmSync(draft, { force: true });
   }
-}
-
-function versionOfCopy(path: string, encryptionKey: EncryptionKey | null): number {
-  using connection = openConnection(path, { immutable: true, encryptionKey });
-  return schemaVersion(connection);
 }
 
 /**

@@ -3,6 +3,8 @@ import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Connection, openConnection } from "./connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch, fileUri, opensWith } from "./encryption.ts";
+import { schemaVersion } from "./migrate.ts";
+import { integrityProblem } from "./snapshot.ts";
 import { syncPath } from "./sync.ts";
 
 /** The suffix of the new file while it is being written. */
@@ -49,13 +51,13 @@ export function rekeyFile(path: string, known: readonly EncryptionKey[], to: Enc
 }
 
 /** What must be equal in a copy and its original. */
-type Figures = readonly [integrity: string, schemaVersion: number, definitions: number];
+type Figures = readonly [problem: string | null, schemaVersion: number, definitions: number];
 
 function rewrite(connection: Connection, draft: string, to: EncryptionKey | null): void {
   // With the file locked and its log written back, the copy is complete.
   if (!connection.truncateLog()) throw new FileInUse();
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
-  if (connection.get<[string]>("PRAGMA journal_mode = DELETE")?.[0] !== "delete") throw new FileInUse();
+  if (connection.value<string>("PRAGMA journal_mode = DELETE") !== "delete") throw new FileInUse();
   const before = figuresOf(connection);
   const query = to === null ? "key=" : `cipher=aes256cbc&key=${to.reveal()}`;
   connection.exec(`VACUUM INTO '${fileUri(draft, query).replaceAll("'", "''")}'`);
@@ -69,13 +71,9 @@ function check(path: string, key: EncryptionKey | null): Figures {
 }
 
 function figuresOf(connection: Connection): Figures {
-  const number = (sql: string) => connection.get<[number]>(sql)?.[0] ?? 0;
-  return [
-    connection.get<[string]>("PRAGMA integrity_check(1)")?.[0] ?? "",
-    number("PRAGMA user_version"),
-    number("SELECT count(*) FROM sqlite_schema"),
-  ];
+  const definitions = connection.value<number>("SELECT count(*) FROM sqlite_schema") ?? 0;
+  return [integrityProblem(connection), schemaVersion(connection), definitions];
 }
 
 const sameFigures = (before: Figures, after: Figures): boolean =>
-  before[0] === "ok" && before.every((figure, index) => figure === after[index]);
+  before[0] === null && before.every((figure, index) => figure === after[index]);

@@ -101,6 +101,6 @@ export function copyInto(connection: Connection, target: string): void {
 
 /** Returns what SQLite finds wrong with a file's structure, null when nothing. Nobody may write to it. */
 export function integrityProblem(connection: Connection): string | null {
-  const [first] = connection.all<[string]>("PRAGMA integrity_check(1)");
-  return first === undefined || first[0] === "ok" ? null : first[0];
+  const first = connection.value<string>("PRAGMA integrity_check(1)") ?? "ok";
+  return first === "ok" ? null : first;
 }

@@ -15,13 +15,12 @@ import {
   leavesNoTrace,
   type OperationInputs,
   type OperationName,
-  type RecordedName,
   whatGrows,
 } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { Answer, OperationRequest } from "../workspace/contract.ts";
+import type { Job } from "../workspace/job.ts";
 import type { Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
-import type { Job } from "../workspace/perform.ts";
 
 /** What runs each recorded operation. */
 const OPERATIONS: OperationsOf<string> = {
@@ -49,35 +48,29 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
 }
 
 /**
- * An operation without the type of its input, whose name the caller has checked. `quota` is null where workspaces may
- * hold what they like.
+ * A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry.
+ * `quota` is null where workspaces may hold what they like.
  */
-function operationOf(name: RecordedName, found: JsonValue | undefined, quota: Quota | null): Operation<OperationName> {
-  const plain = plainOperationOf(name, found);
-  const operation = quota !== null && whatGrows(name) === "entries" ? refusingOverQuota(plain, quota) : plain;
-  return isSuspendable(name) ? refusingSuspended(operation) : operation;
-}
-
-/** A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry. */
 export function jobOf(
   { name, input, principal }: OperationRequest,
   found?: JsonValue,
   quota: Quota | null = null,
 ): Job {
   if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
-  const operation = operationOf(name, found, quota);
+  const own = OPERATIONS[name] as AnyOperation;
+  let operation = operationOf(own, found);
+  if (quota !== null && whatGrows(name) === "entries") operation = refusingOverQuota(operation, quota);
+  if (isSuspendable(name)) operation = refusingSuspended(operation);
   const job: Job = {
     operation: name,
     principal,
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
-  const own = OPERATIONS[name] as AnyOperation;
   if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input);
   return job;
 }
 
-function plainOperationOf(name: RecordedName, found: JsonValue | undefined): Operation<OperationName> {
-  const own = OPERATIONS[name] as AnyOperation;
+function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation<OperationName> {
   if ("record" in own) return (tx, context, input) => own.record(tx, context, input, found as JsonValue);
   return "run" in own ? own.run : own;
 }

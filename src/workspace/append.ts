@@ -10,18 +10,11 @@ import type { AgentState } from "../state/agents.ts";
 import { showVersion } from "../state/configs.ts";
 import type { Transaction } from "../store/transaction.ts";
 
-/** The content of one event, without its place in the log. */
-export interface NewEvent {
-  id: string;
-  seq: number;
-  workspaceId: string;
-  timestamp: string;
-  actor: string;
-  operation: EventName;
-  result: AuditEventBody["result"];
-  blockedBy: string | null;
-  details: JsonObject;
-}
+/** An event without what follows from its chain and its details. */
+type NewEvent = Pick<
+  AuditEventBody,
+  "actor" | "blocked_by" | "id" | "result" | "seq" | "timestamp" | "workspace_id"
+> & { operation: EventName; details: JsonObject };
 
 /**
  * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its fresh state). Returns
@@ -39,7 +32,7 @@ export async function appendEvent(
     actor: event.actor,
     agent_id: agent.agentId,
     agent_seq: agent.headSeq + 1,
-    blocked_by: event.blockedBy,
+    blocked_by: event.blocked_by,
     config_version: showVersion(agent.configVersion),
     details_commitment: detailsCommitment(salt, details),
     format: AUDIT_FORMAT,
@@ -49,7 +42,7 @@ export async function appendEvent(
     result: event.result,
     seq: event.seq,
     timestamp: event.timestamp,
-    workspace_id: event.workspaceId,
+    workspace_id: event.workspace_id,
   });
   const hash = eventHash(body);
   await tx.run("INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)", [

@@ -50,7 +50,6 @@ export type OperationProblem =
   | "entry_not_found"
   | "audit_event_not_found"
   | "seal_not_found"
-  | "invalid_request"
   | "restore_blocked"
   | "quota_exceeded"
   | "version_conflict"

@@ -10,7 +10,7 @@ import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { keepAgeIndexIfNeeded } from "../state/age-index.ts";
 import { AgentDirectory } from "../state/agents.ts";
 import { insertSealingKey } from "../state/seals.ts";
-import { type Connection, openConnection } from "../store/connection.ts";
+import { type Connection, checked, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { type Migration, openMigrated } from "../store/migrate.ts";
 import { syncPath } from "../store/sync.ts";
@@ -40,17 +40,8 @@ export function openWorkspaceFile(path: string, encryptionKey: EncryptionKey | n
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new MissingWorkspace("the workspace's file is missing");
   if (size === 0) throw new DamagedWorkspace("the workspace's file is empty");
-  const connection = openMigrated(path, WORKSPACE_MIGRATIONS, {
-    encryptionKey,
-    whenEmpty: () => new DamagedWorkspace("the file holds no workspace"),
-  });
-  try {
-    checkTail(connection);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
+  const whenEmpty = () => new DamagedWorkspace("the file holds no workspace");
+  return checked(openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, whenEmpty }), checkTail);
 }
 
 /**
@@ -62,14 +53,10 @@ export function openWorkspaceReader(
   workspaceId: string,
   encryptionKey: EncryptionKey | null = null,
 ): Connection {
-  const connection = openConnection(path, { readOnly: true, encryptionKey });
-  try {
-    if (readHead(connection).workspaceId === workspaceId) return connection;
-    throw new DamagedWorkspace("the file holds another workspace");
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
+  return checked(openConnection(path, { readOnly: true, encryptionKey }), (connection) => {
+    if (readHead(connection).workspaceId !== workspaceId)
+      throw new DamagedWorkspace("the file holds another workspace");
+  });
 }
 
 /** Makes a workspace file with its genesis event, durably. Fails when the file holds a workspace. */
@@ -86,12 +73,12 @@ export async function createWorkspaceFile(
     const { agentSeq, hash } = await appendEvent(connection, random, AgentDirectory.fresh(null, 0), {
       id: new IdSource(clock, random).next("aud"),
       seq: 0,
-      workspaceId: genesis.workspaceId,
+      workspace_id: genesis.workspaceId,
       timestamp: new Date(clock()).toISOString(),
       actor: genesis.actor,
       operation: GENESIS,
       result: "ok",
-      blockedBy: null,
+      blocked_by: null,
       details: {
         format: AUDIT_FORMAT,
         name: genesis.name,

@@ -37,10 +37,8 @@ export function checkTail(connection: Connection): string {
 function compareTail(connection: Connection): string {
   const head = readHead(connection);
   // Pruned events have no body, and are never among the last.
-  const rows = connection.all<[number, string, string]>(
-    "SELECT seq, body, hash FROM events ORDER BY seq DESC LIMIT ?",
-    [TAIL_EVENTS],
-  );
+  const sql = "SELECT seq, body, hash FROM events ORDER BY seq DESC LIMIT ?";
+  const rows = connection.all<[number, string, string]>(sql, [TAIL_EVENTS]);
   const [last] = rows;
   if (last === undefined || last[0] !== head.seq || last[2] !== head.hash) {
     throw new DamagedWorkspace("the log does not end with the event that the file says it ends with");

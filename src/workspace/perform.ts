@@ -8,7 +8,7 @@ import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
-import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import { AgentDirectory } from "../state/agents.ts";
 import { applyEffect } from "../state/apply.ts";
 import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { storeTiles } from "../state/tree.ts";
@@ -19,9 +19,6 @@ import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
 import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
-import { Timestamps } from "./timestamps.ts";
-
-export type { Job } from "./job.ts";
 
 const INTERNAL = "An unexpected failure; nothing was changed. The log of the server has it by request id.";
 
@@ -43,7 +40,9 @@ type Preparation = { prepared: unknown } | { failure: Reply };
 export class WorkspaceWriter {
   readonly #connection: Connection;
   readonly #agents = new AgentDirectory();
-  readonly #timestamps = new Timestamps();
+  /** The last moment that an operation had, and its text: RFC 3339, UTC, three decimals. */
+  #nowMs = Number.NaN;
+  #timestamp = "";
   readonly #clock: Clock;
   readonly #random: RandomPool;
   readonly #ids: IdSource;
@@ -83,7 +82,10 @@ export class WorkspaceWriter {
     try {
       return await this.#performTogether(jobs);
     } catch (error) {
-      if (!(error instanceof JobFailed)) return this.#allUnavailable(jobs, error);
+      if (!(error instanceof JobFailed)) {
+        this.#onFailure("commit", error);
+        return jobs.map(() => problem("unavailable", whyUnavailable(error)));
+      }
       if (jobs.length === 1) return [error.reply];
     }
     // A job failed after it had written. That is an unexpected failure and rare, so instead of a savepoint around every
@@ -190,8 +192,7 @@ export class WorkspaceWriter {
         this.#toScrub = !this.#connection.truncateLog();
       });
     }
-    const copyBack = () => this.#connection.checkpointIfDue();
-    const failure = this.#report("copying the write-ahead log back", copyBack);
+    const failure = this.#report("copying the write-ahead log back", () => this.#connection.checkpointIfDue());
     // The guard of the workspace sees it and opens the workspace again.
     if (failure !== null) this.failure = failure;
   }
@@ -225,7 +226,7 @@ export class WorkspaceWriter {
 
   /** Reloads what is cached when another process has written to the file since. */
   #catchUp(): void {
-    const version = this.#connection.get<[number]>("PRAGMA data_version")?.[0] ?? 0;
+    const version = this.#connection.value<number>("PRAGMA data_version") ?? 0;
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
     this.#agents.clear();
@@ -255,11 +256,14 @@ export class WorkspaceWriter {
 
   #newContext({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
     const nowMs = this.#clock();
+    // Many operations share a millisecond, and its text.
+    if (nowMs !== this.#nowMs) this.#timestamp = new Date(nowMs).toISOString();
+    this.#nowMs = nowMs;
     return {
       workspaceId: this.workspaceId,
       principal,
       nowMs,
-      timestamp: this.#timestamps.of(nowMs),
+      timestamp: this.#timestamp,
       seq: this.#head.seq + 1,
       auditId: auditId ?? this.#ids.next("aud"),
       ids: this.#ids,
@@ -274,17 +278,18 @@ export class WorkspaceWriter {
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
     }
-    const chain = outcome.agent ?? (await this.#ownChain());
+    const chain = outcome.agent ?? (await this.#agents.find(this.#connection, null));
+    if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
     const change = await applyEffect(this.#connection, chain, effect, context);
     const appended = await appendEvent(this.#connection, this.#random, chain, {
       id: context.auditId,
       seq: context.seq,
-      workspaceId: this.workspaceId,
+      workspace_id: this.workspaceId,
       timestamp: context.timestamp,
       actor: context.principal.actor,
       operation: job.operation,
       result: outcome.result,
-      blockedBy: outcome.blockedBy ?? null,
+      blocked_by: outcome.blockedBy ?? null,
       details: outcome.details,
     });
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
@@ -297,20 +302,14 @@ export class WorkspaceWriter {
     return reply;
   }
 
-  async #ownChain(): Promise<AgentState> {
-    const chain = await this.#agents.find(this.#connection, null);
-    if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
-    return chain;
-  }
-
   async #writeHeads(before: Head): Promise<void> {
     const { seq, hash } = this.#head;
     if (seq === before.seq && hash === before.hash) return;
     await this.#agents.flush(this.#connection);
     await storeTiles(this.#connection, before.seq + 1, seq + 1);
     this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
-    const last = this.#connection.get<[string]>("SELECT hash FROM events WHERE seq = ?", [seq]);
-    if (last?.[0] !== hash) throw new DamagedWorkspace("the head read back is not the one written");
+    const last = this.#connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
+    if (last !== hash) throw new DamagedWorkspace("the head read back is not the one written");
   }
 
   /** Back to before the transaction, in the file and in memory. */
@@ -320,10 +319,5 @@ export class WorkspaceWriter {
     this.#head = before;
     this.#dataVersion = -1;
     if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
-  }
-
-  #allUnavailable(jobs: readonly Job[], error: unknown): Reply[] {
-    this.#onFailure("commit", error);
-    return jobs.map(() => problem("unavailable", whyUnavailable(error)));
   }
 }

@@ -7,8 +7,9 @@ import { findCheckpoint } from "../state/checkpoints.ts";
 import { countExpiredVersions } from "../state/entries.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Principal } from "./contract.ts";
+import type { Job } from "./job.ts";
 import { answered, type Context } from "./operation.ts";
-import type { Job, WorkspaceWriter } from "./perform.ts";
+import type { WorkspaceWriter } from "./perform.ts";
 
 /** Versions removed in one transaction, so that a large sweep never holds up other operations. */
 const VERSIONS_AT_ONCE = 5_000;

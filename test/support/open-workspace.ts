@@ -8,7 +8,8 @@ import type { Connection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { type Job, WorkspaceWriter } from "../../src/workspace/perform.ts";
+import type { Job } from "../../src/workspace/job.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 
 /** Stands for a key that nobody has: what it would seal stays unsealed. */
 const NO_KEY = new Uint8Array(32);

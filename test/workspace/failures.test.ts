@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import { checkTail } from "../../src/workspace/head.ts";
+import type { Job } from "../../src/workspace/job.ts";
 import { Refusal } from "../../src/workspace/operation.ts";
-import type { Job } from "../../src/workspace/perform.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 

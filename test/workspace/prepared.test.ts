@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
-import type { Job } from "../../src/workspace/perform.ts";
+import type { Job } from "../../src/workspace/job.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
