@@ -28,13 +28,7 @@ import type { Route } from "./route.ts";
 export type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Every operation's route. */
-export const routes: readonly Route[] = [
-  ...agentRoutes,
-  ...configRoutes,
-  ...checkpointRoutes,
-  ...dataRoutes,
-  ...auditRoutes,
-];
+export const routes: readonly Route[] = [agentRoutes, configRoutes, checkpointRoutes, dataRoutes, auditRoutes].flat();
 
 /** Every route of `/account`. */
 export const actions: readonly Action[] = [...entryActions, ...selfActions, ...workspaceActions, ...keyActions];
@@ -66,18 +60,13 @@ export function createApp(deps: AppDeps) {
       const refused = pipeline.admit(exchange, context.request, (context as unknown as Context).path);
       if (refused !== undefined) return refused;
     });
-  for (const route of routes) {
-    app.route(route.method, route.path, operation(pipeline, route) as never, UNPARSED);
-  }
-  const served = deps.accounts === undefined ? [] : actions;
-  for (const action of served) {
-    app.route(action.method, action.path, accountAction(pipeline, action, deps) as never, UNPARSED);
-  }
-  if (deps.accounts !== undefined) app.post(DOWNLOAD_PATH, download(pipeline) as never, UNPARSED);
-  for (const page of pages) app.get(page.path, publicPage(pipeline, page) as never, UNPARSED);
-  const downloads = deps.accounts === undefined ? [] : [{ method: "POST", path: DOWNLOAD_PATH }];
-  const known = [...routes, ...served, ...downloads, ...pages.map(({ path }) => ({ method: "GET", path }))];
-  for (const [path, allow] of allowedMethods(known)) {
+  const served = [
+    ...routes.map((route) => ({ ...route, run: operation(pipeline, route) })),
+    ...(deps.accounts === undefined ? [] : accountRoutes(pipeline, deps)),
+    ...pages.map((page) => ({ method: "GET", path: page.path, run: publicPage(pipeline, page) })),
+  ];
+  for (const { method, path, run } of served) app.route(method, path, run as never, UNPARSED);
+  for (const [path, allow] of allowedMethods(served)) {
     app.all(path, otherMethods(pipeline, path, allow) as never, UNPARSED);
   }
   return app;
@@ -89,6 +78,13 @@ const UNPARSED = { parse: "none" } as const;
 function operation(pipeline: Pipeline, route: Route) {
   return ({ request, url, qi, params, exchange }: Context) =>
     pipeline.operate(route, { request, url, qi, params, exchange });
+}
+
+function accountRoutes(pipeline: Pipeline, deps: AppDeps) {
+  return [
+    ...actions.map((action) => ({ ...action, run: accountAction(pipeline, action, deps) })),
+    { method: "POST", path: DOWNLOAD_PATH, run: download(pipeline) },
+  ];
 }
 
 function accountAction(pipeline: Pipeline, action: Action, deps: AppDeps) {

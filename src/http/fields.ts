@@ -71,10 +71,6 @@ function textField(name: string, least: number, most: number, words: string, exa
   return field<string>(name, schema, (value) => hasCodePoints(value, least, most) && !hasControlCharacter(value));
 }
 
-function isObjectWithin(value: unknown, mostBytes: number): boolean {
-  return isObject(value) && canonicalBytes(value) <= mostBytes;
-}
-
 function isObject(value: unknown): value is JsonObject {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
@@ -124,7 +120,7 @@ export const Metadata = field<JsonObject>(
     description: "A free-form object of at most 64 KiB as canonical JSON.",
     examples: [{ source: "crm", confidence: 0.9 }],
   },
-  (value) => isObjectWithin(value, MAX_METADATA_BYTES),
+  (value) => isObject(value) && canonicalBytes(value) <= MAX_METADATA_BYTES,
 );
 
 export const Timestamp = field<string>(

@@ -5,13 +5,6 @@ import type { OperationInputs } from "../operations.ts";
 import { DEFAULT_LIMIT, hasControlCharacter } from "./fields.ts";
 import { invalid } from "./problem.ts";
 
-/** `limit`, `offset` and `cursor` as validated. */
-export interface PageQuery {
-  limit?: number;
-  offset?: number;
-  cursor?: string;
-}
-
 /**
  * Returns the input of a list: `input` with the page that the query asks for.
  * @throws {Problem} `invalid_request` for a cursor of another list, or together with an offset
@@ -19,25 +12,17 @@ export interface PageQuery {
 export function listInput<N extends ListOperation>(
   name: N,
   input: Omit<OperationInputs[N], "page">,
-  query: PageQuery,
+  { limit = DEFAULT_LIMIT, offset, cursor }: { limit?: number; offset?: number; cursor?: string },
 ): OperationInputs[N] {
-  return { ...input, page: pageOf(name, input, query) } as OperationInputs[N];
-}
-
-function pageOf<N extends ListOperation>(name: N, input: Omit<OperationInputs[N], "page">, query: PageQuery): Page {
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  if (query.cursor === undefined) return { limit, offset: query.offset ?? 0 };
-  if (query.offset !== undefined) {
-    throw invalid('Send either "cursor" or "offset", not both.', "cursor");
-  }
-  const after = decodeCursor(listFilters(name, input), query.cursor);
-  if (after === null || !isPositionOf(name, after)) {
-    throw invalid(
-      'The query parameter "cursor" does not belong to this list. Send next_cursor of the previous page, with the same filters.',
-      "cursor",
-    );
-  }
-  return { limit, offset: 0, after };
+  const withPage = (page: Page) => ({ ...input, page }) as OperationInputs[N];
+  if (cursor === undefined) return withPage({ limit, offset: offset ?? 0 });
+  if (offset !== undefined) throw invalid('Send either "cursor" or "offset", not both.', "cursor");
+  const after = decodeCursor(listFilters(name, input), cursor);
+  if (after !== null && isPositionOf(name, after)) return withPage({ limit, offset: 0, after });
+  throw invalid(
+    'The query parameter "cursor" does not belong to this list. Send next_cursor of the previous page, with the same filters.',
+    "cursor",
+  );
 }
 
 /** Reports whether a cursor, which can be forged, fits a list. Data is ordered by key, agents by id, all else by number. */

@@ -56,7 +56,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** Seconds of `Retry-After` when the cause gives none. */
-export const DEFAULT_RETRY_AFTER_SECONDS = 1;
+const DEFAULT_RETRY_AFTER_SECONDS = 1;
 
 /** What a problem may carry besides its code and its detail. */
 export interface ProblemOptions {
@@ -83,11 +83,6 @@ export class Problem extends Error {
 /** Returns a 400 `invalid_request` about one field. */
 export function invalid(detail: string, param?: string): Problem {
   return new Problem("invalid_request", detail, param === undefined ? {} : { param });
-}
-
-/** Returns the status of a code. */
-export function statusOf(code: ProblemCode): number {
-  return PROBLEMS[code][0];
 }
 
 /** Returns the problem document. `type` is a URN, which is stable and needs no web page behind it. */

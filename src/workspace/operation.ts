@@ -95,6 +95,11 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   record(reader: Reader, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome<AnswerOf<N>>>;
 }
 
+/** Returns the inquiry. Its two parts agree about what is found: the type is that of what `query` returns. */
+export function inquiry<N extends InquiryName, Found extends JsonValue>(_name: N, parts: Inquiry<N, Found>) {
+  return parts;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
 type Own = any;
 

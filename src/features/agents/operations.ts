@@ -1,5 +1,5 @@
 /** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationInputs, OperationName } from "../../operations.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -11,7 +11,7 @@ import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
   type Context,
-  type Inquiry,
+  inquiry,
   knownAgent,
   notFound,
   type Operation,
@@ -44,13 +44,7 @@ function showAgent(overview: AgentOverview): JsonObject {
   };
 }
 
-/** A page of agents, and whether there are more. */
-interface FoundAgents extends JsonObject {
-  agents: JsonObject[];
-  hasMore: boolean;
-}
-
-const listAgents: Inquiry<"agent.list", FoundAgents & JsonValue> = {
+const listAgents = inquiry("agent.list", {
   async query(reader, { nowMs }, { prefix, page }) {
     const { limit, offset, after } = page;
     const wanted = { prefix, after: after === undefined ? "" : String(after), offset, limit: limit + 1 };
@@ -63,9 +57,9 @@ const listAgents: Inquiry<"agent.list", FoundAgents & JsonValue> = {
     const details = { prefix: input.prefix, count: agents.length };
     return answered(null, details, listBody("agent.list", input, items, next));
   },
-};
+});
 
-const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
+const readAgentOverview = inquiry("agent.read", {
   async query(reader, { nowMs }, { agentId }) {
     const found = await findOverview(reader, agentId, nowMs);
     return found === null ? null : showAgent(found);
@@ -75,7 +69,7 @@ const readAgentOverview: Inquiry<"agent.read", JsonValue> = {
     if (found === null) return notFound(agent, agentId, "agent_not_found", NO_AGENT, {});
     return answered(agent, {}, JSON.stringify(found));
   },
-};
+});
 
 /** Suspends or resumes an agent. A request that changes nothing succeeds and is recorded as well. */
 async function setSuspended(

@@ -93,7 +93,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
   const { received } = plan;
   if (received > range.count) throw new RangeError("the export does not have that many events");
   if (received === 0) yield writer.begin();
-  else writer.resume(received, await hashOf(reader, range, range.first + received - 1));
+  else writer.resume(received, eventHash((await eventAt(reader, range, range.first + received - 1)).canonical));
   for await (const page of pages(reader, { ...range, first: range.first + received }))
     yield page.map((event) => writer.event(event)).join("");
   yield writer.end();
@@ -112,15 +112,14 @@ async function proofOf(reader: Reader, range: EventRange, size: number): Promise
 /** Returns the time of the first event if the beginning of the log is pruned: the export is then a window. */
 async function prunedStart(reader: Reader, range: EventRange): Promise<string | null> {
   if (range.count === 0 || (await prunedBefore(reader)) === 0) return null;
-  const [first] = await scanEvents(reader, range.agentId, { from: range.first, to: range.first });
-  return first === undefined ? null : presentEvent(first).timestamp;
+  return presentEvent(await eventAt(reader, range, range.first)).timestamp;
 }
 
-/** Returns the hash of one event of a range, by its number in the range. */
-async function hashOf(reader: Reader, range: EventRange, number: number): Promise<string> {
+/** Returns one event of a range, by its number in the range. */
+async function eventAt(reader: Reader, range: EventRange, number: number): Promise<StoredEvent> {
   const [event] = await scanEvents(reader, range.agentId, { from: number, to: number });
   if (event === undefined) throw new Error("an event of the export is missing");
-  return eventHash(event.canonical);
+  return event;
 }
 
 async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {

@@ -1,18 +1,16 @@
 /** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
 import { availableParallelism } from "node:os";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { countActivity, INTERVALS } from "../../state/activity.ts";
 import { readAgent } from "../../state/agents.ts";
 import { listEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { EventReference } from "../../verify/events/chains.ts";
-import type { FirstInvalid } from "../../verify/problems.ts";
 import { verifyWorkspaceAndFile } from "../../verify/sources.ts";
 import {
   answered,
-  type Inquiry,
+  inquiry,
   notFound,
   type OperationsOf,
   type QueryContext,
@@ -23,13 +21,8 @@ import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
 import { agentIdOf, NO_AGENT, showTime, subjectOf, windowDetails } from "./scope.ts";
 
-/** A page of events, each as JSON text. `next` is the last one's position if more events follow. */
-interface FoundEvents extends JsonObject {
-  events: string[];
-  next: number | null;
-}
-
-const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
+const queryAudit = inquiry("audit.query", {
+  /** Returns a page of events, each as JSON text. `next` is the last one's position if more events follow. */
   async query(reader, _context, { scope, operations, result, window, page }) {
     const { limit, offset, after } = page;
     const rows = await listEvents(reader, {
@@ -52,17 +45,7 @@ const queryAudit: Inquiry<"audit.query", FoundEvents & JsonValue> = {
     const details = { ...asked, ...filters, count: events.length };
     return answered(agent, details, listBody("audit.query", input, events, next));
   },
-};
-
-/** The body of a verification without its time, which the recording operation adds. */
-interface Verdict {
-  valid: boolean;
-  events_checked: number;
-  chain_intact: boolean;
-  chain_start: EventReference | null;
-  chain_end: EventReference | null;
-  first_invalid: FirstInvalid | null;
-}
+});
 
 /** Lets other queries of the thread run between two pages. */
 const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -76,8 +59,11 @@ function threadsToSpare(): number {
 /** Whether a verification of this thread uses further threads. Only one at a time may. */
 let isHelped = false;
 
-/** Verifies one agent's chain, or the whole workspace if `agentId` is null. */
-async function verifyTrail(reader: Reader, agentId: string | null): Promise<Verdict> {
+/**
+ * Verifies one agent's chain, or the whole workspace if `agentId` is null. Returns the body of the answer without its
+ * time, which the recording operation adds.
+ */
+async function verifyTrail(reader: Reader, agentId: string | null) {
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
@@ -90,50 +76,42 @@ async function verifyTrail(reader: Reader, agentId: string | null): Promise<Verd
       valid: report.valid,
       events_checked: report.eventsChecked,
       chain_intact: report.chainIntact,
-      chain_start: report.chainStart,
-      chain_end: report.chainEnd,
-      first_invalid: report.firstInvalid,
+      chain_start: report.chainStart && { ...report.chainStart },
+      chain_end: report.chainEnd && { ...report.chainEnd },
+      first_invalid: report.firstInvalid && { ...report.firstInvalid },
     };
   } finally {
     if (helped) isHelped = false;
   }
 }
 
-/** Null when the agent does not exist. */
-type FoundVerdict = Verdict | null;
-
-const verifyAudit: Inquiry<"audit.verify", FoundVerdict & JsonValue> = {
+const verifyAudit = inquiry("audit.verify", {
   long: true,
+  /** Returns null when the agent does not exist. */
   async query(reader, _context, { scope }) {
     const agentId = agentIdOf(scope);
     const exists = agentId === null || (await readAgent(reader, agentId)) !== null;
-    return (exists ? await verifyTrail(reader, agentId) : null) as never;
+    return exists ? await verifyTrail(reader, agentId) : null;
   },
-  async record(reader, context, { scope }, found: FoundVerdict) {
+  async record(reader, context, { scope }, found) {
     if (found === null) return notFound(null, agentIdOf(scope), "agent_not_found", NO_AGENT, {});
     const { agent, asked } = await subjectOf(reader, context, scope);
     const { valid, chain_intact, events_checked } = found;
     const body = JSON.stringify({ ...found, verified_at: context.timestamp });
     return answered(agent, { ...asked, valid, chain_intact, events_checked }, body);
   },
-};
+});
 
 /** The number of intervals if no start is asked for, and the most that one request can ask for. */
 const DEFAULT_INTERVALS = 24;
 const MAX_INTERVALS = 750;
 
-/** The body of the answer: the window widened to whole intervals, and the counts. */
-interface FoundActivity extends JsonObject {
-  interval: string;
-  start_time: string;
-  end_time: string;
-}
-
+/** Returns the body of the answer: the window widened to whole intervals, and the counts. */
 async function queryActivity(
   reader: Reader,
   { nowMs }: QueryContext,
   { interval, scope, window }: OperationInputs["audit.activity"],
-): Promise<FoundActivity> {
+) {
   const { ms } = INTERVALS[interval];
   const endMs = Math.ceil((window.endMs ?? nowMs + 1) / ms) * ms;
   const startMs = window.startMs === undefined ? endMs - DEFAULT_INTERVALS * ms : Math.floor(window.startMs / ms) * ms;
@@ -152,14 +130,14 @@ async function queryActivity(
   };
 }
 
-const countEvents: Inquiry<"audit.activity", FoundActivity & JsonValue> = {
+const countEvents = inquiry("audit.activity", {
   query: queryActivity,
   async record(reader, context, { scope }, found) {
     const { agent, asked } = await subjectOf(reader, context, scope);
     const { interval, start_time, end_time } = found;
     return answered(agent, { ...asked, interval, start_time, end_time }, JSON.stringify(found));
   },
-};
+});
 
 /** What runs each operation of this feature. */
 export const auditOperations: OperationsOf<"audit"> = {

@@ -7,7 +7,6 @@ import { readConfigVersion, showVersion } from "../../state/configs.ts";
 import { countExpired, type EntryRow } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-
 import {
   type Context,
   notFound,
@@ -34,12 +33,14 @@ export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string 
   );
 }
 
+export interface AllowedCheckpoint {
+  checkpoint: Checkpoint;
+  agent: AgentState;
+  agentId: string;
+}
+
 /** Returns the checkpoint and its agent; null when there is none. @throws {Refusal} for a key of other agents */
-export async function findAllowed(
-  reader: Reader,
-  context: Context,
-  id: string,
-): Promise<{ checkpoint: Checkpoint; agent: AgentState; agentId: string } | null> {
+export async function findAllowed(reader: Reader, context: Context, id: string): Promise<AllowedCheckpoint | null> {
   const checkpoint = await findCheckpoint(reader, id);
   if (checkpoint === undefined) return null;
   const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);

@@ -13,12 +13,12 @@ import { readVersion } from "../../state/entries.ts";
 import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, type Context, type Operation, type Outcome, refused } from "../../workspace/operation.ts";
-import { countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
+import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
 export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader, context, input) => {
   const found = await findAllowed(reader, context, input.checkpointId);
   if (found === null) return noCheckpoint(input.checkpointId);
-  const { checkpoint, agent, agentId } = found;
+  const { checkpoint, agent } = found;
   // A key of scope `agent` may not change the configuration. It restores only the data.
   const wantsConfig = input.restoreConfig && context.principal.scope !== "agent";
   const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
@@ -29,7 +29,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const refusal = plan === null ? null : await findRefused(reader, plan, policies);
   if (refusal !== null) return blocked(agent, checkpoint, refusal);
   const present = await countPresent(reader, agent, context.nowMs);
-  return restored(context, { agent, agentId, checkpoint, newConfig, plan }, present);
+  return restored(context, found, newConfig, plan, present);
 };
 
 /** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
@@ -64,17 +64,11 @@ function blocked(agent: AgentState, checkpoint: Checkpoint, decision: Refused): 
   return { ...refused(agent, "blocked", { checkpoint_id: checkpoint.id, findings }, problem), blockedBy };
 }
 
-interface Decided {
-  agent: AgentState;
-  agentId: string;
-  checkpoint: Checkpoint;
-  newConfig: NewConfig | null;
-  plan: RestorePlan | null;
-}
-
 function restored(
   context: Context,
-  { agent, agentId, checkpoint, newConfig, plan }: Decided,
+  { agent, agentId, checkpoint }: AllowedCheckpoint,
+  newConfig: NewConfig | null,
+  plan: RestorePlan | null,
   present: number,
 ): Outcome {
   const safety = { id: context.ids.next("cp"), entryCount: present };

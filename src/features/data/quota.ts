@@ -1,5 +1,4 @@
 /** Quotas: a full workspace accepts no more data. What it holds can still be read, deleted and audited. */
-
 import type { OperationInputs, OperationName } from "../../operations.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
@@ -10,8 +9,6 @@ import {
   knownAgent,
   naming,
   type Operation,
-  type Outcome,
-  type ProblemAnswer,
   refused,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
@@ -46,11 +43,22 @@ interface Growth {
 export function refusingOverQuota(operation: Operation<OperationName>, quota: Quota): Operation<OperationName> {
   return async (reader, context, input, prepared) => {
     const growth = await growthOf(reader, context, input);
-    const excess = growth === null ? null : await excessOf(reader, context, quota, growth);
+    const excess = growth && (await excessOf(reader, context, quota, growth));
     if (growth === null || excess === null) return operation(reader, context, input, prepared);
-    requireAgentAllowed(context.principal, growth.agentId);
-    return overQuota(reader, context, input, growth.agentId, excess);
+    const { agentId } = growth;
+    requireAgentAllowed(context.principal, agentId);
+    const agent = await knownAgent(reader, context, agentId);
+    // The details do not name the key: it is not screened yet.
+    const what = { ...excess, ...("checkpointId" in input ? { checkpoint_id: input.checkpointId } : {}) };
+    const problem = { code: "quota_exceeded", detail: explain(excess), extra: { ...excess } } as const;
+    return refused(agent, "denied", naming(agent, agentId, what), problem);
   };
+}
+
+function explain({ quota, limit, used }: Excess): string {
+  return quota === "entries"
+    ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`
+    : `The workspace's database holds ${used} of ${limit} bytes. Delete entries and checkpoints, or ask the operator for a larger quota_bytes.`;
 }
 
 async function growthOf(reader: Reader, context: Context, input: Input): Promise<Growth | null> {
@@ -72,9 +80,7 @@ async function excessOf(reader: Reader, context: Context, quota: Quota, growth: 
   if (quota.entries > 0 && growth.entries > 0) {
     const used = await context.agents.liveEntries(reader);
     const isOver = used + growth.entries > quota.entries;
-    if (isOver && !(await replaces(reader, context, growth))) {
-      return { quota: "entries", limit: quota.entries, used };
-    }
+    if (isOver && !(await replaces(reader, context, growth))) return { quota: "entries", limit: quota.entries, used };
   }
   if (quota.bytes > 0) {
     const used = await usedBytesPast(reader, quota.bytes, growth.bytes);
@@ -87,23 +93,4 @@ async function excessOf(reader: Reader, context: Context, quota: Quota, growth: 
 async function replaces(reader: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
   const agent = key === undefined ? null : await knownAgent(reader, context, agentId);
   return agent !== null && key !== undefined && (await hasEntry(reader, agent, key, -1));
-}
-
-async function overQuota(
-  reader: Reader,
-  context: Context,
-  input: Input,
-  agentId: string,
-  excess: Excess,
-): Promise<Outcome<ProblemAnswer>> {
-  const { quota, limit, used } = excess;
-  const agent = await knownAgent(reader, context, agentId);
-  const what = { ...excess, ...("checkpointId" in input ? { checkpoint_id: input.checkpointId } : {}) };
-  const detail =
-    quota === "entries"
-      ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`
-      : `The workspace's database holds ${used} of ${limit} bytes. Delete entries and checkpoints, or ask the operator for a larger quota_bytes.`;
-  // The details do not name the key: it is not screened yet.
-  const problem = { code: "quota_exceeded", detail, extra: { quota, limit, used } } as const;
-  return refused(agent, "denied", naming(agent, agentId, what), problem);
 }

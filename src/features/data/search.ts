@@ -1,5 +1,4 @@
 /** Searches an agent's data by words and meaning. */
-import type { JsonObject, JsonValue } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
@@ -9,7 +8,7 @@ import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, type Inquiry, knownAgent, naming, type QueryContext, Refusal } from "../../workspace/operation.ts";
+import { answered, inquiry, knownAgent, naming, type QueryContext, Refusal } from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
@@ -17,15 +16,8 @@ const NO_MODEL_YET =
 type SearchInput = OperationInputs["data.search"];
 type HitRow = [id: number, key: string, value: string, metadata: string, updatedAt: number];
 
-/** The results, each as JSON text. */
-interface Found extends JsonObject {
-  rows: string[];
-  wantsFullText: boolean;
-  /** The model whose vectors ranked the results. */
-  model: string;
-}
-
-async function query(reader: Reader, context: QueryContext, input: SearchInput): Promise<Found> {
+/** Returns the results, each as JSON text, and the model whose vectors ranked them. */
+async function query(reader: Reader, context: QueryContext, input: SearchInput) {
   const queryVector = (await context.queryEmbedder?.embed(input.query)) ?? null;
   const agent = await readAgent(reader, input.agentId);
   if (agent === null) return { rows: [], wantsFullText: false, model: BUILT_IN_MODEL };
@@ -79,7 +71,7 @@ function showHit([, key, value, metadata, updatedAt]: HitRow, similarity: number
   );
 }
 
-export const searchData: Inquiry<"data.search", Found & JsonValue> = {
+export const searchData = inquiry("data.search", {
   query,
   async record(reader, context, input, found) {
     const agent = await knownAgent(reader, context, input.agentId);
@@ -91,4 +83,4 @@ export const searchData: Inquiry<"data.search", Found & JsonValue> = {
       `{"data":[${found.rows.join(",")}],"model":${JSON.stringify(found.model)}}`,
     );
   },
-};
+});

@@ -1,25 +1,17 @@
 /** The steps of a request under `/account`: session, origin, body, action. */
-
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { Refused } from "../../control/refused.ts";
 import { Failure } from "../../failure.ts";
 import { onceClosingIsKnown } from "../../timer.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
-import { checkParams, readQuery, takeBody } from "../pipeline/handle.ts";
+import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
 import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import { invalid, Problem } from "../problem.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
 
-/** A routed request. */
-export interface RoutedAction {
-  request: Request;
-  /** What follows the `?`, or an empty string. */
-  queryText: string;
-  params: Record<string, string | null>;
-  exchange: Exchange;
-}
+export type RoutedAction = Pick<RoutedRequest, "request" | "queryText" | "params" | "exchange">;
 
 /** Runs an action and returns the response. @throws {Problem} when the request is refused */
 export async function handleAction(action: Action, routed: RoutedAction, deps: AppDeps): Promise<Response> {

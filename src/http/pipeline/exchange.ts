@@ -6,32 +6,6 @@ import type { RateLimitHeaders } from "./rate-limits.ts";
 /** Durations are logged to the microsecond. */
 const MICROSECONDS = 1_000;
 
-/**
- * What is logged about a request: never a key, a value or a query string, and of the path's parameters
- * only an agent's id.
- */
-export interface RequestLogEntry {
-  request_id: string;
-  method: string;
-  /** The route's pattern (`/v1/config/:agent_id`), null when no route matched. */
-  route: string | null;
-  status: number;
-  duration_ms: number;
-  workspace_id: string | null;
-  /** The agent that the request names, null when it names none or only a checkpoint or an event. */
-  agent_id: string | null;
-  /** `key_…` or `usr_…`. */
-  actor: string | null;
-  operation: string | null;
-  /** The recorded result of the operation: `ok`, `allowed`, `blocked`, … */
-  decision: string | null;
-  /** `policy:…`, when a policy refused it. */
-  blocked_by: string | null;
-  audit_id: string | null;
-  /** The code of the problem document, null when the response is none. */
-  problem: string | null;
-}
-
 export class Exchange {
   readonly requestId: string;
   readonly method: string;
@@ -41,10 +15,14 @@ export class Exchange {
   accountId: string | null = null;
   route: string | null = null;
   operation: string | null = null;
+  /** The agent that the request names, null when it names none or only a checkpoint or an event. */
   agentId: string | null = null;
+  /** The recorded result of the operation. */
   decision: AuditResult | null = null;
+  /** `policy:…`, when a policy refused it. */
   blockedBy: string | null = null;
   auditId: string | null = null;
+  /** The code of the problem document, null when the response is none. */
   problem: string | null = null;
   /** What remains of its key's limit; null without a limit. */
   rateLimit: RateLimitHeaders | null = null;
@@ -68,16 +46,21 @@ export class Exchange {
     return headers;
   }
 
-  /** Returns the log entry, once the status is known. */
-  logEntry(status: number, nowMs: number): RequestLogEntry {
+  /**
+   * Returns what is logged about the request, once the status is known: never a key, a value or a query string, and of
+   * the path's parameters only an agent's id.
+   */
+  logEntry(status: number, nowMs: number) {
     return {
       request_id: this.requestId,
       method: this.method,
+      /** The route's pattern (`/v1/config/:agent_id`), null when no route matched. */
       route: this.route,
       status,
       duration_ms: Math.round((nowMs - this.startedMs) * MICROSECONDS) / MICROSECONDS,
       workspace_id: this.principal?.workspaceId ?? null,
       agent_id: this.agentId !== null && isAgentId(this.agentId) ? this.agentId : null,
+      /** `key_…` or `usr_…`. */
       actor: this.principal?.actor ?? this.accountId,
       operation: this.operation,
       decision: this.decision,
@@ -87,6 +70,8 @@ export class Exchange {
     };
   }
 }
+
+export type RequestLogEntry = ReturnType<Exchange["logEntry"]>;
 
 /** A client's request id: 1 to 128 of `A-Z a-z 0-9 . _ -`. */
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,128}$/;

@@ -41,15 +41,12 @@ function decodeName(text: string): string {
   return name;
 }
 
+/** Decodes `+` and percent-encoding (RFC 3986 section 2.1). Returns null when it is invalid or not UTF-8. */
 function decode(text: string): string | null {
-  return decodePercent(text.includes("+") ? text.replaceAll("+", " ") : text);
-}
-
-/** Decodes percent-encoding (RFC 3986 section 2.1). Returns null when it is invalid or not UTF-8. */
-function decodePercent(text: string): string | null {
-  if (!text.includes("%")) return text;
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  if (!spaced.includes("%")) return spaced;
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(spaced);
   } catch {
     return null;
   }

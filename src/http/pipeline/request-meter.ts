@@ -79,33 +79,25 @@ export class RequestMeter {
   }
 
   #route(route: string, method: string): Counted {
-    let byMethod = this.#routes.get(route);
-    if (byMethod === undefined) {
-      byMethod = new Map();
-      this.#routes.set(route, byMethod);
-    }
-    const known = byMethod.get(method);
-    if (known !== undefined) return known;
+    const byMethod = this.#routes.getOrInsertComputed(route, newMap<Counted>);
     const name = METHODS.has(method) ? method : OTHER_METHOD;
-    const other = byMethod.get(name);
-    if (other !== undefined) return other;
+    const known = byMethod.get(name);
+    if (known !== undefined) return known;
     const counted = { method: name, route, durations: new Histogram(DURATION_BOUNDS), byStatus: new Map() };
     byMethod.set(name, counted);
     return counted;
   }
 
   #decide(operation: string, result: string, refusedBy: string | null): void {
-    let byResult = this.#decisions.get(operation);
-    if (byResult === undefined) {
-      byResult = new Map();
-      this.#decisions.set(operation, byResult);
-    }
+    const byResult = this.#decisions.getOrInsertComputed(operation, newMap<MeteredDecision>);
     const name = refusedBy ?? result;
     const known = byResult.get(name);
     if (known !== undefined) known.count++;
     else byResult.set(name, { operation, result, refusedBy, count: 1 });
   }
 }
+
+const newMap = <Value>() => new Map<string, Value>();
 
 /** Returns what refused an operation, for example `block_pii` for `policy:block_pii`; null for nothing. */
 function refusalOf({ blockedBy, decision, problem }: Exchange): string | null {

@@ -1,5 +1,5 @@
 /** With TLS off, only configured proxies may send requests, and only for HTTPS clients. */
-import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { Problem } from "../problem.ts";
 
 const IPV4_BITS = 32;
@@ -37,8 +37,8 @@ export class TrustedProxies {
 }
 
 function familyOf(address: string): "ipv4" | "ipv6" | null {
-  if (isIPv4(address)) return "ipv4";
-  return isIPv6(address) ? "ipv6" : null;
+  const version = isIP(address) as 0 | 4 | 6;
+  return version === 0 ? null : `ipv${version}`;
 }
 
 /**
