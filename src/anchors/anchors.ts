@@ -1,5 +1,5 @@
 /** Delivers each new seal to all sinks of a daemon. */
-
+import type { Clock } from "../ids.ts";
 import { type AnchorEvents, type AnchorLag, AnchorQueue, type WaitingSeal } from "./queue.ts";
 import { type AnchorReceipt, AnchorReceipts } from "./receipts.ts";
 import { type AnchoredSeal, type AnchorKind, type AnchorSink, commandSink, webhookSink } from "./sinks.ts";
@@ -22,12 +22,12 @@ export interface AnchorState {
   waiting: WaitingSeal | null;
 }
 
-export interface AnchorsOptions {
+interface AnchorsOptions {
   /** The directory for receipts of deliveries. It is created with the first one. */
   notesDir: string;
   /** Called when a receipt could not be written. */
   onError(error: unknown): void;
-  clock?: () => number;
+  clock: Clock;
 }
 
 export class Anchors implements AsyncDisposable {
@@ -41,8 +41,7 @@ export class Anchors implements AsyncDisposable {
     const onDelivered: AnchorEvents["onDelivered"] = (sink, { workspaceId, size }, sealedMs, takenMs) => {
       this.#keeping = this.#receipts.keep(workspaceId, sink, { size, sealedMs, takenMs }).catch(onError);
     };
-    const all = { ...events, onDelivered };
-    this.#queues = sinks.map((sink) => new AnchorQueue(sink, all, clock === undefined ? {} : { clock }));
+    this.#queues = sinks.map((sink) => new AnchorQueue(sink, { ...events, onDelivered }, { clock }));
   }
 
   /** Returns what each sink has of a workspace. */

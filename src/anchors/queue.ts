@@ -3,6 +3,7 @@
  * cover. So the queue is bounded by the number of workspaces, and by a limit. Failed deliveries are retried with
  * exponential backoff.
  */
+import { type Clock, systemClock } from "../ids.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
 /** The most workspaces whose seals wait for one sink. Beyond that, the longest waiting seal is dropped. */
@@ -54,9 +55,7 @@ export interface AnchorEvents {
 }
 
 export class AnchorQueue implements AsyncDisposable {
-  readonly #sink: AnchorSink;
-  readonly #events: AnchorEvents;
-  readonly #clock: () => number;
+  readonly #clock: Clock;
   readonly #retryMs: number;
   /** By workspace, in the order of arrival. */
   readonly #waiting = new Map<string, Waiting>();
@@ -64,19 +63,19 @@ export class AnchorQueue implements AsyncDisposable {
   #running: Promise<void> | null = null;
   #wake: () => void = () => {};
   #closing = false;
-  #failures = 0;
-  #failed = 0;
-  #delivered = 0;
-  #deliveredMs: number | null = null;
-  #dropped = 0;
+  readonly #counts: Omit<AnchorLag, "sink" | "waiting" | "sinceMs"> = {
+    failures: 0,
+    failed: 0,
+    delivered: 0,
+    deliveredMs: null,
+    dropped: 0,
+  };
 
   constructor(
-    sink: AnchorSink,
-    events: AnchorEvents,
-    { clock = Date.now, retryMs = FIRST_RETRY_MS }: { clock?: () => number; retryMs?: number } = {},
+    readonly sink: AnchorSink,
+    private readonly events: AnchorEvents,
+    { clock = systemClock, retryMs = FIRST_RETRY_MS }: { clock?: Clock; retryMs?: number } = {},
   ) {
-    this.#sink = sink;
-    this.#events = events;
     this.#clock = clock;
     this.#retryMs = retryMs;
   }
@@ -84,20 +83,7 @@ export class AnchorQueue implements AsyncDisposable {
   get lag(): AnchorLag {
     let sinceMs: number | null = null;
     for (const waiting of this.#waiting.values()) sinceMs = Math.min(sinceMs ?? Infinity, waiting.sinceMs);
-    return {
-      sink: this.#sink.name,
-      waiting: this.#waiting.size,
-      sinceMs,
-      failures: this.#failures,
-      failed: this.#failed,
-      delivered: this.#delivered,
-      deliveredMs: this.#deliveredMs,
-      dropped: this.#dropped,
-    };
-  }
-
-  get sink(): AnchorSink {
-    return this.#sink;
+    return { sink: this.sink.name, waiting: this.#waiting.size, sinceMs, ...this.#counts };
   }
 
   /** Returns the waiting seal of a workspace, or null. */
@@ -116,7 +102,7 @@ export class AnchorQueue implements AsyncDisposable {
     if (this.#waiting.size > MAX_WAITING) {
       const [longest] = this.#waiting.keys();
       this.#waiting.delete(longest as string);
-      this.#dropped += 1;
+      this.#counts.dropped += 1;
     }
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
@@ -133,27 +119,23 @@ export class AnchorQueue implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const worked = await this.#deliver(next);
-      if (worked) continue;
+    for (;;) {
+      const [next] = this.#waiting.values();
+      if (next === undefined) return;
+      if (await this.#deliver(next)) continue;
       if (this.#closing || this.#abort.signal.aborted) return;
       await this.#pause();
     }
   }
 
-  #next(): Waiting | undefined {
-    const [first] = this.#waiting.values();
-    return first;
-  }
-
   async #deliver({ seal, sealedMs }: Waiting): Promise<boolean> {
     try {
-      await this.#sink.deliver(seal, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]));
+      await this.sink.deliver(seal, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]));
     } catch (error) {
-      this.#failures += 1;
-      this.#failed += 1;
+      this.#counts.failures += 1;
+      this.#counts.failed += 1;
       const reason = error instanceof AnchorFailed ? error.message : reasonOf(error);
-      this.#events.onFailure(this.#sink.name, reason, this.#failures, this.lag);
+      this.events.onFailure(this.sink.name, reason, this.#counts.failures, this.lag);
       this.#putLast(seal.workspaceId);
       return false;
     }
@@ -161,13 +143,11 @@ export class AnchorQueue implements AsyncDisposable {
     const waiting = this.#waiting.get(seal.workspaceId);
     if (waiting?.seal === seal) this.#waiting.delete(seal.workspaceId);
     else if (waiting !== undefined) Object.assign(waiting, { sinceMs: waiting.sealedMs, failures: 0 });
-    this.#delivered += 1;
     const takenMs = this.#clock();
-    this.#deliveredMs = takenMs;
-    this.#events.onDelivered?.(this.#sink.name, seal, sealedMs, takenMs);
-    const recovered = this.#failures > 0;
-    this.#failures = 0;
-    if (recovered) this.#events.onRecovery(this.#sink.name, this.lag);
+    const recovered = this.#counts.failures > 0;
+    Object.assign(this.#counts, { failures: 0, delivered: this.#counts.delivered + 1, deliveredMs: takenMs });
+    this.events.onDelivered?.(this.sink.name, seal, sealedMs, takenMs);
+    if (recovered) this.events.onRecovery(this.sink.name, this.lag);
     return true;
   }
 
@@ -181,7 +161,7 @@ export class AnchorQueue implements AsyncDisposable {
   }
 
   #pause(): Promise<void> {
-    const ms = Math.min(this.#retryMs * 2 ** (this.#failures - 1), MAX_RETRY_MS);
+    const ms = Math.min(this.#retryMs * 2 ** (this.#counts.failures - 1), MAX_RETRY_MS);
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       timer.unref?.();

@@ -5,6 +5,8 @@
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { systemCode } from "../failure.ts";
+import { SerialQueue } from "../serial-queue.ts";
 
 /** The newest seal that a sink accepted. */
 export interface AnchorReceipt {
@@ -23,29 +25,25 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 export class AnchorReceipts {
-  /** A serial queue: files are written one after another. */
-  #queue: Promise<void> = Promise.resolve();
+  /** Files are written one after another. */
+  readonly #queue = new SerialQueue();
   #made = false;
 
   constructor(private readonly directory: string) {}
 
   /** Returns the receipts of a workspace. */
   async of(workspaceId: string): Promise<AnchorReceiptsOf> {
-    let text: string;
     try {
-      text = await readFile(this.#path(workspaceId), "utf8");
+      return parsed(await readFile(this.#path(workspaceId), "utf8"));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+      if (systemCode(error) === "ENOENT") return {};
       throw error;
     }
-    return parsed(text);
   }
 
   /** Stores that a sink accepted a seal. @throws the system's error when the file cannot be written */
   keep(workspaceId: string, sink: string, receipt: AnchorReceipt): Promise<void> {
-    const done = this.#queue.then(() => this.#write(workspaceId, sink, receipt));
-    this.#queue = done.catch(() => {});
-    return done;
+    return this.#queue.run(() => this.#write(workspaceId, sink, receipt));
   }
 
   async #write(workspaceId: string, sink: string, receipt: AnchorReceipt): Promise<void> {

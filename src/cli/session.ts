@@ -31,6 +31,11 @@ export class Session {
   }
 }
 
+/** Adds `--json`, `--config` and the flags of the named settings, or of every setting when none is named. */
+export function addCommonOptions(command: Command, names?: readonly SettingName[]): Command {
+  return addSettingOptions(command.option("--json", "print JSON"), names);
+}
+
 /** Adds `--config` and the flags of the named settings, or of every setting when none is named. */
 export function addSettingOptions(command: Command, names?: readonly SettingName[]): Command {
   command.option("--config <path>", CONFIG_HELP);
@@ -41,6 +46,11 @@ export function addSettingOptions(command: Command, names?: readonly SettingName
   return command;
 }
 
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
 /**
  * Returns the settings that are in force for a command with these parsed options, and where each came from.
  * @throws {Failure} `invalid_settings`
@@ -49,7 +59,8 @@ export function settingsWithOrigins(options: object): LoadedSettings {
   const given = options as Readonly<Record<string, unknown>>;
   const flags: Partial<Record<SettingName, string>> = {};
   for (const { name } of DEFINITIONS) {
-    const value = given[camelCase(name)];
+    // The option parser keeps `data_dir` as `dataDir`.
+    const value = given[name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
     if (typeof value === "string") flags[name] = value;
   }
   return loadSettings({ flags, config: typeof given.config === "string" ? given.config : undefined });
@@ -58,9 +69,4 @@ export function settingsWithOrigins(options: object): LoadedSettings {
 /** Returns the settings that are in force for a command with these parsed options. @throws {Failure} `invalid_settings` */
 export function settingsOf(options: object): Settings {
   return settingsWithOrigins(options).settings;
-}
-
-/** Returns the name under which the option parser keeps a setting: `data_dir` is `dataDir`. */
-function camelCase(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }

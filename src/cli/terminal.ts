@@ -36,7 +36,7 @@ const PATH_CODES: ReadonlySet<string> = new Set(
 function pathFailure(error: unknown): Failure | null {
   const code = systemCode(error);
   const path = error instanceof Error && "path" in error ? error.path : undefined;
-  if (code === null || code === undefined || !PATH_CODES.has(code) || typeof path !== "string") return null;
+  if (code === undefined || !PATH_CODES.has(code) || typeof path !== "string") return null;
   return new Failure("path_unusable", `Cannot use ${path}: ${systemReason(error)}.`, { cause: error });
 }
 
@@ -49,9 +49,8 @@ export async function printFailure(terminal: Terminal, json: boolean, thrown: un
   const known = error instanceof Failure;
   // Any other error is a defect of the program: a bug report needs its stack trace.
   if (!known) await terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  const { code, message } = known
-    ? error
-    : { code: "internal", message: "This is a bug in governd. Please report it with the lines above." };
+  const bug = { code: "internal", message: "This is a bug in governd. Please report it with the lines above." };
+  const { code, message } = known ? error : bug;
   await terminal.err(json ? `${JSON.stringify({ error: { code, message } })}\n` : `governd: ${message}\n`);
   return EXIT.trouble;
 }

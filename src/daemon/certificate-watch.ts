@@ -4,6 +4,7 @@
  */
 import { messageOf } from "../failure.ts";
 import type { Clock } from "../ids.ts";
+import { SerialQueue } from "../serial-queue.ts";
 import {
   type CertificateStatus,
   certificateStatus,
@@ -17,7 +18,7 @@ import type { Logger } from "./logger.ts";
 const CHECK_INTERVAL_MS = 60_000;
 const WARN_INTERVAL_MS = 24 * 60 * 60 * 1_000;
 
-export interface CertificateWatchOptions {
+interface CertificateWatchOptions {
   clock: Clock;
   logger: Logger;
   /** Makes the server use another certificate. */
@@ -25,46 +26,42 @@ export interface CertificateWatchOptions {
 }
 
 export class CertificateWatch implements Disposable {
-  readonly #source: CertificateSource;
-  readonly #options: CertificateWatchOptions;
-  readonly #timer: NodeJS.Timeout;
-  #current: ServerCertificate;
+  readonly #timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
   #lastTrouble = "";
-  /** A serial queue: checks are requested by a timer and by signals, and run one after another. */
-  #queue: Promise<void> = Promise.resolve();
+  /** Checks are requested by a timer and by signals, and run one after another. */
+  readonly #queue = new SerialQueue();
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(source: CertificateSource, current: ServerCertificate, options: CertificateWatchOptions) {
-    this.#source = source;
-    this.#current = current;
-    this.#options = options;
-    this.#timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
+  constructor(
+    private readonly source: CertificateSource,
+    private current: ServerCertificate,
+    private readonly options: CertificateWatchOptions,
+  ) {
     this.#reportAuthority(current);
     this.#warn();
   }
 
   /** The certificates in use, the server's own first, and when they expire. */
   get status(): CertificateStatus[] {
-    return certificateStatus(this.#current, this.#options.clock());
+    return certificateStatus(this.current, this.options.clock());
   }
 
   /** Checks now. When the new certificate cannot be used, logs the reason and keeps the present one. */
   check(): Promise<void> {
-    this.#queue = this.#queue.then(async () => {
+    return this.#queue.run(async () => {
       await this.#replace();
       this.#warn();
     });
-    return this.#queue;
   }
 
   async #replace(): Promise<void> {
-    const { logger, use } = this.#options;
+    const { logger, use } = this.options;
     try {
-      const found = await this.#source.load();
+      const found = await this.source.load();
       this.#lastTrouble = "";
-      if (isSame(found, this.#current)) return;
+      if (isSame(found, this.current)) return;
       await use(found);
-      this.#current = found;
+      this.current = found;
       this.#warnedAtMs = Number.NEGATIVE_INFINITY;
       logger.info("the certificate was replaced", { expires_at: showTime(found.expiresAt) });
       this.#reportAuthority(found);
@@ -79,22 +76,21 @@ export class CertificateWatch implements Disposable {
 
   /** Warns once a day for as long as a certificate expires soon or has expired. */
   #warn(): void {
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.options;
     const now = clock();
     if (now - this.#warnedAtMs < WARN_INTERVAL_MS) return;
     const ending = this.status.filter(({ notAfter, daysLeft }) => notAfter <= now || daysLeft < WARN_BEFORE_DAYS);
     for (const { role, subject, notAfter, daysLeft } of ending) {
-      const what = { role, subject, not_after: showTime(notAfter), days_left: daysLeft };
-      if (notAfter <= now) logger.warn("a certificate has expired: clients refuse it", what);
-      else logger.warn("a certificate expires soon", what);
+      const message = notAfter <= now ? "a certificate has expired: clients refuse it" : "a certificate expires soon";
+      logger.warn(message, { role, subject, not_after: showTime(notAfter), days_left: daysLeft });
     }
     if (ending.length > 0) this.#warnedAtMs = now;
   }
 
   #reportAuthority({ formerAuthorityEnds }: ServerCertificate): void {
     if (formerAuthorityEnds === undefined) return;
-    this.#options.logger.warn("the certificate authority was renewed: distribute its new file to the clients", {
-      ca_file: this.#source.authorityFile,
+    this.options.logger.warn("the certificate authority was renewed: distribute its new file to the clients", {
+      ca_file: this.source.authorityFile,
       former_ends_at: showTime(formerAuthorityEnds),
     });
   }

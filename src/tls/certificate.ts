@@ -52,7 +52,7 @@ export function readClientAuthorities(path: string): string {
 }
 
 /** Returns all certificates of a PEM text, at least one. */
-export function certificatesOf(pem: string, path: string): X509Certificate[] {
+function certificatesOf(pem: string, path: string): X509Certificate[] {
   const texts = pem.match(PEM_CERTIFICATE) ?? [pem];
   return texts.map((text) => parseCertificate(text, path));
 }
@@ -93,19 +93,15 @@ export interface CertificateStatus {
 
 /** Returns the status of the certificates in use, the server's own first. */
 export function certificateStatus(certificate: ServerCertificate, nowMs: number): CertificateStatus[] {
-  const [server] = statusesOf("server", certificate.cert, nowMs);
-  const authorities = certificate.clientCa ? statusesOf("client_ca", certificate.clientCa, nowMs) : [];
-  return server === undefined ? authorities : [server, ...authorities];
-}
-
-function statusesOf(role: CertificateStatus["role"], pem: string, nowMs: number): CertificateStatus[] {
-  return certificatesOf(pem, role).map(({ subject, validTo }) => {
+  const statusOf = (role: CertificateStatus["role"], { subject, validTo }: X509Certificate): CertificateStatus => {
     const notAfter = Date.parse(validTo);
-    return {
-      role,
-      subject: subject.replaceAll("\n", ", "),
-      notAfter,
-      daysLeft: Math.floor((notAfter - nowMs) / DAY_MS),
-    };
-  });
+    const daysLeft = Math.floor((notAfter - nowMs) / DAY_MS);
+    return { role, subject: subject.replaceAll("\n", ", "), notAfter, daysLeft };
+  };
+  const { cert, clientCa } = certificate;
+  const authorities = clientCa ? certificatesOf(clientCa, "client_ca") : [];
+  return [
+    statusOf("server", parseCertificate(cert, "server")),
+    ...authorities.map((authority) => statusOf("client_ca", authority)),
+  ];
 }

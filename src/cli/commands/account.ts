@@ -9,7 +9,7 @@ import { linkUrl, publicBase } from "../../daemon/link-url.ts";
 import { Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { ACTOR, consult } from "../data-directory.ts";
-import { addSettingOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, type Session, settingsOf } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
 interface LinkOptions {
@@ -28,15 +28,13 @@ export function addAccountCommands(program: Command, session: Session): void {
     .addOption(new Option("--role <role>", "the role in the workspace (default: owner)").choices(ROLES))
     .option("--email <address>", "set a new password for this account")
     .option("--without-totp", "also turn off that account's second factor")
-    .option("--json", "print JSON")
     .action((options: LinkOptions) => printLink(session, options));
   const list = account
     .command("list")
     .description("list all accounts, oldest first")
-    .option("--json", "print JSON")
     .action((options: object) => showAccounts(session, options));
-  addSettingOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls"]);
-  addSettingOptions(list, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls"]);
+  addCommonOptions(list, ["data_dir", "encryption_key_file"]);
 }
 
 async function printLink(session: Session, options: LinkOptions): Promise<void> {

@@ -7,7 +7,7 @@ import { EXIT, Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { BACKUP_KEEP_MAX } from "../../settings/definitions.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
-import { addSettingOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, type Session, settingsOf } from "../session.ts";
 import { count, mebibytes } from "../terminal.ts";
 
 const BACKUP_DESCRIPTION = `make a verified backup of everything, while the daemon runs
@@ -32,10 +32,9 @@ export function addBackup(program: Command, session: Session): void {
     .description(BACKUP_DESCRIPTION)
     .argument("[dest]", "directory for backups, created if missing (default: the setting backup_dir)")
     .option("--keep <n>", "keep only this many backups, and remove older ones afterwards")
-    .option("--json", "print JSON")
     .addHelpText("after", BACKUP_EXIT_HELP)
     .action((dest: string | undefined, options: { keep?: string }) => runBackup(session, dest, options));
-  addSettingOptions(backup, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(backup, ["data_dir", "encryption_key_file"]);
 }
 
 export function addRestore(program: Command, session: Session): void {
@@ -45,9 +44,8 @@ export function addRestore(program: Command, session: Session): void {
     .description(RESTORE_DESCRIPTION)
     .argument("<backup>", "one backup: a directory with a manifest.json")
     .option("--partial", "also restore a backup that lacks workspaces, which were damaged when it was made")
-    .option("--json", "print JSON")
     .action((backup: string, options: { partial?: boolean }) => runRestore(session, backup, options));
-  addSettingOptions(restore, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(restore, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function runBackup(session: Session, dest: string | undefined, options: { keep?: string }): Promise<void> {

@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import { EXIT } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { VERSION } from "../../version.ts";
-import { type CheckResult, checkDatabases, worst } from "../check/databases.ts";
+import { checkDatabases } from "../check/databases.ts";
+import { type Finding, worst } from "../check/finding.ts";
 import {
   checkBackups,
   checkCertificates,
@@ -14,7 +15,7 @@ import {
   checkSealKey,
 } from "../check/surroundings.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
-import { addSettingOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session } from "../session.ts";
 
 const DESCRIPTION = `check settings, certificates, disk, permissions and every database
 
@@ -36,16 +37,15 @@ export function addCheck(program: Command, session: Session): void {
     .command("check")
     .summary("check settings, certificates, disk and every database, before an upgrade")
     .description(DESCRIPTION)
-    .option("--json", "print JSON")
     .addHelpText("after", EXIT_HELP)
     .action((options: object) => runCheck(session, options));
-  addSettingOptions(check);
+  addCommonOptions(check);
 }
 
 async function runCheck(session: Session, options: object): Promise<void> {
   const { settings, directory } = dataDirectoryOf(options);
   const nowMs = systemClock();
-  const findings = await session.withProgress(async (progress): Promise<CheckResult[]> => {
+  const findings = await session.withProgress(async (progress): Promise<Finding[]> => {
     const databases = await checkDatabases(directory, (done, total) => progress.step(done, total, "databases"));
     return [
       checkDaemon(directory),
@@ -68,7 +68,7 @@ async function runCheck(session: Session, options: object): Promise<void> {
   ]);
 }
 
-function lineOf({ check, severity, message, path }: CheckResult): string {
+function lineOf({ check, severity, message, path }: Finding): string {
   const where = path !== undefined && severity !== "ok" ? ` (${path})` : "";
   return `${LABELS[severity]} ${check}: ${message}${where}`;
 }

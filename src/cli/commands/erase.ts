@@ -4,7 +4,7 @@ import { cliPrincipal } from "../../control/journal.ts";
 import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/operations.ts";
 import { sealOrWarn, writeWorkspace } from "../data-directory.ts";
-import { addSettingOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session } from "../session.ts";
 
 interface EraseOptions {
   workspace: string;
@@ -28,9 +28,8 @@ export function addErase(program: Command, session: Session): void {
     .requiredOption("--agent <id>", "the agent that the data belongs to")
     .option("--key <key>", "the key of the entry")
     .option("--prefix <prefix>", "or the prefix of the keys")
-    .option("--json", "print JSON")
     .action((options: EraseOptions) => runErase(session, options));
-  addSettingOptions(erase, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(erase, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function runErase(session: Session, options: EraseOptions): Promise<void> {

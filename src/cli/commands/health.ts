@@ -8,7 +8,7 @@ import { dataDirectory } from "../../datadir/layout.ts";
 import { cannotRead, EXIT, Failure, readText, systemCode } from "../../failure.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { formatAddress } from "../../settings/values.ts";
-import { addSettingOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, type Session, settingsOf } from "../session.ts";
 
 /** A name in every certificate of the daemon's own authority. */
 const OWN_NAME = "localhost";
@@ -36,10 +36,9 @@ export function addHealth(program: Command, session: Session): void {
     )
     .option("--cert <path>", "client certificate, if the daemon requires one")
     .option("--key <path>", "private key of the client certificate")
-    .option("--json", "print JSON")
     .addHelpText("after", EXIT_HELP)
     .action((options: HealthOptions) => runHealth(session, options));
-  addSettingOptions(health, ["data_dir", "listen", "tls"]);
+  addCommonOptions(health, ["data_dir", "listen", "tls"]);
 }
 
 async function runHealth(session: Session, options: HealthOptions): Promise<void> {

@@ -5,7 +5,7 @@ import { requireWorkspace } from "../../control/workspaces.ts";
 import { systemClock } from "../../ids.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { administer, consult } from "../data-directory.ts";
-import { addSettingOptions, type Session } from "../session.ts";
+import { addCommonOptions, collect, type Session } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
 /** How long a rotated key stays valid by default. */
@@ -28,45 +28,34 @@ export function addKeyCommands(program: Command, session: Session): void {
     .option("--label <label>", "what the key is for")
     .addOption(new Option("--scope <scope>", "what the key may do").choices(SCOPES).default("full"))
     .option("--agent <id>", "limit the key to this agent; may be given several times", collect)
-    .option("--expires <time>", "the key expires after this time, for example 90d (default: never)", readExpiry)
-    .option("--json", "print JSON")
+    .option("--expires <time>", "the key expires after this time, for example 90d (default: never)", readTime(1))
     .action((options: CreateOptions) => createKey(session, options));
   const list = key
     .command("list")
     .description("list a workspace's keys, oldest first, revoked ones included")
     .requiredOption("--workspace <id>", "the workspace")
-    .option("--json", "print JSON")
     .action((options: { workspace: string }) => showKeys(session, options));
   const rotate = key
     .command("rotate")
     .description("replace a key by a new one; the old key stays valid for a while")
     .argument("<key-id>", "the old key's id (key_…), not the key")
-    .option("--overlap <time>", "how long the old key stays valid (default: 24h; 0s: it ends now)", readOverlap)
-    .option("--json", "print JSON")
+    .option("--overlap <time>", "how long the old key stays valid (default: 24h; 0s: it ends now)", readTime(0))
     .action((keyId: string, options: { overlap?: number }) => rotateKey(session, keyId, options));
   const revoke = key
     .command("revoke")
     .description("revoke a key at once and for good")
     .argument("<key-id>", "the key's id (key_…), not the key")
-    .option("--json", "print JSON")
     .action((keyId: string, options: object) => revokeKey(session, keyId, options));
-  for (const command of [create, list, rotate, revoke]) addSettingOptions(command, ["data_dir", "encryption_key_file"]);
+  for (const command of [create, list, rotate, revoke]) addCommonOptions(command, ["data_dir", "encryption_key_file"]);
 }
 
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
-}
-
-function readExpiry(text: string): number {
-  return readOverlap(text) || invalidTime();
-}
-
-function readOverlap(text: string): number {
-  return parseDuration(text) ?? invalidTime();
-}
-
-function invalidTime(): never {
-  throw new InvalidArgumentError("It must be a time with a unit (s, m, h, d), for example 90d.");
+/** Returns a parser of times of at least `leastMs`. */
+function readTime(leastMs: number): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms >= leastMs) return ms;
+    throw new InvalidArgumentError("It must be a time with a unit (s, m, h, d), for example 90d.");
+  };
 }
 
 async function createKey(session: Session, options: CreateOptions): Promise<void> {

@@ -19,7 +19,7 @@ import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { answered } from "../../workspace/operation.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { sealOrWarn, writeWorkspace } from "../data-directory.ts";
-import { addSettingOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session } from "../session.ts";
 
 interface PruneOptions {
   workspace: string;
@@ -43,9 +43,8 @@ export function addPrune(program: Command, session: Session): void {
     .requiredOption("--before <date>", "events before this date (2026-01-31 or RFC 3339)")
     .option("--export <file>", "the export that holds these events")
     .option("--yes", "drop the events; without it, only say what would be dropped")
-    .option("--json", "print JSON")
     .action((options: PruneOptions) => runPrune(session, options));
-  addSettingOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function runPrune(session: Session, options: PruneOptions): Promise<void> {

@@ -12,7 +12,7 @@ import { existingDataDirectory } from "../../datadir/open.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { FileInUse, rekeyFile } from "../../store/rekey.ts";
-import { addSettingOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, type Session, settingsOf } from "../session.ts";
 
 interface RekeyOptions {
   newKey?: string;
@@ -32,9 +32,8 @@ export function addRekey(program: Command, session: Session): void {
     .description(DESCRIPTION)
     .option("--new-key <file>", "file with the new key (create one: openssl rand -hex 32)")
     .option("--decrypt", "remove the encryption")
-    .option("--json", "print JSON")
     .action((options: RekeyOptions) => rekeyAll(session, options));
-  addSettingOptions(rekey, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(rekey, ["data_dir", "encryption_key_file"]);
 }
 
 async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> {

@@ -21,11 +21,6 @@ interface Piece {
   text: string;
 }
 
-interface FoundPiece {
-  line: number;
-  findings: Finding[];
-}
-
 const DESCRIPTION = `try the screening policies on your own data
 
 Every line is screened as one value. Nothing is stored, and matched text is not printed. With --whole the whole
@@ -62,9 +57,21 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
   const key = options.key ?? "";
   const found = pieces.flatMap((piece) => screened(piece, key, policies));
   if (found.length > 0) session.exitCode = EXIT.no;
-  const timing = options.bench ? measure(pieces, key, policies) : undefined;
-  const result = { values: pieces.length, blocked: found.length, lines: found, ...(timing ? { bench: timing } : {}) };
-  await session.print(result, report(result));
+  const bench = options.bench ? measure(pieces, key, policies) : undefined;
+  const rows = found.flatMap(({ line, findings }) =>
+    findings.map(({ policy, detector, start, end }) => [
+      `${line}:${start + 1}-${end}`,
+      policy,
+      detectorWords(detector),
+    ]),
+  );
+  const lines = rows.length > 0 ? [...table(["line:characters", "policy", "what"], rows), ""] : [];
+  lines.push(`${found.length} of ${pieces.length} values would be blocked.`);
+  if (bench) {
+    const { median_us, slowest_us, mib_per_second } = bench;
+    lines.push(`Screening: median ${median_us} µs per value, slowest ${slowest_us} µs, ${mib_per_second} MiB/s.`);
+  }
+  await session.print({ values: pieces.length, blocked: found.length, lines: found, bench }, lines);
 }
 
 function policiesNamed(name: string): PolicySettings {
@@ -87,21 +94,19 @@ function linesOf(text: string): Piece[] {
   return lines.map((line, index) => ({ line: index + 1, text: line }));
 }
 
-function screened({ line, text }: Piece, key: string, policies: PolicySettings): FoundPiece[] {
+function screened(
+  { line, text }: Piece,
+  key: string,
+  policies: PolicySettings,
+): { line: number; findings: Finding[] }[] {
   const decision = decide(policies, { key, value: text, metadata: {} });
   // The operator chose the key here, so it is not data to be screened.
   const findings = decision.allowed ? [] : decision.findings.filter((finding) => finding.field === "value");
   return findings.length > 0 ? [{ line, findings }] : [];
 }
 
-interface Timing {
-  median_us: number;
-  slowest_us: number;
-  mib_per_second: number;
-}
-
 /** Measures each piece's fastest of several rounds, so that other programs disturb the result little. */
-function measure(pieces: readonly Piece[], key: string, policies: PolicySettings): Timing {
+function measure(pieces: readonly Piece[], key: string, policies: PolicySettings) {
   const fastest = pieces.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < BENCH_ROUNDS; round++) {
     for (const [index, { text }] of pieces.entries()) {
@@ -119,23 +124,4 @@ function measure(pieces: readonly Piece[], key: string, policies: PolicySettings
     slowest_us: inMicroseconds(sorted.at(-1)),
     mib_per_second: total === 0 ? 0 : Math.round((units / 2 ** 20 / (total / 1e9)) * 10) / 10,
   };
-}
-
-function report(result: { values: number; blocked: number; lines: readonly FoundPiece[]; bench?: Timing }): string[] {
-  const rows = result.lines.flatMap(({ line, findings }) =>
-    findings.map(({ policy, detector, start, end }) => [
-      `${line}:${start + 1}-${end}`,
-      policy,
-      detectorWords(detector),
-    ]),
-  );
-  const found = rows.length > 0 ? [...table(["line:characters", "policy", "what"], rows), ""] : [];
-  const summary = `${result.blocked} of ${result.values} values would be blocked.`;
-  const bench = result.bench;
-  if (!bench) return [...found, summary];
-  return [
-    ...found,
-    summary,
-    `Screening: median ${bench.median_us} µs per value, slowest ${bench.slowest_us} µs, ${bench.mib_per_second} MiB/s.`,
-  ];
 }

@@ -27,7 +27,7 @@ import { parseVerifierKey, verifierKey } from "../../log/note.ts";
 import { sealingKey } from "../../state/seals.ts";
 import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";
-import { addSettingOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session } from "../session.ts";
 
 interface RotateOptions {
   newKey?: string;
@@ -50,9 +50,8 @@ export function addKeyInfo(program: Command, session: Session): void {
   const info = program
     .command("key-info")
     .description("show the public key that signs seals, which auditors need; it is not secret")
-    .option("--json", "print JSON")
     .action((options: object) => showKeyInfo(session, options));
-  addSettingOptions(info, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(info, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 export function addRotateSealKey(program: Command, session: Session): void {
@@ -61,9 +60,8 @@ export function addRotateSealKey(program: Command, session: Session): void {
     .summary("replace the key that signs the seals of all workspaces")
     .description(ROTATE_DESCRIPTION)
     .option("--new-key <file>", "the new private key (Ed25519, PKCS #8 PEM), when seal_key is set")
-    .option("--json", "print JSON")
     .action((options: RotateOptions) => rotateSealKey(session, options));
-  addSettingOptions(rotate, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(rotate, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
 async function showKeyInfo(session: Session, options: object): Promise<void> {

@@ -65,9 +65,10 @@ async function runServe(session: Session, options: { printSettings?: boolean }):
     clock: systemClock,
     sink: { write: (text) => terminal.err(text) },
   });
-  const signals = new Signals();
+  let started: Daemon | undefined;
+  const signals = handleSignals(() => void started?.reload());
   const daemon = await startDaemon(settings, systemClock, logger);
-  signals.onReload(() => daemon.reload());
+  started = daemon;
   await announce(terminal, daemon, settings, format);
   const signal = await signals.end;
   logger.info("stopping", { signal });
@@ -77,35 +78,24 @@ async function runServe(session: Session, options: { printSettings?: boolean }):
   session.exitCode = ending === "stopped" ? EXIT.done : EXIT.trouble;
 }
 
-/** The signals that the daemon handles. A signal that arrives during start-up is remembered. */
-class Signals {
-  /** Resolves with the first signal that stops the daemon. */
-  readonly end: Promise<string>;
-  /** Resolves with a later such signal, which stops the daemon at once. */
-  readonly again: Promise<string>;
-
-  constructor() {
-    const first = Promise.withResolvers<string>();
-    const second = Promise.withResolvers<string>();
-    this.end = first.promise;
-    this.again = second.promise;
-    let askedAt: number | undefined;
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.on(signal, () => {
-        askedAt ??= performance.now();
-        first.resolve(signal);
-        if (performance.now() - askedAt > SAME_SIGNAL_MS) second.resolve(signal);
-      });
-    }
-    process.on("SIGHUP", () => this.#reload());
-    for (const signal of IGNORED_SIGNALS) process.on(signal, () => {});
+/**
+ * Handles the signals of the daemon, also those that arrive during start-up. `end` resolves with the first signal that
+ * stops the daemon, and `again` with a later one, which stops it at once.
+ */
+function handleSignals(onReload: () => void): { end: Promise<string>; again: Promise<string> } {
+  const first = Promise.withResolvers<string>();
+  const second = Promise.withResolvers<string>();
+  let askedAt: number | undefined;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      askedAt ??= performance.now();
+      first.resolve(signal);
+      if (performance.now() - askedAt > SAME_SIGNAL_MS) second.resolve(signal);
+    });
   }
-
-  #reload = (): void => {};
-
-  onReload(reload: () => Promise<void>): void {
-    this.#reload = () => void reload();
-  }
+  process.on("SIGHUP", onReload);
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => {});
+  return { end: first.promise, again: second.promise };
 }
 
 async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, format: "text" | "json") {

@@ -7,7 +7,7 @@ import type { EncryptionKey } from "../../store/encryption.ts";
 import type { Verdict } from "../../verify/problems.ts";
 import { EXIT_CODES, overallVerdict, type ReportedProblem, type SourceResult } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
-import { addSettingOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, collect, type Session, settingsOf } from "../session.ts";
 import { expand, verifySources } from "../verify/sources.ts";
 import { sourceLines, verdictLine } from "../verify/text.ts";
 
@@ -41,15 +41,11 @@ export function addVerify(program: Command, session: Session): void {
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
-    .option("--json", "print JSON")
     .option("--quiet", "print only problems")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
-  addSettingOptions(command, ["encryption_key_file"]);
+  addCommonOptions(command, ["encryption_key_file"]);
 }
-
-/** Collects the values of an option that may be repeated. */
-const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 const MAX_THREADS = 64;
 
@@ -84,9 +80,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
 function lazyKey(options: VerifyOptions): () => EncryptionKey | null {
   let key: EncryptionKey | null | undefined;
   return () => {
-    if (key === undefined) {
-      key = readEncryptionKey(settingsOf(options).encryption_key_file);
-    }
+    if (key === undefined) key = readEncryptionKey(settingsOf(options).encryption_key_file);
     return key;
   };
 }
@@ -108,12 +102,8 @@ function askForSeals(results: SourceResult[], { seals }: Trust): void {
   const ids = new Set(results.map(({ report }) => report.workspace_id));
   if (seals.length === 0 || seals.some((seal) => ids.has(sealedWorkspace(seal)))) return;
   const message = "the given seal belongs to another workspace, so it cannot be compared";
-  const problem: ReportedProblem = { code: "seal_missing", seq: null, id: null, message };
   for (const result of results) {
-    if (result.report.problems.some(({ code }) => code === "seal_missing")) continue;
-    result.report.problems.push(problem);
-    result.problemCount += 1;
-    if (result.verdict === "verified") result.verdict = "undetermined";
+    if (!result.report.problems.some(({ code }) => code === "seal_missing")) doubt(result, "seal_missing", message);
   }
 }
 
@@ -122,11 +112,15 @@ function askForCompleteness(results: SourceResult[]): void {
   for (const result of results) {
     const { completeness, verdict } = result;
     if (verdict !== "verified" || completeness.is !== "unknown") continue;
-    const message = `completeness cannot be established: ${completeness.why}`;
-    result.report.problems.push({ code: "completeness_unknown", seq: null, id: null, message });
-    result.problemCount += 1;
-    result.verdict = "undetermined";
+    doubt(result, "completeness_unknown", `completeness cannot be established: ${completeness.why}`);
   }
+}
+
+/** Adds a reason why evidence that is otherwise good cannot be established. */
+function doubt(result: SourceResult, code: ReportedProblem["code"], message: string): void {
+  result.report.problems.push({ code, seq: null, id: null, message });
+  result.problemCount += 1;
+  if (result.verdict === "verified") result.verdict = "undetermined";
 }
 
 function json(verdict: Verdict, results: readonly SourceResult[]): string {

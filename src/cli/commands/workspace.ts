@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { listWorkspaces } from "../../control/workspaces.ts";
 import { administer, consult } from "../data-directory.ts";
-import { addSettingOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
 export function addWorkspaceCommands(program: Command, session: Session): void {
@@ -11,15 +11,13 @@ export function addWorkspaceCommands(program: Command, session: Session): void {
     .command("create")
     .description("create a workspace and its first API key, which is shown only once")
     .requiredOption("--name <name>", "a name for people")
-    .option("--json", "print JSON")
     .action((options: { name: string }) => createWorkspace(session, options));
   const list = workspace
     .command("list")
     .description("list all workspaces, oldest first")
-    .option("--json", "print JSON")
     .action((options: object) => showWorkspaces(session, options));
-  addSettingOptions(create, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
-  addSettingOptions(list, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(create, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
+  addCommonOptions(list, ["data_dir", "encryption_key_file"]);
 }
 
 async function createWorkspace(session: Session, options: { name: string }): Promise<void> {
