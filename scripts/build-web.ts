@@ -16,9 +16,11 @@ const OUTPUTS = ["dashboard.js", "dashboard.css"] as const;
 function inputsDigest(): string {
   const hash = createHash("sha256");
   // Its own files, and those that it shares with the daemon.
-  const sources = [...new Bun.Glob("{*.ts,policy/*.ts,web/**/*.{ts,tsx,css,json}}").scanSync(join(ROOT, "src"))]
+  const sources = ["*.ts", "policy/**/*.ts", "web/**/*.{ts,tsx,css,json}"]
+    .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(join(ROOT, "src"))])
     .filter((path) => !path.startsWith("web/assets/"))
     .sort();
+  if (!sources.includes("web/main.tsx")) throw new Error("the patterns of the dashboard's sources find nothing");
   for (const path of [...sources.map((source) => `src/${source}`), "scripts/build-web.ts", "bun.lock"]) {
     hash
       .update(`${path}\0`)

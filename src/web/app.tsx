@@ -1,16 +1,15 @@
 /** Chooses the page for an address. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, FunctionComponent } from "preact";
 import { useEffect, useErrorBoundary } from "preact/hooks";
 import { address } from "./api/client.ts";
 import { asProblem } from "./api/problem.ts";
-import { JoinPage } from "./pages/account/join.tsx";
-import { ResetPage } from "./pages/account/reset.tsx";
 import { SettingsPage } from "./pages/account/settings.tsx";
-import { SignInPage } from "./pages/account/sign-in.tsx";
-import { SignUpPage } from "./pages/account/sign-up.tsx";
+import { ResetPage, SignInPage } from "./pages/account/sign-in.tsx";
+import { JoinPage, SignUpPage } from "./pages/account/sign-up.tsx";
 import { WorkspacesPage } from "./pages/account/workspaces.tsx";
-import { AgentPage } from "./pages/agent/agent.tsx";
+import { AGENT_TABS, AgentPage } from "./pages/agent/agent.tsx";
 import { TrailPage } from "./pages/agent/audit.tsx";
+import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
 import { AgentsPage } from "./pages/workspace/agents.tsx";
 import { KeysPage } from "./pages/workspace/keys.tsx";
@@ -18,45 +17,44 @@ import { MembersPage } from "./pages/workspace/members.tsx";
 import { OverviewPage } from "./pages/workspace/overview.tsx";
 import { ProofPage } from "./pages/workspace/proof.tsx";
 import { Shell } from "./shell.tsx";
-import { paths } from "./state/paths.ts";
-import { go, match, path, place } from "./state/router.ts";
-import { loadSession, type Room, roomOf, session } from "./state/session.ts";
+import { go, match, path, paths, place } from "./state/router.ts";
+import { loadSession, type Room, RoomContext, roomOf, session } from "./state/session.ts";
 import { Button } from "./ui/button.tsx";
 import { Notices } from "./ui/notices.tsx";
-import { Empty, Heading, Waiting } from "./ui/parts.tsx";
-import { Problem } from "./ui/problem.tsx";
+import { Empty, Heading, Problem, Waiting } from "./ui/parts.tsx";
 
 type Parts = Record<string, string>;
 
+const agentPage = (agentId: string, view: ComponentChildren) => <AgentPage agentId={agentId}>{view}</AgentPage>;
+
+const AGENT = "/workspaces/:workspace/agents/:agent";
+
 /** Pages of a workspace. No two patterns match the same address, so the order does not matter. */
-const ROOM_PAGES: readonly (readonly [pattern: string, page: (room: Room, parts: Parts) => ComponentChildren])[] = [
-  ["/workspaces/:workspace", (room) => <OverviewPage room={room} />],
-  ["/workspaces/:workspace/agents", (room) => <AgentsPage room={room} />],
-  ["/workspaces/:workspace/agents/:agent", (room, parts) => <AgentPage room={room} parts={parts} tab="config" />],
-  ...(["versions", "data", "checkpoints", "audit"] as const).map(
-    (tab) =>
-      [
-        `/workspaces/:workspace/agents/:agent/${tab}`,
-        (room: Room, parts: Parts) => <AgentPage room={room} parts={parts} tab={tab} />,
-      ] as const,
-  ),
+const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => ComponentChildren])[] = [
+  ["/workspaces/:workspace", () => <OverviewPage />],
+  ["/workspaces/:workspace/agents", () => <AgentsPage />],
+  ...AGENT_TABS.map(([end, , View]) => {
+    const page = ({ agent = "" }: Parts) => agentPage(agent, <View key={agent} agentId={agent} />);
+    return [`${AGENT}${end}`, page] as const;
+  }),
   [
-    "/workspaces/:workspace/agents/:agent/checkpoints/:checkpoint",
-    (room, parts) => <AgentPage room={room} parts={parts} tab="checkpoint" />,
+    `${AGENT}/checkpoints/:checkpoint`,
+    ({ agent = "", checkpoint = "" }) =>
+      agentPage(agent, <CheckpointView key={agent} agentId={agent} checkpointId={checkpoint} />),
   ],
-  ["/workspaces/:workspace/events/:event", (room, parts) => <EventPage room={room} eventId={parts.event ?? ""} />],
-  ["/workspaces/:workspace/trail", (room) => <TrailPage room={room} />],
-  ["/workspaces/:workspace/proof", (room) => <ProofPage room={room} />],
-  ["/workspaces/:workspace/keys", (room) => <KeysPage room={room} />],
-  ["/workspaces/:workspace/members", (room) => <MembersPage room={room} />],
+  ["/workspaces/:workspace/events/:event", ({ event = "" }) => <EventPage eventId={event} />],
+  ["/workspaces/:workspace/trail", () => <TrailPage />],
+  ["/workspaces/:workspace/proof", () => <ProofPage />],
+  ["/workspaces/:workspace/keys", () => <KeysPage />],
+  ["/workspaces/:workspace/members", () => <MembersPage />],
 ];
 
 /** Pages that need no session. */
-const DOORS: Record<string, () => ComponentChildren> = {
-  "/sign-in": () => <SignInPage />,
-  "/sign-up": () => <SignUpPage />,
-  "/join": () => <JoinPage />,
-  "/reset": () => <ResetPage />,
+const DOORS: Record<string, FunctionComponent> = {
+  "/sign-in": SignInPage,
+  "/sign-up": SignUpPage,
+  "/join": JoinPage,
+  "/reset": ResetPage,
 };
 
 export function App() {
@@ -83,7 +81,7 @@ function Guarded() {
 
 function Place() {
   const here = path.value;
-  const door = DOORS[here];
+  const Door = DOORS[here];
   const state = session.value;
   if (state.kind === "unknown") return <Waiting />;
   if (state.kind === "failed") {
@@ -95,7 +93,7 @@ function Place() {
       </div>
     );
   }
-  if (door !== undefined) return door();
+  if (Door !== undefined) return <Door />;
   if (state.kind === "out") return <ToSignIn />;
   return <Inside here={here} />;
 }
@@ -121,23 +119,25 @@ function lastRoom(): Room | null {
 
 function Inside({ here }: { here: string }) {
   if (here === "/") return <Home />;
-  if (here === "/settings" || here === "/workspaces") {
-    return <Shell room={lastRoom()}>{here === "/settings" ? <SettingsPage /> : <WorkspacesPage />}</Shell>;
-  }
+  if (here === "/settings") return inside(lastRoom(), <SettingsPage />);
+  if (here === "/workspaces") return inside(lastRoom(), <WorkspacesPage />);
   for (const [pattern, page] of ROOM_PAGES) {
     const parts = match(pattern, here);
     if (parts === null) continue;
     const room = roomOf(parts.workspace ?? "");
     if (room === null) break;
-    lastRoomId = room.workspace.id;
-    return <Shell room={room}>{page(room, parts)}</Shell>;
+    lastRoomId = room.id;
+    return inside(room, page(parts));
   }
-  return (
-    <Shell room={null}>
-      <NotHere />
-    </Shell>
-  );
+  return inside(null, <NotHere />);
 }
+
+/** Returns a page in the frame of its workspace. Another workspace starts from nothing. */
+const inside = (room: Room | null, page: ComponentChildren) => (
+  <RoomContext.Provider key={room?.id} value={room}>
+    <Shell>{page}</Shell>
+  </RoomContext.Provider>
+);
 
 /** The start page: goes to the only workspace, or to the list of them. */
 function Home() {
@@ -153,7 +153,7 @@ function Home() {
 function NotHere() {
   return (
     <>
-      <Heading title="Nothing here" name="Nothing here" />
+      <Heading title="Nothing here" />
       <Empty title="This address leads nowhere">
         <p>The page may be one of a workspace that you are not a member of, or the address is incomplete.</p>
         <p>

@@ -1,21 +1,15 @@
 /** The frame around the pages of a workspace, with the navigation. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { liveState, useLiveWorkspace } from "./state/events.ts";
-import { useAction } from "./state/load.ts";
-import { paths } from "./state/paths.ts";
-import { go, path } from "./state/router.ts";
-import { type Room, session, signOut } from "./state/session.ts";
-import { learnActors } from "./ui/actor.tsx";
+import { useContext, useEffect, useState } from "preact/hooks";
+import { liveState, useAction, useLiveWorkspace } from "./state/load.ts";
+import { go, isCurrent, path, paths } from "./state/router.ts";
+import { type Room, RoomContext, session, signOut } from "./state/session.ts";
 import { Button } from "./ui/button.tsx";
 import { Icon, type IconName, LogoMark } from "./ui/icon.tsx";
+import { learnActors } from "./ui/inline.tsx";
 
-interface ShellProps {
-  room: Room | null;
-  children: ComponentChildren;
-}
-
-export function Shell({ room, children }: ShellProps) {
+export function Shell({ children }: { children: ComponentChildren }) {
+  const room = useContext(RoomContext);
   const [open, setOpen] = useState(false);
   const here = path.value;
   useEffect(() => setOpen(false), [here]);
@@ -55,29 +49,32 @@ function Logo() {
   );
 }
 
-function NavLink({
-  to,
-  icon,
-  exact = false,
-  children,
-}: {
+interface NavLinkProps {
   to: string;
   icon: IconName;
   exact?: boolean;
   children: string;
-}) {
-  const here = path.value;
-  const current = here === to || (!exact && here.startsWith(`${to}/`));
+}
+
+function NavLink({ to, icon, exact = false, children }: NavLinkProps) {
   return (
-    <a href={to} aria-current={current ? "page" : undefined}>
+    <a href={to} aria-current={isCurrent(to, exact) ? "page" : undefined}>
       <Icon name={icon} />
       {children}
     </a>
   );
 }
 
+const ROOM_LINKS: readonly (readonly [to: (room: string) => string, icon: IconName, name: string])[] = [
+  [paths.agents, "agents", "Agents"],
+  [paths.proof, "proof", "Proof"],
+  [paths.trail, "trail", "Administration log"],
+  [paths.keys, "key", "API keys"],
+  [paths.members, "members", "Members"],
+];
+
 function RoomNavigation({ room }: { room: Room }) {
-  const { id } = room.workspace;
+  const { id } = room;
   useLiveWorkspace(id);
   useEffect(() => void learnActors(id), [id]);
   return (
@@ -87,34 +84,26 @@ function RoomNavigation({ room }: { room: Room }) {
         <NavLink to={paths.workspace(id)} icon="activity" exact>
           Overview
         </NavLink>
-        <NavLink to={paths.agents(id)} icon="agents">
-          Agents
-        </NavLink>
-        <NavLink to={paths.proof(id)} icon="proof">
-          Proof
-        </NavLink>
-        <NavLink to={paths.trail(id)} icon="trail">
-          Administration log
-        </NavLink>
-        <NavLink to={paths.keys(id)} icon="key">
-          API keys
-        </NavLink>
-        <NavLink to={paths.members(id)} icon="members">
-          Members
-        </NavLink>
+        {ROOM_LINKS.map(([to, icon, name]) => (
+          <NavLink key={name} to={to(id)} icon={icon}>
+            {name}
+          </NavLink>
+        ))}
       </nav>
-      <LiveMark />
+      <p class={`live live-${liveState.value}`}>{LIVE_WORDS[liveState.value]}</p>
     </>
   );
 }
+
+const LIVE_WORDS = { live: "Live", connecting: "Connecting …", waiting: "Not live, trying again" } as const;
 
 function WorkspaceChoice({ room }: { room: Room }) {
   if (session.value.kind !== "in") return null;
   const { workspaces } = session.value;
   if (workspaces.length === 1) {
     return (
-      <p class="workspace-name" title={room.workspace.id}>
-        {room.workspace.name}
+      <p class="workspace-name" title={room.id}>
+        {room.name}
       </p>
     );
   }
@@ -122,7 +111,7 @@ function WorkspaceChoice({ room }: { room: Room }) {
     <select
       class="workspace-choice"
       aria-label="Workspace"
-      value={room.workspace.id}
+      value={room.id}
       onChange={(event) => go(paths.workspace(event.currentTarget.value))}
     >
       {workspaces.map(({ id, name }) => (
@@ -132,13 +121,6 @@ function WorkspaceChoice({ room }: { room: Room }) {
       ))}
     </select>
   );
-}
-
-const LIVE_WORDS = { live: "Live", connecting: "Connecting …", waiting: "Not live, trying again" } as const;
-
-function LiveMark() {
-  const state = liveState.value;
-  return <p class={`live live-${state}`}>{LIVE_WORDS[state]}</p>;
 }
 
 function AccountNavigation() {

@@ -39,23 +39,23 @@ export function address(path: string, query: Query = {}): string {
  * @throws {ApiProblem} when the daemon refuses the request or does not respond.
  */
 export async function send(path: string, ask: Ask = {}): Promise<Response> {
+  const { method = ask.body === undefined ? "GET" : "POST", signal = null } = ask;
   const headers: Record<string, string> = { accept: "application/json", ...ask.headers };
   if (ask.body !== undefined) headers["content-type"] = "application/json";
   if (ask.workspace !== undefined) headers["x-workspace-id"] = ask.workspace;
   let response: Response;
   try {
     response = await fetch(address(path, ask.query), {
-      method: ask.method ?? (ask.body === undefined ? "GET" : "POST"),
+      method,
       headers,
+      signal,
       credentials: "same-origin",
       cache: "no-store",
       redirect: "error",
-      ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
-      ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+      body: ask.body === undefined ? null : JSON.stringify(ask.body),
     });
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw unreachable();
+    throw isAbort(error) ? error : unreachable();
   }
   if (response.ok) return response;
   const problem = await problemOf(response);
@@ -76,6 +76,16 @@ export const isAbort = (error: unknown): boolean => error instanceof DOMExceptio
 export const isCode = (error: unknown, code: string): error is ApiProblem =>
   error instanceof ApiProblem && error.code === code;
 
+/** Returns what a request returns, null when it fails with this code. */
+export async function orNull<T>(code: string, request: Promise<T>): Promise<T | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isCode(error, code)) return null;
+    throw error;
+  }
+}
+
 /** The `/v1` API as one of the user's workspaces. */
 export class WorkspaceApi {
   constructor(readonly workspaceId: string) {}
@@ -88,12 +98,12 @@ export class WorkspaceApi {
     return send(path, { ...request, workspace: this.workspaceId });
   }
 
-  /** Every item of a list, page by page. */
-  async *all<T>(path: string, query: Query, signal?: AbortSignal): AsyncGenerator<T[]> {
+  /** The pages of a list. */
+  async *pages<T>(path: string, query: Query, signal?: AbortSignal): AsyncGenerator<Page<T>> {
     let cursor: string | null = null;
     do {
       const page: Page<T> = await this.ask<Page<T>>(path, { query: { ...query, cursor }, signal });
-      yield page.data;
+      yield page;
       cursor = page.next_cursor;
     } while (cursor !== null);
   }

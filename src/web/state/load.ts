@@ -1,8 +1,14 @@
-/** Loads what a view shows. A reload keeps the old data on the screen until the new data is there. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+/** Loads what a view shows, and tells it of events that change it. A reload keeps the old data on the screen until the new data is there. */
+
+import { signal } from "@preact/signals";
+import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { DisplayGroup } from "../../operation-facts.ts";
+import { eventFacts } from "../../operations.ts";
 import { type Ask, ask, isAbort, type Query } from "../api/client.ts";
+import { type LiveState, listen } from "../api/live.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
-import type { Page } from "../api/types.ts";
+import type { AuditEvent, Page } from "../api/types.ts";
+import { RoomContext, useRoom } from "./session.ts";
 
 /** Something loaded, or on its way. */
 export interface Loaded<T> {
@@ -41,9 +47,11 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
   return { data: mine ? state.data : undefined, problem: mine ? state.problem : null, reload, set };
 }
 
-/** Loads the response to one request; loads again when the request changes. */
+/** Loads the response to one request; loads again when the request changes. `/v1` is asked as the page's workspace. */
 export function useAsk<T>(path: string, request: Ask = {}): Loaded<T> {
-  return useLoad<T>(JSON.stringify([path, request]), (signal) => ask<T>(path, { ...request, signal }));
+  const room = useContext(RoomContext);
+  const whole = path.startsWith("/v1/") && room !== null ? { ...request, workspace: room.id } : request;
+  return useLoad<T>(JSON.stringify([path, whole]), (signal) => ask<T>(path, { ...whole, signal }));
 }
 
 /** Loads a list that has no pages. */
@@ -58,24 +66,21 @@ export interface LoadedList<T> extends Loaded<T[]> {
   loadingMore: boolean;
 }
 
-/** Loads the first page of a workspace's list when the request changes, and the next one on request. */
-export function useList<T>(workspace: string, path: string, query: Query): LoadedList<T> {
-  const key = JSON.stringify([workspace, path, query]);
-  const load = (cursor: string | null, signal?: AbortSignal) =>
-    ask<Page<T>>(path, { workspace, query: { ...query, cursor }, signal });
+/** Loads the first page of a list of the workspace when the request changes, and the next one on request. */
+export function useList<T>(path: string, query: Query): LoadedList<T> {
+  const { id, api } = useRoom();
+  const key = JSON.stringify([id, path, query]);
   /** A reload asks for as many pages as are shown, so that the list does not shrink under the reader. */
   const shown = useRef({ key, pages: 1 });
   if (shown.current.key !== key) shown.current = { key, pages: 1 };
   const first = useLoad<{ items: T[]; cursor: string | null }>(key, async (signal) => {
     const items: T[] = [];
-    let cursor: string | null = null;
-    for (let pages = shown.current.pages; pages > 0; pages--) {
-      const page: Page<T> = await load(cursor, signal);
-      items.push(...page.data);
-      cursor = page.next_cursor;
-      if (cursor === null) break;
+    let { pages } = shown.current;
+    for await (const { data, next_cursor } of api.pages<T>(path, query, signal)) {
+      items.push(...data);
+      if (--pages === 0) return { items, cursor: next_cursor };
     }
-    return { items, cursor };
+    return { items, cursor: null };
   });
   const [loadingMore, setLoadingMore] = useState(false);
   const [moreProblem, setMoreProblem] = useState<ApiProblem | null>(null);
@@ -85,7 +90,7 @@ export function useList<T>(workspace: string, path: string, query: Query): Loade
     setLoadingMore(true);
     setMoreProblem(null);
     try {
-      const page = await load(cursor);
+      const page = await api.ask<Page<T>>(path, { query: { ...query, cursor } });
       first.set((old) => {
         // A reload in between made this page one of another list.
         if (old.cursor !== cursor) return old;
@@ -136,4 +141,86 @@ export function useAction<A extends unknown[]>(act: (...args: A) => Promise<void
     }
   };
   return { run, busy, problem, clear: () => setProblem(null) };
+}
+
+interface Listener {
+  onEvent(event: AuditEvent): void;
+  /** Called when events may have been missed. */
+  onGap(): void;
+}
+
+/** References to what each view does now. */
+const listeners = new Set<{ current: Listener }>();
+
+/** Whether the stream of the workspace's events is connected. */
+export const liveState = signal<LiveState>("connecting");
+
+/** Keeps the stream of a workspace open while a page of it is shown. */
+export function useLiveWorkspace(workspace: string): void {
+  useEffect(
+    () =>
+      listen({
+        workspace,
+        onEvent: (event) => {
+          for (const { current } of listeners) current.onEvent(event);
+        },
+        onState: (state) => {
+          liveState.value = state;
+        },
+        onGap: () => {
+          for (const { current } of listeners) current.onGap();
+        },
+      }),
+    [workspace],
+  );
+}
+
+/** Calls `onEvent` for each event of the workspace, and `onGap` when some may have been missed. */
+export function useEvents(onEvent: Listener["onEvent"], onGap: Listener["onGap"] = () => {}): void {
+  const latest = useRef<Listener>({ onEvent, onGap });
+  latest.current = { onEvent, onGap };
+  useEffect(() => {
+    listeners.add(latest);
+    return () => void listeners.delete(latest);
+  }, []);
+}
+
+/** Groups whose operations change nothing: their events need no reload. */
+const READING: readonly DisplayGroup[] = ["config_reads", "checkpoint_reads", "data_reads", "watching", "proofs"];
+
+/** Reports whether an event may have changed what is shown of an agent. */
+export function changesSomething({ operation, result }: AuditEvent): boolean {
+  const group = eventFacts(operation)?.group;
+  return (result === "ok" || result === "allowed") && (group === undefined || !READING.includes(group));
+}
+
+/** Reports whether an event changed something, or tried to and was refused. */
+export const changesOrRefuses = (event: AuditEvent): boolean =>
+  changesSomething(event) || event.result === "blocked" || event.result === "denied";
+
+/** Reports whether an event put another configuration of the agent in force. */
+export const changesConfig = (agentId: string, { agent_id, result, operation }: AuditEvent): boolean =>
+  agent_id === agentId && result === "ok" && /^config\.(update|rollback)$|^checkpoint\.restore$/.test(operation);
+
+/** Reloads after changes of an agent, at most once per interval. */
+export function useReloadOnChange(agentId: string, reload: () => void, intervalMs: number): void {
+  const refresh = useThrottled(reload, intervalMs);
+  useEvents((event) => {
+    if (event.agent_id === agentId && changesSomething(event)) refresh();
+  }, reload);
+}
+
+/** Runs something at most once per interval, and once more after the last call. */
+export function useThrottled(act: () => void, intervalMs: number): () => void {
+  const latest = useRef(act);
+  latest.current = act;
+  const timer = useRef<number | null>(null);
+  useEffect(() => () => clearTimeout(timer.current ?? undefined), []);
+  return () => {
+    if (timer.current !== null) return;
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      latest.current();
+    }, intervalMs) as unknown as number;
+  };
 }

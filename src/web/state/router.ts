@@ -1,5 +1,6 @@
 /** The router. The address holds the state of each page, so that every view has a link. */
 import { computed, signal } from "@preact/signals";
+import { address, segment } from "../api/client.ts";
 
 interface Place {
   path: string;
@@ -18,6 +19,10 @@ export const place = signal<Place>(here());
 
 /** The current path, for what does not depend on the rest. */
 export const path = computed(() => place.value.path);
+
+/** Reports whether the current page is at an address or, unless `exact`, below it. */
+export const isCurrent = (to: string, exact = false): boolean =>
+  path.value === to || (!exact && path.value.startsWith(`${to}/`));
 
 export interface GoOptions {
   /** Replaces the entry of the history instead of adding one. */
@@ -107,3 +112,22 @@ function decode(text: string): string | null {
     return null;
   }
 }
+
+export const paths = {
+  workspace: (id: string) => `/workspaces/${id}`,
+  agents: (id: string) => `/workspaces/${id}/agents`,
+  trail: (id: string) => `/workspaces/${id}/trail`,
+  proof: (id: string) => `/workspaces/${id}/proof`,
+  keys: (id: string) => `/workspaces/${id}/keys`,
+  members: (id: string) => `/workspaces/${id}/members`,
+  agent: (id: string, agent: string) => `/workspaces/${id}/agents/${segment(agent)}`,
+  versions: (id: string, agent: string) => `${paths.agent(id, agent)}/versions`,
+  data: (id: string, agent: string, query: { prefix?: string; key?: string } = {}) =>
+    address(`${paths.agent(id, agent)}/data`, query),
+  checkpoints: (id: string, agent: string) => `${paths.agent(id, agent)}/checkpoints`,
+  checkpoint: (id: string, agent: string, checkpoint: string) =>
+    `${paths.checkpoints(id, agent)}/${segment(checkpoint)}`,
+  audit: (id: string, agent: string, query: { event?: string; result?: string } = {}) =>
+    address(`${paths.agent(id, agent)}/audit`, query),
+  event: (id: string, event: string) => `/workspaces/${id}/events/${segment(event)}`,
+} as const;

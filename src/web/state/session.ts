@@ -1,8 +1,10 @@
 /** Who is signed in. It is loaded from the daemon at each start and never stored in the browser. */
 import { signal } from "@preact/signals";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
 import { ask, isCode, WorkspaceApi, whenSignedOut } from "../api/client.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
-import type { Role, SignedIn, Workspace } from "../api/types.ts";
+import type { SignedIn } from "../api/types.ts";
 
 export type SessionState =
   | { kind: "unknown" }
@@ -44,9 +46,11 @@ whenSignedOut(() => {
 
 /** The workspace of a page, and what the user may do there. */
 export interface Room {
-  workspace: Workspace;
+  id: string;
+  name: string;
   api: WorkspaceApi;
-  role: Role;
+  /** The path of its requests to `/account`. */
+  account: string;
   /** May change agents and their data. */
   canWrite: boolean;
   /** May see stored values. */
@@ -60,14 +64,18 @@ export function roomOf(workspaceId: string): Room | null {
   if (session.value.kind !== "in") return null;
   const workspace = session.value.workspaces.find(({ id }) => id === workspaceId);
   if (workspace === undefined) return null;
-  const { role } = workspace;
+  const { id, name, role } = workspace;
   const trusted = role !== "auditor";
-  return {
-    workspace,
-    api: new WorkspaceApi(workspaceId),
-    role,
-    canWrite: trusted,
-    canRead: trusted,
-    canManage: role === "owner",
-  };
+  const rights = { canWrite: trusted, canRead: trusted, canManage: role === "owner" };
+  return { id, name, api: new WorkspaceApi(id), account: `/account/workspaces/${id}`, ...rights };
+}
+
+/** The workspace of the page around a component, null on pages that belong to none. */
+export const RoomContext = createContext<Room | null>(null);
+
+/** Returns the workspace of the page, for the pages of a workspace. */
+export function useRoom(): Room {
+  const room = useContext(RoomContext);
+  if (room === null) throw new Error("this page belongs to no workspace");
+  return room;
 }

@@ -1,7 +1,7 @@
 /** Buttons. */
 import type { ComponentChildren } from "preact";
 
-interface ButtonProps {
+export interface ButtonProps {
   children: ComponentChildren;
   kind?: "plain" | "primary" | "danger" | "danger-quiet" | "icon";
   small?: boolean;

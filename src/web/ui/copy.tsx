@@ -37,7 +37,7 @@ export function CopyBlock({ text, label }: { text: string; label: string }) {
     <div class="copy-block">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <section tabIndex={0} aria-label={label}>
-        <pre>{text}</pre>
+        <pre>{text === "" ? <span class="faint">(an empty text)</span> : text}</pre>
       </section>
       <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
     </div>

@@ -28,16 +28,20 @@ export function Door({ title, children, wide = false }: DoorProps) {
   );
 }
 
-interface LinkDoorProps {
-  title: string;
-  /** Renders the page for the link's token, null when the link has none. */
-  children(token: string | null): ComponentChildren;
-}
-
-/** A page that a one-time link opens. */
-export function LinkDoor({ title, children }: LinkDoorProps) {
+/** A page that a one-time link opens; `children` renders it for the link's token. */
+export function LinkDoor({ title, children }: { title: string; children(token: string): ComponentChildren }) {
   const [token] = useState(takeToken);
-  return <Door title={title}>{children(token)}</Door>;
+  return (
+    <Door title={title}>
+      {token !== null ? (
+        children(token)
+      ) : (
+        <Empty title="The link is incomplete">
+          <p>Open the whole link that you were given, including the part after the #.</p>
+        </Empty>
+      )}
+    </Door>
+  );
 }
 
 /** Returns the token of a link. It follows the `#`, which a browser never sends, and is removed at once. */
@@ -45,12 +49,4 @@ export function takeToken(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) history.replaceState(null, "", location.pathname + location.search);
   return token;
-}
-
-export function IncompleteLink() {
-  return (
-    <Empty title="The link is incomplete">
-      <p>Open the whole link that you were given, including the part after the #.</p>
-    </Empty>
-  );
 }

@@ -60,7 +60,7 @@ export function submitForDownload(
 function problemIn(text: string): ApiProblem {
   try {
     const document = JSON.parse(text) as JsonObject;
-    return new ApiProblem(Number(document.status), document, null);
+    return new ApiProblem(Number(document.status), document);
   } catch {
     return unreachable();
   }

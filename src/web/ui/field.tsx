@@ -2,31 +2,34 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId, useState } from "preact/hooks";
 import type { ApiProblem } from "../api/problem.ts";
-import type { Action } from "../state/load.ts";
+import { useAction } from "../state/load.ts";
 import { Button } from "./button.tsx";
-import { Problem } from "./problem.tsx";
+import { Problem } from "./parts.tsx";
 
 /** The problem of the form around a field, which may be about this field. */
 export const FormProblem = createContext<ApiProblem | null>(null);
 
+const FORM_CLASSES = { dialog: "stack", door: "stack", page: "card stack narrow-form", "wide page": "card stack" };
+
 interface FormProps {
-  /** What submitting the form does. */
-  action: Pick<Action<[]>, "run" | "busy" | "problem">;
+  onSubmit(): Promise<void>;
   /** The text of the button. */
   submit: string;
   kind?: "plain" | "primary" | "danger";
   /** Where the form stands, which decides where its button does. */
-  at?: "dialog" | "door" | "page";
+  at?: keyof typeof FORM_CLASSES;
   disabled?: boolean;
-  /** One of the fields shows the problem already. */
-  shownByField?: boolean;
+  /** What went wrong after `onSubmit`. */
+  problem?: ApiProblem | null;
   /** Adds a button that gives up. */
   onCancel?(): void;
   children: ComponentChildren;
 }
 
-/** Fields that one action sends, and what went wrong with it. */
-export function Form({ action, submit, kind = "primary", at = "dialog", ...props }: FormProps) {
+/** Fields that are submitted together, and what went wrong with the last submission. */
+export function Form({ onSubmit, submit, kind = "primary", at = "dialog", onCancel, ...props }: FormProps) {
+  const action = useAction(onSubmit);
+  const problem = action.problem ?? props.problem ?? null;
   const button = (
     <button
       type="submit"
@@ -38,19 +41,19 @@ export function Form({ action, submit, kind = "primary", at = "dialog", ...props
   );
   return (
     <form
-      class={at === "page" ? "card stack narrow-form" : "stack"}
+      class={FORM_CLASSES[at]}
       onSubmit={(event) => {
         event.preventDefault();
         void action.run();
       }}
     >
-      <FormProblem.Provider value={action.problem}>{props.children}</FormProblem.Provider>
-      {!props.shownByField && <Problem problem={action.problem} />}
+      <FormProblem.Provider value={problem}>{props.children}</FormProblem.Provider>
+      {!problem?.isInput && <Problem problem={problem} />}
       {at === "door" ? (
         button
       ) : (
-        <div class={at === "page" ? "row" : "row row-end"}>
-          {props.onCancel !== undefined && <Button onClick={props.onCancel}>Cancel</Button>}
+        <div class={at === "dialog" ? "row row-end" : "row"}>
+          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
           {button}
         </div>
       )}
@@ -58,57 +61,64 @@ export function Form({ action, submit, kind = "primary", at = "dialog", ...props
   );
 }
 
-/** The text of a field, as the properties that the field takes. */
-export function useText(initial = "") {
-  const [value, onValue] = useState(initial);
-  return { value, onValue };
+/** The texts of a form's fields, by the names that the API gives them. */
+export function useFields<Values extends Record<string, string>>(initial: Values) {
+  const [values, setValues] = useState(initial);
+  return {
+    values,
+    /** The values that are not empty. */
+    filled: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")) as Partial<Values>,
+    clear: () => setValues(initial),
+    /** Returns the properties of a field's control. */
+    field: (param: keyof Values & string) => ({
+      param,
+      value: values[param] as string,
+      onValue: (value: string) => setValues((old) => ({ ...old, [param]: value })),
+    }),
+  };
 }
 
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** The name of this field in the API. */
+  /** The name of this field in the API. A problem of the form that names it is shown here. */
   param?: string;
-  /** What is wrong with it, found here. */
-  error?: string | null;
+  value: string;
+  onValue(value: string): void;
 }
 
-function useField({ hint, param, error }: FieldProps) {
+interface Control {
+  attributes: { id: string; value: string; "aria-describedby": string | undefined; "aria-invalid": boolean };
+  onEdit(event: { currentTarget: { value: string } }): void;
+}
+
+/** A label, the control that `children` renders, the hint, and what is wrong with the value. */
+function Field(props: FieldProps & { children(control: Control): ComponentChildren }) {
+  const { label, hint, param, value, onValue, children } = props;
   const id = useId();
   const problem = useContext(FormProblem);
-  const wrong = error ?? (problem?.param != null && problem.param === param ? problem.message : null);
-  const hintId = hint === undefined ? undefined : `${id}-hint`;
-  const errorId = wrong === null ? undefined : `${id}-error`;
-  const describedBy = [hintId, errorId].filter(Boolean).join(" ") || undefined;
-  return { id, wrong, hintId, errorId, aria: { "aria-describedby": describedBy, "aria-invalid": wrong !== null } };
-}
-
-function Frame(props: FieldProps & { field: ReturnType<typeof useField>; children: ComponentChildren }) {
-  const { label, hint, field, children } = props;
+  const isWrong = problem !== null && problem.param !== null && problem.param === param;
+  const describedBy = [hint !== undefined && `${id}-hint`, isWrong && `${id}-error`].filter(Boolean).join(" ");
+  const attributes = { id, value, "aria-describedby": describedBy || undefined, "aria-invalid": isWrong };
   return (
     <div class="field">
-      <label for={field.id}>{label}</label>
-      {children}
+      <label for={id}>{label}</label>
+      {children({ attributes, onEdit: (event) => onValue(event.currentTarget.value) })}
       {hint !== undefined && (
-        <p class="hint" id={field.hintId}>
+        <p class="hint" id={`${id}-hint`}>
           {hint}
         </p>
       )}
-      {field.wrong !== null && (
-        <p class="hint bad" id={field.errorId}>
-          {field.wrong}
+      {isWrong && (
+        <p class="hint bad" id={`${id}-error`}>
+          {problem.message}
         </p>
       )}
     </div>
   );
 }
 
-interface ValueProps extends FieldProps {
-  value: string;
-  onValue(value: string): void;
-}
-
-/** What a text input of this dashboard may be told; the library's own type is a union over all kinds. */
+/** The attributes of a text input that this dashboard uses; the library's own type is a union over all kinds. */
 interface InputAttributes {
   type?: "email" | "password";
   autocomplete?: "name" | "username" | "current-password" | "new-password" | "one-time-code" | "off";
@@ -122,73 +132,58 @@ interface InputAttributes {
   title?: string;
 }
 
-export function TextField(props: ValueProps & { attributes?: InputAttributes }) {
-  const field = useField(props);
+export type TextFieldProps = FieldProps & InputAttributes;
+
+export function TextField({ label, hint, param, value, onValue, ...input }: TextFieldProps) {
   return (
-    <Frame {...props} field={field}>
-      <input
-        {...(props.attributes as object)}
-        {...field.aria}
-        id={field.id}
-        value={props.value}
-        onInput={(event) => props.onValue(event.currentTarget.value)}
-      />
-    </Frame>
+    <Field {...{ label, hint, value, onValue }} {...(param && { param })}>
+      {({ attributes, onEdit }) => <input {...(input as object)} {...attributes} onInput={onEdit} />}
+    </Field>
   );
 }
 
 /** Several lines of text; `code` for text in a fixed-width font. */
-export function TextArea(props: ValueProps & { rows?: number; code?: boolean }) {
-  const field = useField(props);
+export function TextArea({ rows = 4, code = false, ...field }: FieldProps & { rows?: number; code?: boolean }) {
   return (
-    <Frame {...props} field={field}>
-      <textarea
-        {...field.aria}
-        id={field.id}
-        class={props.code ? "code" : undefined}
-        spellcheck={!props.code}
-        rows={props.rows ?? 4}
-        value={props.value}
-        onInput={(event) => props.onValue(event.currentTarget.value)}
-      />
-    </Frame>
+    <Field {...field}>
+      {({ attributes, onEdit }) => (
+        <textarea {...attributes} class={code ? "code" : undefined} spellcheck={!code} rows={rows} onInput={onEdit} />
+      )}
+    </Field>
   );
 }
 
-export function Select(props: ValueProps & { options: readonly (readonly [value: string, label: string])[] }) {
-  const field = useField(props);
+type Option = readonly [value: string, label: string];
+
+export function Select({ options, ...field }: FieldProps & { options: readonly Option[] }) {
   return (
-    <Frame {...props} field={field}>
-      <select
-        {...field.aria}
-        id={field.id}
-        value={props.value}
-        onChange={(event) => props.onValue(event.currentTarget.value)}
-      >
-        {props.options.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </Frame>
+    <Field {...field}>
+      {({ attributes, onEdit }) => (
+        <select {...attributes} onChange={onEdit}>
+          {options.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 
 /** A point in time in the reader's zone, as `datetime-local` writes it. */
-export function Moment(props: ValueProps) {
-  const field = useField(props);
+export function Moment(field: FieldProps) {
   return (
-    <Frame {...props} field={field}>
-      <input
-        type="datetime-local"
-        {...field.aria}
-        id={field.id}
-        value={props.value}
-        onChange={(event) => props.onValue(event.currentTarget.value)}
-      />
-    </Frame>
+    <Field {...field}>
+      {({ attributes, onEdit }) => <input type="datetime-local" {...attributes} onChange={onEdit} />}
+    </Field>
   );
+}
+
+/** Returns a `datetime-local` value as a UTC time, undefined when it is empty. */
+export function instant(local: string): string | undefined {
+  const ms = Date.parse(local);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
 interface CheckProps {

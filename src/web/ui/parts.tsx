@@ -1,10 +1,12 @@
 /** Parts that pages share. */
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { contentPolicies } from "../../policy/policies.ts";
+import type { ApiProblem } from "../api/problem.ts";
+import type { Finding } from "../api/types.ts";
 import type { Loaded, LoadedList } from "../state/load.ts";
-import { place } from "../state/router.ts";
+import { isCurrent, path } from "../state/router.ts";
 import { Button } from "./button.tsx";
-import { Problem } from "./problem.tsx";
 
 /** A shorter wait shows nothing, so that the page does not flicker. */
 const QUIET_MS = 300;
@@ -36,15 +38,30 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
   );
 }
 
-/** Loads the next page of a list. The list grows at its end, so nothing moves. */
-export function More<T>({ of }: { of: LoadedList<T> }) {
-  if (!of.hasMore) return null;
+interface ItemsProps<T> {
+  of: Loaded<T[]> | LoadedList<T>;
+  /** Shown when there are none. */
+  empty: ComponentChildren;
+  children(items: readonly T[]): ComponentChildren;
+}
+
+/** Shows a list, and a button for its next page. The list grows at its end, so nothing moves. */
+export function ShowItems<T>({ of, empty, children }: ItemsProps<T>) {
   return (
-    <div class="more">
-      <Button disabled={of.loadingMore} onClick={of.more}>
-        {of.loadingMore ? "Loading …" : "Show more"}
-      </Button>
-    </div>
+    <Show of={of}>
+      {(items) => (
+        <>
+          {items.length === 0 ? empty : children(items)}
+          {"more" in of && of.hasMore && (
+            <div class="more">
+              <Button disabled={of.loadingMore} onClick={of.more}>
+                {of.loadingMore ? "Loading …" : "Show more"}
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </Show>
   );
 }
 
@@ -59,22 +76,24 @@ export function Empty({ title, children }: { title: string; children: ComponentC
 }
 
 interface HeadingProps {
-  title: ComponentChildren;
-  /** For the browser's tab. */
-  name: string;
+  /** Also the title of the browser's tab. */
+  title: string;
+  badge?: ComponentChildren;
   /** What the page is for, in one sentence. */
   children?: ComponentChildren;
   actions?: ComponentChildren;
 }
 
-export function Heading({ title, name, children, actions }: HeadingProps) {
+export function Heading({ title, badge, children, actions }: HeadingProps) {
   useEffect(() => {
-    document.title = `${name} · governd`;
-  }, [name]);
+    document.title = `${title} · governd`;
+  }, [title]);
   return (
     <header class="heading">
       <div>
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 tabIndex={-1}>
+          {title} {badge}
+        </h1>
         {children !== undefined && <p class="faint">{children}</p>}
       </div>
       {actions !== undefined && <div class="row">{actions}</div>}
@@ -84,22 +103,18 @@ export function Heading({ title, name, children, actions }: HeadingProps) {
 
 /** Views of one thing, each with its own address. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [href: string, label: string])[] }) {
-  const { path } = place.value;
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
     if (current && bar.current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - 48;
-  }, [path]);
+  }, [path.value]);
   return (
     <nav class="tabs" aria-label={label} ref={bar}>
-      {tabs.map(([href, text], at) => {
-        const current = path === href || (at > 0 && path.startsWith(`${href}/`));
-        return (
-          <a key={href} href={href} aria-current={current ? "page" : undefined}>
-            {text}
-          </a>
-        );
-      })}
+      {tabs.map(([href, text], at) => (
+        <a key={href} href={href} aria-current={isCurrent(href, at === 0) ? "page" : undefined}>
+          {text}
+        </a>
+      ))}
     </nav>
   );
 }
@@ -108,7 +123,7 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly 
 export function Table({ head, children }: { head: readonly ComponentChildren[]; children: ComponentChildren }) {
   return (
     <div class="table-frame">
-      <table class="table table-cards">
+      <table class="table">
         <thead>
           <tr>
             {head.map((cell, at) =>
@@ -135,13 +150,20 @@ export const ACTIONS = (
   </th>
 );
 
-/** A name and its value, in a list with the class `facts`. */
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+/** Values with their names. A value that is null is left out. */
+export function Facts({ of }: { of: Readonly<Record<string, ComponentChildren>> }) {
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
+    <dl class="facts">
+      {Object.entries(of).map(
+        ([name, value]) =>
+          value !== null && (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
   );
 }
 
@@ -156,4 +178,75 @@ export function Section(props: { title: string; children: ComponentChildren; act
       {props.children}
     </section>
   );
+}
+
+interface Props {
+  problem: ApiProblem | null;
+  /** What can be done about it. */
+  children?: ComponentChildren;
+}
+
+export function Problem({ problem, children }: Props) {
+  if (problem === null) return null;
+  const { findings } = problem;
+  return (
+    <div class="callout callout-bad" role="alert">
+      <p>
+        <strong>{problem.title}.</strong> {problem.message}
+      </p>
+      {findings.length > 0 && <Findings findings={findings} />}
+      {problem.requestId !== null && (
+        <p class="faint small">
+          Request <code>{problem.requestId}</code> · {problem.code}
+        </p>
+      )}
+      {children !== undefined && <div class="row">{children}</div>}
+    </div>
+  );
+}
+
+/** Returns the name of the policy that blocked something. */
+export const policyName = (blockedBy: string): string => blockedBy.replace("policy:", "");
+
+const FORBIDDEN: ReadonlyMap<string, string> = new Map(contentPolicies().map(([name, { forbids }]) => [name, forbids]));
+
+/** Returns a detector's name as words: `payment_card` is "payment card". */
+const detectorWords = (detector: string): string => detector.replaceAll("_", " ");
+
+/** Returns where a finding is: "value, characters 15 to 31". */
+function whereWords({ field, start, end }: Finding): string {
+  const place = field.startsWith("metadata.") ? field : `the ${field}`;
+  return end - start === 1 ? `in ${place}, character ${start + 1}` : `in ${place}, characters ${start + 1} to ${end}`;
+}
+
+/** What was found and where. A finding never holds the matched text. */
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+  return (
+    <ul class="findings">
+      {findings.map((finding) => (
+        <li key={`${finding.field}:${finding.start}:${finding.end}:${finding.detector}`}>
+          <strong>{detectorWords(finding.detector)}</strong> {whereWords(finding)}
+          <span class="faint"> · {FORBIDDEN.get(finding.policy) ?? finding.policy}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Text with its findings marked. Only for text that the user typed on this page. */
+export function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
+  const parts = [];
+  let at = 0;
+  for (const { start, end, detector } of [...findings].sort((a, b) => a.start - b.start)) {
+    if (start < at) continue;
+    parts.push(text.slice(at, start));
+    parts.push(
+      <mark key={start} title={detectorWords(detector)}>
+        {text.slice(start, end)}
+      </mark>,
+    );
+    at = end;
+  }
+  parts.push(text.slice(at));
+  return <pre class="marked">{parts}</pre>;
 }

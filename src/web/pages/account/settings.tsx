@@ -3,13 +3,11 @@ import { ask } from "../../api/client.ts";
 import type { Account, Session } from "../../api/types.ts";
 import { useAction, useItems } from "../../state/load.ts";
 import { session, updateSession } from "../../state/session.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Form, TextField, useText } from "../../ui/field.tsx";
+import { Form, TextField, useFields } from "../../ui/field.tsx";
+import { Badge, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
-import { Heading, Section, Show } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Heading, Problem, Section, Show } from "../../ui/parts.tsx";
 import { NewPassword, Password } from "./fields.tsx";
 import { TotpSection } from "./totp.tsx";
 
@@ -18,9 +16,7 @@ export function SettingsPage() {
   const { account } = session.value;
   return (
     <>
-      <Heading title="Your account" name="Your account">
-        {account.email}
-      </Heading>
+      <Heading title="Your account">{account.email}</Heading>
       <NameSection account={account} />
       <PasswordSection />
       <TotpSection account={account} />
@@ -30,21 +26,21 @@ export function SettingsPage() {
 }
 
 function NameSection({ account }: { account: Account }) {
-  const name = useText(account.name);
-  const save = useAction(async () => {
-    const changed = await ask<Account>("/account", { method: "PUT", body: { name: name.value } });
+  const { field, values } = useFields({ name: account.name });
+  const save = async () => {
+    const changed = await ask<Account>("/account", { method: "PUT", body: values });
     updateSession(() => ({ account: changed }));
     say("Saved.");
-  });
+  };
   return (
     <Section title="Name">
-      <Form action={save} submit="Save" kind="plain" at="page" disabled={name.value === account.name}>
+      <Form onSubmit={save} submit="Save" kind="plain" at="page" disabled={values.name === account.name}>
         <TextField
           label="Your name"
           hint="Other members and readers of the audit log see it."
-          {...name}
-          param="name"
-          attributes={{ autocomplete: "name", required: true }}
+          {...field("name")}
+          autocomplete="name"
+          required
         />
       </Form>
     </Section>
@@ -52,22 +48,17 @@ function NameSection({ account }: { account: Account }) {
 }
 
 function PasswordSection() {
-  const current = useText();
-  const next = useText();
-  const change = useAction(async () => {
-    await ask("/account/password", {
-      method: "PUT",
-      body: { current_password: current.value, new_password: next.value },
-    });
-    current.onValue("");
-    next.onValue("");
+  const { field, values, clear } = useFields({ current_password: "", new_password: "" });
+  const change = async () => {
+    await ask("/account/password", { method: "PUT", body: values });
+    clear();
     say("The password is changed, and all your other sessions have ended.");
-  });
+  };
   return (
     <Section title="Password">
-      <Form action={change} submit="Change the password" kind="plain" at="page">
-        <Password label="Current password" {...current} param="current_password" />
-        <NewPassword label="New password" {...next} param="new_password" note=". Your other sessions end." />
+      <Form onSubmit={change} submit="Change the password" kind="plain" at="page">
+        <Password label="Current password" {...field("current_password")} />
+        <NewPassword label="New password" {...field("new_password")} note=". Your other sessions end." />
       </Form>
     </Section>
   );
@@ -85,20 +76,17 @@ function browserName(userAgent: string): string {
 
 function SessionsSection() {
   const sessions = useItems<Session>("/account/sessions");
-  const end = useAction(async (id: string) => {
-    await ask(`/account/sessions/${id}`, { method: "DELETE" });
-    sessions.reload();
-  });
-  const endOthers = useAction(async () => {
-    await ask("/account/sessions", { method: "DELETE" });
+  /** Ends one session, or all others. */
+  const end = useAction(async (id?: string) => {
+    await ask(id === undefined ? "/account/sessions" : `/account/sessions/${id}`, { method: "DELETE" });
     sessions.reload();
   });
   return (
     <Section
       title="Sessions"
-      actions={(sessions.data?.length ?? 0) > 1 && <Button action={endOthers}>End all others</Button>}
+      actions={(sessions.data?.length ?? 0) > 1 && <Button action={end}>End all others</Button>}
     >
-      <Problem problem={end.problem ?? endOthers.problem} />
+      <Problem problem={end.problem} />
       <Show of={sessions}>
         {(items) => (
           <ul class="card-list">

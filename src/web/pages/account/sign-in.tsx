@@ -1,13 +1,14 @@
-/** Signing in, with the second factor when the account has one. */
+/** Signing in, with the second factor when the account has one, and setting a new password with the operator's link. */
 import { useEffect, useState } from "preact/hooks";
 import { ask, isCode } from "../../api/client.ts";
 import type { SignedIn, Status } from "../../api/types.ts";
-import { useAction, useAsk } from "../../state/load.ts";
+import { useAsk } from "../../state/load.ts";
 import { go, place } from "../../state/router.ts";
 import { beginSession, session } from "../../state/session.ts";
-import { Door } from "../../ui/door.tsx";
-import { Form, useText } from "../../ui/field.tsx";
-import { Code, Email, Password } from "./fields.tsx";
+import { Door, LinkDoor } from "../../ui/door.tsx";
+import { Form, useFields } from "../../ui/field.tsx";
+import { say } from "../../ui/notices.tsx";
+import { Code, Email, NewPassword, Password } from "./fields.tsx";
 
 /** Returns the address to open after signing in, which is always one of the dashboard. */
 function nextPlace(): string {
@@ -45,24 +46,42 @@ export function SignInPage() {
 }
 
 export function SignInForm({ onSignedIn }: { onSignedIn(signedIn: SignedIn): void | Promise<void> }) {
-  const email = useText();
-  const password = useText();
-  const code = useText();
+  const { field, values } = useFields({ email: "", password: "", code: "" });
   const [needsCode, setNeedsCode] = useState(false);
-  const signIn = useAction(async () => {
+  const signIn = async () => {
     try {
-      const body = { email: email.value, password: password.value, ...(needsCode ? { code: code.value } : {}) };
+      const body = needsCode ? values : { email: values.email, password: values.password };
       await onSignedIn(await ask<SignedIn>("/account/sign-in", { body }));
     } catch (error) {
       if (!isCode(error, "second_factor_required")) throw error;
       setNeedsCode(true);
     }
-  });
+  };
   return (
-    <Form action={signIn} submit="Sign in" at="door">
-      <Email {...email} autofocus />
-      <Password label="Password" {...password} />
-      {needsCode && <Code {...code} hint="Six digits of your authenticator, or a recovery code." autofocus />}
+    <Form onSubmit={signIn} submit="Sign in" at="door">
+      <Email {...field("email")} autofocus />
+      <Password label="Password" {...field("password")} />
+      {needsCode && <Code {...field("code")} hint="Six digits of your authenticator, or a recovery code." autofocus />}
+    </Form>
+  );
+}
+
+export function ResetPage() {
+  return <LinkDoor title="A new password">{(token) => <Reset token={token} />}</LinkDoor>;
+}
+
+function Reset({ token }: { token: string }) {
+  const { field, values } = useFields({ new_password: "" });
+  const reset = async () => {
+    await ask("/account/password/reset", { body: { token, ...values } });
+    // The daemon has ended all sessions of the account, including this one.
+    session.value = { kind: "out" };
+    say("The password is changed. Sign in with it.");
+    go("/sign-in");
+  };
+  return (
+    <Form onSubmit={reset} submit="Change the password" at="door">
+      <NewPassword label="New password" {...field("new_password")} note=". All your sessions end." />
     </Form>
   );
 }

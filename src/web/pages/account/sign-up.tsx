@@ -1,17 +1,27 @@
-/** Signing up: a new account with its own workspace, whose first key is shown only once. */
+/**
+ * New accounts: signing up, with a workspace whose first key is shown only once, and accepting an invitation, with the
+ * account that is signed in, with another one, or with a new one.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
-import type { SignUpResult } from "../../api/types.ts";
-import { useAction, useLoad } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import { go } from "../../state/router.ts";
-import { loadSession } from "../../state/session.ts";
+import type { LinkInfo, SignUpResult, Workspace } from "../../api/types.ts";
+import { useAction, useAsk, useLoad } from "../../state/load.ts";
+import { go, paths } from "../../state/router.ts";
+import { loadSession, session } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock, NewKey } from "../../ui/copy.tsx";
-import { Door, takeToken } from "../../ui/door.tsx";
-import { Form, TextField, useText } from "../../ui/field.tsx";
-import { Show } from "../../ui/parts.tsx";
+import { Door, LinkDoor, takeToken } from "../../ui/door.tsx";
+import { Form, TextField, useFields } from "../../ui/field.tsx";
+import { Problem, Show } from "../../ui/parts.tsx";
+import { ROLE_WORDS } from "../../ui/roles.ts";
 import { Email, NewPassword } from "./fields.tsx";
+import { SignInForm } from "./sign-in.tsx";
+
+/** Loads the session of the new member and goes to the workspace. */
+async function enter(workspace: { id: string }): Promise<void> {
+  await loadSession();
+  go(paths.workspace(workspace.id));
+}
 
 export function SignUpPage() {
   const [token] = useState(takeToken);
@@ -35,38 +45,22 @@ interface SignUpFormProps {
   onMade(made: SignUpResult): void;
 }
 
-export function SignUpForm({ token, withWorkspace, onMade }: SignUpFormProps) {
-  const name = useText();
-  const email = useText();
-  const password = useText();
-  const workspace = useText();
-  const signUp = useAction(async () => {
-    const body = {
-      email: email.value,
-      password: password.value,
-      ...(name.value === "" ? {} : { name: name.value }),
-      ...(withWorkspace && workspace.value !== "" ? { workspace_name: workspace.value } : {}),
-      ...(token === null ? {} : { token }),
-    };
+function SignUpForm({ token, withWorkspace, onMade }: SignUpFormProps) {
+  const { field, values, filled } = useFields({ name: "", email: "", password: "", workspace_name: "" });
+  const signUp = async () => {
+    const body = { ...filled, email: values.email, password: values.password, ...(token !== null && { token }) };
     onMade(await ask<SignUpResult>("/account/sign-up", { body }));
-  });
+  };
   return (
-    <Form action={signUp} submit="Make the account" at="door">
-      <TextField
-        label="Your name"
-        hint="Optional; other members see it."
-        {...name}
-        param="name"
-        attributes={{ autocomplete: "name" }}
-      />
-      <Email {...email} hint="To sign in with. The daemon sends no mail." />
-      <NewPassword label="Password" {...password} param="password" note="; a few unrelated words do well." />
+    <Form onSubmit={signUp} submit="Make the account" at="door">
+      <TextField label="Your name" hint="Optional; other members see it." {...field("name")} autocomplete="name" />
+      <Email {...field("email")} hint="To sign in with. The daemon sends no mail." />
+      <NewPassword label="Password" {...field("password")} note="; a few unrelated words do well." />
       {withWorkspace && (
         <TextField
           label="Workspace"
           hint="Optional. A workspace holds agents, their data and one audit log. Use the name of the team or the product."
-          {...workspace}
-          param="workspace_name"
+          {...field("workspace_name")}
         />
       )}
     </Form>
@@ -77,10 +71,7 @@ export function SignUpForm({ token, withWorkspace, onMade }: SignUpFormProps) {
 function Welcome({ made }: { made: SignUpResult }) {
   const heading = useRef<HTMLParagraphElement>(null);
   useEffect(() => heading.current?.focus(), []);
-  const enter = useAction(async () => {
-    await loadSession();
-    go(paths.workspace(made.workspace.id));
-  });
+  const leave = useAction(() => enter(made.workspace));
   return (
     <Door title="You are in" wide>
       <div class="stack">
@@ -89,10 +80,72 @@ function Welcome({ made }: { made: SignUpResult }) {
         </p>
         <CopyBlock label="Workspace id" text={made.workspace_id} />
         {made.api_key !== null && <NewKey apiKey={made.api_key} />}
-        <Button kind="primary" action={enter}>
+        <Button kind="primary" action={leave}>
           {made.api_key === null ? "Go to the workspace" : "I have kept the key"}
         </Button>
       </div>
     </Door>
+  );
+}
+
+export function JoinPage() {
+  return <LinkDoor title="Join a workspace">{(token) => <Join token={token} />}</LinkDoor>;
+}
+
+function Join({ token }: { token: string }) {
+  const link = useAsk<LinkInfo>("/account/links/inspect", { body: { token } });
+  return (
+    <Show of={link}>
+      {({ workspace, role }) => (
+        <div class="stack">
+          <p>
+            You are invited to <strong>{workspace?.name ?? "a workspace"}</strong>
+            {role !== null && (
+              <>
+                {" "}
+                as <strong>{role}</strong>: {ROLE_WORDS[role]}
+              </>
+            )}
+          </p>
+          {session.value.kind === "in" ? (
+            <Accept token={token} email={session.value.account.email} />
+          ) : (
+            <WithAccount token={token} />
+          )}
+        </div>
+      )}
+    </Show>
+  );
+}
+
+const accept = async (token: string): Promise<void> =>
+  enter(await ask<Workspace>("/account/invitations/accept", { body: { token } }));
+
+function Accept({ token, email }: { token: string; email: string }) {
+  const join = useAction(() => accept(token));
+  return (
+    <>
+      <Problem problem={join.problem} />
+      <Button kind="primary" action={join}>
+        Join as {email}
+      </Button>
+    </>
+  );
+}
+
+function WithAccount({ token }: { token: string }) {
+  const [known, setKnown] = useState(false);
+  return (
+    <>
+      {known ? (
+        // Accepting comes before the session is loaded, so that this page stays until then.
+        <SignInForm onSignedIn={() => accept(token)} />
+      ) : (
+        <SignUpForm token={token} withWorkspace={false} onMade={({ workspace }) => void enter(workspace)} />
+      )}
+      <button type="button" class="link" onClick={() => setKnown(!known)}>
+        {known ? "I have no account yet" : "I already have an account"}
+      </button>
+    </>
   );
 }

@@ -1,15 +1,13 @@
 /** The second factor: six digits of an authenticator, and recovery codes for when it is lost. */
-
 import { useState } from "preact/hooks";
 import encodeQR from "qr";
 import { ask } from "../../api/client.ts";
 import type { Account, RecoveryCodes, SignedIn, TotpBegun } from "../../api/types.ts";
-import { useAction } from "../../state/load.ts";
 import { updateSession } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form, useText } from "../../ui/field.tsx";
+import { Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Form, useFields } from "../../ui/field.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Section } from "../../ui/parts.tsx";
@@ -18,22 +16,12 @@ import { Code, Password } from "./fields.tsx";
 /** Light modules around a QR code (ISO/IEC 18004 asks for four). */
 const QUIET_ZONE = 4;
 
-type Step = "off" | "begin" | "codes" | "renew" | "disable";
-
 async function refreshAccount(): Promise<void> {
   const { account } = await ask<SignedIn>("/account");
   updateSession(() => ({ account }));
 }
 
 export function TotpSection({ account }: { account: Account }) {
-  const [step, setStep] = useState<Step>("off");
-  const [codes, setCodes] = useState<readonly string[]>([]);
-  const close = () => setStep("off");
-  const showCodes = ({ recovery_codes }: RecoveryCodes) => {
-    setCodes(recovery_codes);
-    setStep("codes");
-    void refreshAccount();
-  };
   return (
     <Section title="Second factor">
       <div class="card stack narrow-form">
@@ -44,53 +32,49 @@ export function TotpSection({ account }: { account: Account }) {
               {counted(account.recovery_codes_left, "recovery code")} left.
             </p>
             <div class="row">
-              <Button onClick={() => setStep("renew")}>New recovery codes …</Button>
-              <Button kind="danger-quiet" onClick={() => setStep("disable")}>
+              <DialogButton dialog={(close) => <Renew onClose={close} />}>New recovery codes …</DialogButton>
+              <DialogButton kind="danger-quiet" dialog={(close) => <Disable onClose={close} />}>
                 Turn off …
-              </Button>
+              </DialogButton>
             </div>
           </>
         ) : (
           <>
             <p>Off. With an authenticator, whoever learns your password still cannot sign in.</p>
             <div class="row">
-              <Button onClick={() => setStep("begin")}>Turn on …</Button>
+              <DialogButton dialog={(close) => <TurnOn onClose={close} />}>Turn on …</DialogButton>
             </div>
           </>
         )}
       </div>
-      {step === "begin" && <TurnOn onClose={close} onCodes={showCodes} />}
-      {step === "renew" && <Renew onClose={close} onCodes={showCodes} />}
-      {step === "disable" && <Disable onClose={close} />}
-      {step === "codes" && <Codes codes={codes} onClose={close} />}
     </Section>
   );
 }
 
 interface StepProps {
   onClose(): void;
-  onCodes(codes: RecoveryCodes): void;
 }
 
-function TurnOn({ onClose, onCodes }: StepProps) {
-  const password = useText();
-  const code = useText();
+function TurnOn({ onClose }: StepProps) {
+  const { field, values } = useFields({ password: "", code: "" });
   const [begun, setBegun] = useState<TotpBegun | null>(null);
-  const act = useAction(async () => {
-    if (begun === null) setBegun(await ask("/account/totp", { body: { password: password.value } }));
-    else onCodes(await ask("/account/totp/confirm", { body: { code: code.value } }));
-  });
+  const [made, setMade] = useState<RecoveryCodes | null>(null);
+  const act = async () => {
+    if (begun === null) setBegun(await ask("/account/totp", { body: { password: values.password } }));
+    else setMade(await ask("/account/totp/confirm", { body: { code: values.code } }));
+  };
+  if (made !== null) return <Codes codes={made.recovery_codes} onClose={onClose} />;
   return (
     <Dialog title="Turn on the second factor" onClose={onClose}>
-      <Form action={act} submit={begun === null ? "Continue" : "Turn on"}>
+      <Form onSubmit={act} submit={begun === null ? "Continue" : "Turn on"}>
         {begun === null ? (
-          <Password label="Your password" {...password} autofocus />
+          <Password label="Your password" {...field("password")} autofocus />
         ) : (
           <>
             <p>Scan this with your authenticator, or type the secret into it, then enter the code that it shows.</p>
             <QrCode text={begun.uri} label="QR code of the secret; the same secret is in the text below" />
             <CopyBlock label="Secret" text={begun.secret} />
-            <Code {...code} />
+            <Code {...field("code")} />
           </>
         )}
       </Form>
@@ -113,23 +97,24 @@ function QrCode({ text, label }: { text: string; label: string }) {
 
 /** The password and the code, which the daemon wants before it changes the second factor. */
 function useProofs() {
-  const password = useText();
-  const code = useText();
+  const { field, values } = useFields({ password: "", code: "" });
   const fields = (
     <>
-      <Password label="Your password" {...password} autofocus />
-      <Code {...code} />
+      <Password label="Your password" {...field("password")} autofocus />
+      <Code {...field("code")} />
     </>
   );
-  return { body: { password: password.value, code: code.value }, fields };
+  return { body: values, fields };
 }
 
-function Renew({ onClose, onCodes }: StepProps) {
+function Renew({ onClose }: StepProps) {
   const { body, fields } = useProofs();
-  const renew = useAction(async () => onCodes(await ask("/account/totp/recovery-codes", { body })));
+  const [made, setMade] = useState<RecoveryCodes | null>(null);
+  const renew = async () => setMade(await ask("/account/totp/recovery-codes", { body }));
+  if (made !== null) return <Codes codes={made.recovery_codes} onClose={onClose} />;
   return (
     <Dialog title="New recovery codes" onClose={onClose}>
-      <Form action={renew} submit="Make new codes">
+      <Form onSubmit={renew} submit="Make new codes">
         <p>The old ones stop working.</p>
         {fields}
       </Form>
@@ -137,26 +122,31 @@ function Renew({ onClose, onCodes }: StepProps) {
   );
 }
 
-function Disable({ onClose }: { onClose(): void }) {
+function Disable({ onClose }: StepProps) {
   const { body, fields } = useProofs();
-  const disable = useAction(async () => {
+  const disable = async () => {
     await ask("/account/totp/disable", { body });
     await refreshAccount();
     say("The second factor is off.");
     onClose();
-  });
+  };
   return (
     <Dialog title="Turn off the second factor" onClose={onClose}>
-      <Form action={disable} submit="Turn off" kind="danger">
+      <Form onSubmit={disable} submit="Turn off" kind="danger">
         {fields}
       </Form>
     </Dialog>
   );
 }
 
-function Codes({ codes, onClose }: { codes: readonly string[]; onClose(): void }) {
+/** Shows new recovery codes. Only then the account is loaded again, since the page behind changes with it. */
+function Codes({ codes, onClose }: StepProps & { codes: readonly string[] }) {
+  const close = () => {
+    onClose();
+    void refreshAccount();
+  };
   return (
-    <Dialog title="Recovery codes" onClose={onClose}>
+    <Dialog title="Recovery codes" onClose={close}>
       <div class="stack">
         <p class="callout callout-warn">
           <strong>Shown only now.</strong> Each signs you in once without the authenticator. Print them, or put them
@@ -164,7 +154,7 @@ function Codes({ codes, onClose }: { codes: readonly string[]; onClose(): void }
         </p>
         <CopyBlock label="Recovery codes" text={codes.join("\n")} />
         <div class="row row-end">
-          <Button kind="primary" onClick={onClose}>
+          <Button kind="primary" onClick={close}>
             I have kept them
           </Button>
         </div>

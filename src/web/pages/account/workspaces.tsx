@@ -2,29 +2,25 @@
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { NewWorkspace } from "../../api/types.ts";
-import { useAction } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
+import { paths } from "../../state/router.ts";
 import { session, updateSession } from "../../state/session.ts";
-import { Badge } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
 import { NewKey } from "../../ui/copy.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Form, TextField, useText } from "../../ui/field.tsx";
+import { Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Form, TextField, useFields } from "../../ui/field.tsx";
+import { Badge } from "../../ui/inline.tsx";
 import { Empty, Heading } from "../../ui/parts.tsx";
 
 export function WorkspacesPage() {
-  const [making, setMaking] = useState(false);
   if (session.value.kind !== "in") return null;
   const { workspaces } = session.value;
   return (
     <>
       <Heading
         title="Workspaces"
-        name="Workspaces"
         actions={
-          <Button kind="primary" onClick={() => setMaking(true)}>
+          <DialogButton kind="primary" dialog={(close) => <MakeWorkspace onClose={close} />}>
             New workspace
-          </Button>
+          </DialogButton>
         }
       >
         Each has its own agents, members, keys and audit log.
@@ -46,19 +42,18 @@ export function WorkspacesPage() {
           ))}
         </ul>
       )}
-      {making && <MakeWorkspace onClose={() => setMaking(false)} />}
     </>
   );
 }
 
 function MakeWorkspace({ onClose }: { onClose(): void }) {
-  const name = useText();
+  const { field, values } = useFields({ name: "" });
   const [made, setMade] = useState<NewWorkspace | null>(null);
-  const make = useAction(async () => {
-    const result = await ask<NewWorkspace>("/account/workspaces", { body: { name: name.value } });
+  const make = async () => {
+    const result = await ask<NewWorkspace>("/account/workspaces", { body: values });
     setMade(result);
     updateSession(({ workspaces }) => ({ workspaces: [...workspaces, result.workspace] }));
-  });
+  };
   if (made !== null) {
     return (
       <Dialog title={`${made.workspace.name} is ready`} onClose={onClose} wide>
@@ -73,8 +68,8 @@ function MakeWorkspace({ onClose }: { onClose(): void }) {
   }
   return (
     <Dialog title="New workspace" onClose={onClose}>
-      <Form action={make} submit="Make the workspace">
-        <TextField label="Name" {...name} param="name" attributes={{ required: true }} />
+      <Form onSubmit={make} submit="Make the workspace">
+        <TextField label="Name" {...field("name")} required />
       </Form>
     </Dialog>
   );

@@ -1,9 +1,8 @@
 /** Events and refusals over time, of the workspace or of one agent. */
 import { useState } from "preact/hooks";
 import type { Activity } from "../../api/types.ts";
-import { changesOrRefuses, useEvents, useThrottled } from "../../state/events.ts";
-import { useLoad } from "../../state/load.ts";
-import type { Room } from "../../state/session.ts";
+import { changesOrRefuses, useEvents, useLoad, useThrottled } from "../../state/load.ts";
+import { useRoom } from "../../state/session.ts";
 import { ActivityChart } from "../../ui/chart.tsx";
 import { Show } from "../../ui/parts.tsx";
 
@@ -22,17 +21,17 @@ export const WINDOWS = {
 export type ActivityWindow = keyof typeof WINDOWS;
 
 interface Props {
-  room: Room;
   /** Null for the whole workspace. */
   agentId: string | null;
   window: ActivityWindow;
 }
 
-export function ActivityCard({ room, agentId, window }: Props) {
+export function ActivityCard({ agentId, window }: Props) {
+  const { id, api } = useRoom();
   const { label, interval, ms } = WINDOWS[window];
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
-  const activity = useLoad<Activity>(`${room.workspace.id} ${agentId ?? ""} ${window}`, (signal) =>
-    room.api.ask<Activity>("/v1/audit/activity", {
+  const activity = useLoad<Activity>(`${id} ${agentId ?? ""} ${window}`, (signal) =>
+    api.ask<Activity>("/v1/audit/activity", {
       query: { ...whose, interval, start_time: new Date(Date.now() - ms).toISOString() },
       signal,
     }),
@@ -49,12 +48,7 @@ export function ActivityCard({ room, agentId, window }: Props) {
   );
 }
 
-interface ChoiceProps {
-  window: ActivityWindow;
-  onWindow(window: ActivityWindow): void;
-}
-
-export function WindowChoice({ window, onWindow }: ChoiceProps) {
+export function WindowChoice({ window, onWindow }: Pick<Props, "window"> & { onWindow(window: ActivityWindow): void }) {
   return (
     <fieldset class="segments">
       <legend class="sr-only">Time shown</legend>
@@ -68,7 +62,7 @@ export function WindowChoice({ window, onWindow }: ChoiceProps) {
 }
 
 /** The activity of one agent. It is loaded only on request, since the request is recorded. */
-export function AgentActivity({ room, agentId }: { room: Room; agentId: string }) {
+export function AgentActivity({ agentId }: { agentId: string }) {
   const [open, setOpen] = useState(false);
   const [window, setWindow] = useState<ActivityWindow>("24h");
   return (
@@ -77,7 +71,7 @@ export function AgentActivity({ room, agentId }: { room: Room; agentId: string }
       {open && (
         <div class="stack">
           <WindowChoice window={window} onWindow={setWindow} />
-          <ActivityCard room={room} agentId={agentId} window={window} />
+          <ActivityCard agentId={agentId} window={window} />
         </div>
       )}
     </details>

@@ -1,109 +1,79 @@
 /** One agent: its configuration, versions, data, checkpoints and audit trail, and the switch that stops it. */
-import { useState } from "preact/hooks";
+import type { ComponentChildren, FunctionComponent } from "preact";
 import { isCode, segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
-import { changesSomething, useEvents, useThrottled } from "../../state/events.ts";
-import { type Loaded, useAsk } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
-import { Badge } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
-import { TextField, useText } from "../../ui/field.tsx";
+import { changesSomething, type Loaded, useAsk, useEvents, useThrottled } from "../../state/load.ts";
+import { paths } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
+import { Confirm, DialogButton } from "../../ui/dialog.tsx";
+import { TextField, useFields } from "../../ui/field.tsx";
+import { Actor, Badge, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
-import { Heading, Tabs } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Heading, Problem, Tabs } from "../../ui/parts.tsx";
 import { AgentAudit } from "./audit.tsx";
-import { CheckpointView } from "./checkpoint.tsx";
 import { CheckpointsTab } from "./checkpoints.tsx";
 import { ConfigTab } from "./config.tsx";
 import { DataTab } from "./data.tsx";
 import { VersionsTab } from "./versions.tsx";
 
-export type AgentTab = "config" | "versions" | "data" | "checkpoints" | "checkpoint" | "audit";
+interface Props {
+  agentId: string;
+}
+
+/** The views of an agent: what its address is followed by, the name of the tab, and what is shown. */
+export const AGENT_TABS: readonly (readonly [end: string, name: string, View: FunctionComponent<Props>])[] = [
+  ["", "Configuration", ConfigTab],
+  ["/versions", "Versions", VersionsTab],
+  ["/data", "Data", DataTab],
+  ["/checkpoints", "Checkpoints", CheckpointsTab],
+  ["/audit", "Audit", AgentAudit],
+];
 
 /** Events reload the summary at most this often. */
 const REFRESH_MS = 3_000;
 
-interface Props {
-  room: Room;
-  parts: Record<string, string>;
-  tab: AgentTab;
-}
-
-export function AgentPage({ room, parts, tab }: Props) {
-  const { workspace } = room;
-  const agentId = parts.agent ?? "";
-  const agent = useAsk<Agent>(`/v1/agents/${segment(agentId)}`, { workspace: workspace.id });
+/** The frame around a view of an agent. */
+export function AgentPage({ agentId, children }: Props & { children: ComponentChildren }) {
+  const { id } = useRoom();
+  const agent = useAsk<Agent>(`/v1/agents/${segment(agentId)}`);
   const refresh = useThrottled(agent.reload, REFRESH_MS);
   useEvents((event) => {
     if (event.agent_id !== agentId) return;
     agent.set((old) => ({ ...old, events: Math.max(old.events, event.agent_seq), last_activity_at: event.timestamp }));
     if (changesSomething(event)) refresh();
   }, agent.reload);
-  const id = workspace.id;
+  const base = paths.agent(id, agentId);
   return (
     <>
       <p class="crumbs small">
         <a href={paths.agents(id)}>Agents</a>
       </p>
-      <AgentHeading room={room} agentId={agentId} agent={agent} />
-      <Tabs
-        label="Agent"
-        tabs={[
-          [paths.agent(id, agentId), "Configuration"],
-          [paths.versions(id, agentId), "Versions"],
-          [paths.data(id, agentId), "Data"],
-          [paths.checkpoints(id, agentId), "Checkpoints"],
-          [paths.audit(id, agentId), "Audit"],
-        ]}
-      />
-      <Tab room={room} agentId={agentId} tab={tab} checkpointId={parts.checkpoint ?? ""} />
+      <AgentHeading agentId={agentId} agent={agent} />
+      <Tabs label="Agent" tabs={AGENT_TABS.map(([end, name]) => [`${base}${end}`, name])} />
+      {children}
     </>
   );
 }
 
-function Tab(props: { room: Room; agentId: string; tab: AgentTab; checkpointId: string }) {
-  const { room, agentId, checkpointId } = props;
-  const shown = { room, agentId, key: `${room.workspace.id} ${agentId}` };
-  switch (props.tab) {
-    case "config":
-      return <ConfigTab {...shown} />;
-    case "versions":
-      return <VersionsTab {...shown} />;
-    case "data":
-      return <DataTab {...shown} />;
-    case "checkpoints":
-      return <CheckpointsTab {...shown} />;
-    case "checkpoint":
-      return <CheckpointView {...shown} checkpointId={checkpointId} />;
-    case "audit":
-      return <AgentAudit {...shown} />;
-  }
-}
-
-function AgentHeading({ room, agentId, agent }: { room: Room; agentId: string; agent: Loaded<Agent> }) {
+function AgentHeading({ agentId, agent }: Props & { agent: Loaded<Agent> }) {
+  const { canWrite } = useRoom();
   const { data } = agent;
-  const [asking, setAsking] = useState(false);
   const suspended = data?.state === "suspended";
   return (
     <>
       <Heading
-        title={
-          <>
-            {agentId} {suspended && <Badge tone="warn">suspended</Badge>}
-          </>
-        }
-        name={agentId}
+        title={agentId}
+        badge={suspended && <Badge tone="warn">suspended</Badge>}
         actions={
           data !== undefined &&
-          room.canWrite && (
-            <Button kind={suspended ? "primary" : "plain"} onClick={() => setAsking(true)}>
+          canWrite && (
+            <DialogButton
+              kind={suspended ? "primary" : "plain"}
+              dialog={(close) => <Switch agent={data} onClose={close} onChanged={(next) => agent.set(() => next)} />}
+            >
               {suspended ? "Resume …" : "Suspend …"}
-            </Button>
+            </DialogButton>
           )
         }
       >
@@ -116,17 +86,15 @@ function AgentHeading({ room, agentId, agent }: { room: Room; agentId: string; a
           </>
         )}
       </Heading>
-      {agent.problem !== null && !isCode(agent.problem, "agent_not_found") && <Problem problem={agent.problem} />}
-      {isCode(agent.problem, "agent_not_found") && (
+      {isCode(agent.problem, "agent_not_found") ? (
         <p class="callout">
           This agent has done nothing yet. It begins with its first configuration, write or checkpoint: save a
           configuration here, or let it write.
         </p>
+      ) : (
+        <Problem problem={agent.problem} />
       )}
       {suspended && data !== undefined && <Suspended agent={data} />}
-      {asking && data !== undefined && (
-        <Switch room={room} agent={data} onClose={() => setAsking(false)} onChanged={(next) => agent.set(() => next)} />
-      )}
     </>
   );
 }
@@ -155,35 +123,35 @@ function Suspended({ agent }: { agent: Agent }) {
 }
 
 interface SwitchProps {
-  room: Room;
   agent: Agent;
   onClose(): void;
   onChanged(agent: Agent): void;
 }
 
 /** Suspends or resumes, with a reason for the log. */
-function Switch({ room, agent, onClose, onChanged }: SwitchProps) {
-  const reason = useText();
-  const act = agent.state === "suspended" ? "resume" : "suspend";
+function Switch({ agent: { agent_id, state }, onClose, onChanged }: SwitchProps) {
+  const { api } = useRoom();
+  const { field, filled } = useFields({ reason: "" });
+  const suspend = state !== "suspended";
+  const change = async () => {
+    const act = suspend ? "suspend" : "resume";
+    onChanged(await api.ask<Agent>(`/v1/agents/${segment(agent_id)}/${act}`, { body: filled }));
+    say(suspend ? "Suspended. All its requests are refused." : "Resumed.");
+  };
   return (
     <Confirm
-      title={`${act === "suspend" ? "Suspend" : "Resume"} ${agent.agent_id}?`}
-      action={act === "suspend" ? "Suspend now" : "Resume"}
-      danger={act === "suspend"}
+      title={`${suspend ? "Suspend" : "Resume"} ${agent_id}?`}
+      action={suspend ? "Suspend now" : "Resume"}
+      danger={suspend}
       onClose={onClose}
-      onConfirm={async () => {
-        const body = reason.value === "" ? {} : { reason: reason.value };
-        const next = await room.api.ask<Agent>(`/v1/agents/${segment(agent.agent_id)}/${act}`, { body });
-        onChanged(next);
-        say(act === "suspend" ? "Suspended. All its requests are refused." : "Resumed.");
-      }}
+      onConfirm={change}
     >
       <p>
-        {act === "suspend"
+        {suspend
           ? "Its reads, writes and checkpoints are refused at once, for every key. Nothing is lost."
           : "Its requests are allowed again, under the policies in force."}
       </p>
-      <TextField label="Reason" hint="Optional; the audit log keeps it." {...reason} param="reason" />
+      <TextField label="Reason" hint="Optional; the audit log keeps it." {...field("reason")} />
     </Confirm>
   );
 }

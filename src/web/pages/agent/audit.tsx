@@ -1,47 +1,137 @@
-/** The audit trail: filtered, paged, and growing at its top as events happen. */
+/** The audit trail: filtered, paged, and growing at its top as events happen. The address holds the filters. */
 import { useState } from "preact/hooks";
+import type { Query } from "../../api/client.ts";
 import type { AuditEvent } from "../../api/types.ts";
-import { useEvents } from "../../state/events.ts";
-import { useList } from "../../state/load.ts";
-import { place, withQuery } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
-import { ResultBadge } from "../../ui/badge.tsx";
-import { subject, verb } from "../../ui/event-words.ts";
-import { Empty, Heading, More, Show } from "../../ui/parts.tsx";
-import { Time } from "../../ui/time.tsx";
+import { useEvents, useList } from "../../state/load.ts";
+import { place, setQuery, withQuery } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
+import { instant, Moment, Select } from "../../ui/field.tsx";
+import { ResultBadge, Time } from "../../ui/inline.tsx";
+import { Empty, Heading, policyName, ShowItems } from "../../ui/parts.tsx";
 import { AgentActivity } from "./activity.tsx";
-import { FilterBar, type Filters, filterQuery, filtersHere, fits } from "./audit-filters.tsx";
-import { EventDetails } from "./event.tsx";
-import { AGENT_GROUPS, WORKSPACE_GROUPS } from "./operation-groups.ts";
+import { EventDetails, Sentence } from "./event.tsx";
+import { AGENT_GROUPS, type OperationGroup, WORKSPACE_GROUPS } from "./operation-groups.ts";
 
-export function AgentAudit({ room, agentId }: { room: Room; agentId: string }) {
+const RESULTS = [
+  ["", "Any result"],
+  ["blocked", "Blocked"],
+  ["denied", "Denied"],
+  ["allowed", "Allowed"],
+  ["ok", "OK"],
+  ["not_found", "Not found"],
+  ["conflict", "Conflict"],
+] as const;
+
+const HOUR_MS = 3_600_000;
+
+/** Windows that end now. */
+const WINDOWS: Record<string, readonly [label: string, ms: number]> = {
+  "1h": ["Last hour", HOUR_MS],
+  "24h": ["Last 24 hours", 24 * HOUR_MS],
+  "7d": ["Last 7 days", 7 * 24 * HOUR_MS],
+  "30d": ["Last 30 days", 30 * 24 * HOUR_MS],
+};
+
+/** Returns the operations of a group, undefined for all. */
+function operationsOf(groups: readonly OperationGroup[], group: string): readonly string[] | undefined {
+  return groups.find(([name]) => name === group)?.[2] ?? undefined;
+}
+
+interface Filters {
+  group: string;
+  result: string;
+  window: string;
+  /** `datetime-local` values, in the reader's zone. */
+  from: string;
+  to: string;
+}
+
+/** Returns the filters in the address. */
+function filtersHere(groups: readonly OperationGroup[]): Filters {
+  const { query } = place.value;
+  const get = (name: string) => query.get(name) ?? "";
+  return {
+    group: groups.some(([name]) => name === get("show")) ? get("show") : "",
+    result: RESULTS.some(([value]) => value === get("result")) ? get("result") : "",
+    window: Object.hasOwn(WINDOWS, get("window")) || get("window") === "custom" ? get("window") : "",
+    from: get("from"),
+    to: get("to"),
+  };
+}
+
+/** Returns the filters as parameters of `GET /v1/audit`. */
+function filterQuery(groups: readonly OperationGroup[], filters: Filters, nowMs: number): Query {
+  const { group, result, window, from, to } = filters;
+  const length = WINDOWS[window]?.[1];
+  return {
+    operations: operationsOf(groups, group)?.join(","),
+    result,
+    start_time: window === "custom" ? instant(from) : length && new Date(nowMs - length).toISOString(),
+    end_time: window === "custom" ? instant(to) : undefined,
+  };
+}
+
+/** Reports whether a new event belongs to the list. */
+function fits(groups: readonly OperationGroup[], filters: Filters, event: AuditEvent): boolean {
+  const { group, result, window, to } = filters;
+  const operations = operationsOf(groups, group);
+  if (operations !== undefined && !operations.includes(event.operation)) return false;
+  if (result !== "" && event.result !== result) return false;
+  return window !== "custom" || to === "" || event.timestamp < (instant(to) ?? "");
+}
+
+function FilterBar({ groups, filters }: { groups: readonly OperationGroup[]; filters: Filters }) {
+  const set = (changes: Record<string, string | null>) => setQuery({ ...changes, event: null }, { replace: true });
+  return (
+    <fieldset class="filters">
+      <legend class="sr-only">Filters</legend>
+      <Select
+        label="Operations"
+        value={filters.group}
+        onValue={(show) => set({ show })}
+        options={groups.map(([name, label]) => [name, label] as const)}
+      />
+      <Select label="Result" value={filters.result} onValue={(result) => set({ result })} options={RESULTS} />
+      <Select
+        label="Time"
+        value={filters.window}
+        onValue={(window) => set({ window, from: null, to: null })}
+        options={[
+          ["", "Any time"],
+          ...Object.entries(WINDOWS).map(([id, [label]]) => [id, label] as const),
+          ["custom", "From … to …"],
+        ]}
+      />
+      {filters.window === "custom" && (
+        <>
+          <Moment label="From" value={filters.from} onValue={(from) => set({ from })} />
+          <Moment label="To" value={filters.to} onValue={(to) => set({ to })} />
+        </>
+      )}
+    </fieldset>
+  );
+}
+
+export function AgentAudit({ agentId }: { agentId: string }) {
   return (
     <>
-      <AgentActivity room={room} agentId={agentId} />
-      <AuditList room={room} agentId={agentId} />
+      <AgentActivity agentId={agentId} />
+      <AuditList agentId={agentId} />
     </>
   );
 }
 
-interface ListProps {
-  room: Room;
-  /** Null for the workspace's own events. */
-  agentId: string | null;
-}
-
-function AuditList({ room, agentId }: ListProps) {
+/** The events of an agent; of the workspace itself when `agentId` is null. */
+function AuditList({ agentId }: { agentId: string | null }) {
+  const { id: workspace } = useRoom();
   const groups = agentId === null ? WORKSPACE_GROUPS : AGENT_GROUPS;
   const filters = filtersHere(groups);
-  const key = [room.workspace.id, agentId ?? "", ...Object.values(filters)].join(" ");
+  const key = [workspace, agentId ?? "", ...Object.values(filters)].join(" ");
   // Fixed for the list, so that all its pages are pages of the same query.
   const [openedMs, setOpenedMs] = useState({ key, ms: Date.now() });
   if (openedMs.key !== key) setOpenedMs({ key, ms: Date.now() });
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
-  const events = useList<AuditEvent>(room.workspace.id, "/v1/audit", {
-    ...whose,
-    ...filterQuery(groups, filters, openedMs.ms),
-  });
+  const events = useList<AuditEvent>("/v1/audit", { ...whose, ...filterQuery(groups, filters, openedMs.ms) });
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   useEvents((event) => {
     if (event.agent_id !== agentId || !fits(groups, filters, event)) return;
@@ -51,18 +141,9 @@ function AuditList({ room, agentId }: ListProps) {
   return (
     <>
       <FilterBar groups={groups} filters={filters} />
-      <Show of={events}>
-        {(items) =>
-          items.length === 0 ? (
-            <NoEvents filters={filters} agentId={agentId} />
-          ) : (
-            <>
-              <EventRows room={room} events={items} fresh={fresh} />
-              <More of={events} />
-            </>
-          )
-        }
-      </Show>
+      <ShowItems of={events} empty={<NoEvents filters={filters} agentId={agentId} />}>
+        {(items) => <EventRows events={items} fresh={fresh} />}
+      </ShowItems>
     </>
   );
 }
@@ -96,7 +177,6 @@ function NoEvents({ filters, agentId }: { filters: Filters; agentId: string | nu
 }
 
 interface RowsProps {
-  room: Room;
   events: readonly AuditEvent[];
   /** The ids of events that arrived while the list was shown. */
   fresh?: ReadonlySet<string>;
@@ -104,7 +184,7 @@ interface RowsProps {
   withAgent?: boolean;
 }
 
-export function EventRows({ room, events, fresh, withAgent = false }: RowsProps) {
+export function EventRows({ events, fresh, withAgent = false }: RowsProps) {
   const open = place.value.query.get("event");
   return (
     <ol class="events">
@@ -123,14 +203,14 @@ export function EventRows({ room, events, fresh, withAgent = false }: RowsProps)
               </span>
               <span class="event-text">
                 {withAgent && event.agent_id !== null && <strong>{event.agent_id}: </strong>}
-                <Actor id={event.actor} /> {verb(event)} {subject(event) !== null && <code>{subject(event)}</code>}
-                {event.blocked_by !== null && <span class="bad"> · {event.blocked_by.replace("policy:", "")}</span>}
+                <Sentence event={event} />
+                {event.blocked_by !== null && <span class="bad"> · {policyName(event.blocked_by)}</span>}
               </span>
               <span class="event-time faint small">
                 <Time at={event.timestamp} />
               </span>
             </a>
-            {isOpen && <EventDetails room={room} event={event} />}
+            {isOpen && <EventDetails event={event} />}
           </li>
         );
       })}
@@ -139,14 +219,14 @@ export function EventRows({ room, events, fresh, withAgent = false }: RowsProps)
 }
 
 /** The workspace's own events: what people and the command line did to members, keys and the workspace. */
-export function TrailPage({ room }: { room: Room }) {
+export function TrailPage() {
   return (
     <>
-      <Heading title="Administration log" name="Administration log">
+      <Heading title="Administration log">
         Changes of members, invitations and API keys, in a chain of their own. What agents do is in each agent's audit
         tab.
       </Heading>
-      <AuditList room={room} agentId={null} />
+      <AuditList agentId={null} />
     </>
   );
 }

@@ -1,28 +1,23 @@
-/** One checkpoint: what it holds and what has changed since. */
+/** One checkpoint: what it holds, what has changed since, and restoring it. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
-import { useReloadOnChange } from "../../state/events.ts";
-import { useAsk, useLoad } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import { go } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
-import { Badge, type Tone } from "../../ui/badge.tsx";
+import { type Loaded, useAction, useAsk, useLoad, useReloadOnChange } from "../../state/load.ts";
+import { go, paths } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
+import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
+import { Check } from "../../ui/field.tsx";
+import { Actor, Badge, Time, type Tone } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
-import { Empty, Section, Show } from "../../ui/parts.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Empty, Problem, Section, Show } from "../../ui/parts.tsx";
 import { checkpointName } from "./checkpoints.tsx";
 import { useConfig } from "./config.tsx";
 import { MetadataText } from "./entry.tsx";
-import { Restore, summary, Undo } from "./restore.tsx";
-import { compare, type EntryChange, liveEntries, type StateDiff } from "./state-diff.ts";
-import { configText } from "./versions.tsx";
+import { compare, type EntryChange, liveEntries, type StateDiff, sortedJson } from "./state-diff.ts";
 
 /** How many items of a long list are shown at first, and how many "Show more" adds. */
 const SHOWN = 100;
@@ -30,48 +25,50 @@ const SHOWN = 100;
 /** Events reload the comparison at most this often. */
 const REFRESH_MS = 3_000;
 
-interface Props {
-  room: Room;
-  agentId: string;
-  checkpointId: string;
-}
-
-export function CheckpointView({ room, agentId, checkpointId }: Props) {
-  const checkpoint = useAsk<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`, {
-    workspace: room.workspace.id,
-  });
+export function CheckpointView({ agentId, checkpointId }: { agentId: string; checkpointId: string }) {
+  const { id } = useRoom();
+  const checkpoint = useAsk<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`);
   return (
     <>
       <p class="crumbs small">
-        <a href={paths.checkpoints(room.workspace.id, agentId)}>All checkpoints</a>
+        <a href={paths.checkpoints(id, agentId)}>All checkpoints</a>
       </p>
-      <Show of={checkpoint}>{(loaded) => <Inside room={room} agentId={agentId} checkpoint={loaded} />}</Show>
+      <Show of={checkpoint}>{(loaded) => <Inside agentId={agentId} checkpoint={loaded} />}</Show>
     </>
   );
 }
 
 interface InsideProps {
-  room: Room;
   agentId: string;
   checkpoint: CheckpointWithState;
 }
 
-function Inside({ room, agentId, checkpoint }: InsideProps) {
-  const config = useConfig({ room, agentId });
+function Inside({ agentId, checkpoint }: InsideProps) {
+  const { api } = useRoom();
+  const config = useConfig(agentId);
   const diff = useLoad<StateDiff>(`${checkpoint.id} now`, async (signal) =>
-    compare(checkpoint, await liveEntries(room.api, agentId, signal)),
+    compare(checkpoint, await liveEntries(api, agentId, signal)),
   );
   const again = () => {
     config.reload();
     diff.reload();
   };
   useReloadOnChange(agentId, again, REFRESH_MS);
-  const [dialog, setDialog] = useState<"restore" | "delete" | null>(null);
   const [restored, setRestored] = useState<RestoreResult | null>(null);
+  const onRestored = (result: RestoreResult) => {
+    setRestored(result);
+    again();
+  };
   return (
     <div class="stack">
-      <CheckpointHead checkpoint={checkpoint} canWrite={room.canWrite} onAct={setDialog} />
-      {restored !== null && <Undo room={room} result={restored} onUndone={() => setRestored(null)} onChanged={again} />}
+      <CheckpointHead
+        checkpoint={checkpoint}
+        restore={(close) => (
+          <Restore {...{ checkpoint, diff, onRestored }} config={config.data ?? null} onClose={close} />
+        )}
+        remove={(close) => <Remove agentId={agentId} checkpoint={checkpoint} onClose={close} />}
+      />
+      {restored !== null && <Undo result={restored} onUndone={() => setRestored(null)} onChanged={again} />}
       <Section title="Compared with now">
         <Show of={diff}>{(state) => <Changes state={state} />}</Show>
         <Show of={config}>{(current) => <ConfigChange checkpoint={checkpoint} current={current} />}</Show>
@@ -79,45 +76,19 @@ function Inside({ room, agentId, checkpoint }: InsideProps) {
       <Section title={`What it holds: ${counted(checkpoint.state.entries.length, "entry", "entries")}`}>
         <Entries checkpoint={checkpoint} />
       </Section>
-      {dialog === "restore" && (
-        <Restore
-          room={room}
-          checkpoint={checkpoint}
-          diff={diff}
-          config={config.data ?? null}
-          onClose={() => setDialog(null)}
-          onRestored={(result) => {
-            setRestored(result);
-            again();
-          }}
-        />
-      )}
-      {dialog === "delete" && (
-        <Confirm
-          title="Delete this checkpoint?"
-          action="Delete"
-          danger
-          onClose={() => setDialog(null)}
-          onConfirm={async () => {
-            await room.api.ask(`/v1/checkpoints/${segment(checkpoint.id)}`, { method: "DELETE" });
-            say("Checkpoint deleted.");
-            go(paths.checkpoints(room.workspace.id, agentId), { replace: true });
-          }}
-        >
-          <p>What only this checkpoint kept is gone for good. The live data stay as they are.</p>
-        </Confirm>
-      )}
     </div>
   );
 }
 
 interface HeadProps {
   checkpoint: CheckpointWithState;
-  canWrite: boolean;
-  onAct(act: "restore" | "delete"): void;
+  /** The dialogs behind its buttons. */
+  restore(close: () => void): ComponentChildren;
+  remove(close: () => void): ComponentChildren;
 }
 
-function CheckpointHead({ checkpoint, canWrite, onAct }: HeadProps) {
+function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
+  const { canWrite } = useRoom();
   return (
     <div class="section-head">
       <div>
@@ -130,15 +101,29 @@ function CheckpointHead({ checkpoint, canWrite, onAct }: HeadProps) {
       </div>
       {canWrite && (
         <div class="row">
-          <Button kind="primary" onClick={() => onAct("restore")}>
+          <DialogButton kind="primary" dialog={restore}>
             Restore …
-          </Button>
-          <Button kind="danger-quiet" onClick={() => onAct("delete")}>
+          </DialogButton>
+          <DialogButton kind="danger-quiet" dialog={remove}>
             Delete …
-          </Button>
+          </DialogButton>
         </div>
       )}
     </div>
+  );
+}
+
+function Remove({ agentId, checkpoint, onClose }: InsideProps & { onClose(): void }) {
+  const { id, api } = useRoom();
+  const remove = async () => {
+    await api.ask(`/v1/checkpoints/${segment(checkpoint.id)}`, { method: "DELETE" });
+    say("Checkpoint deleted.");
+    go(paths.checkpoints(id, agentId), { replace: true });
+  };
+  return (
+    <Confirm title="Delete this checkpoint?" action="Delete" danger onClose={onClose} onConfirm={remove}>
+      <p>What only this checkpoint kept is gone for good. The live data stay as they are.</p>
+    </Confirm>
   );
 }
 
@@ -196,8 +181,8 @@ function Changes({ state }: { state: StateDiff }) {
 function ConfigChange({ checkpoint, current }: { checkpoint: CheckpointWithState; current: ConfigVersion | null }) {
   const { config } = checkpoint.state;
   if (config === null) return <p class="faint">The checkpoint holds no configuration; a restore leaves it as it is.</p>;
-  const now = current === null ? "" : configText(current.config);
-  const then = configText(config.config);
+  const now = current === null ? "" : sortedJson(current.config);
+  const then = sortedJson(config.config);
   if (now === then) return <p class="faint">The configuration has the same content now.</p>;
   return (
     <Diff
@@ -228,5 +213,96 @@ function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
       )}
       details={({ value }) => <pre class="value">{value}</pre>}
     />
+  );
+}
+
+/** Returns in words what a restore does to the entries. */
+function summary({ changes, unchanged }: StateDiff): string {
+  const of = (kind: EntryChange["kind"]) => changes.filter((change) => change.kind === kind).length;
+  if (changes.length === 0) return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
+  const parts = (["comes back", "changes back", "is removed"] as const)
+    .filter((kind) => of(kind) > 0)
+    .map((kind) => `${count(of(kind))} ${kind}`);
+  return `Restoring it: ${parts.join(", ")}; ${count(unchanged)} unchanged.`;
+}
+
+interface RestoreProps {
+  checkpoint: CheckpointWithState;
+  diff: Loaded<StateDiff>;
+  config: ConfigVersion | null;
+  onClose(): void;
+  onRestored(result: RestoreResult): void;
+}
+
+/** Asks, and says exactly what will change. */
+function Restore({ checkpoint, diff, config, onClose, onRestored }: RestoreProps) {
+  const { api } = useRoom();
+  const [data, setData] = useState(true);
+  const held = checkpoint.state.config;
+  const configDiffers = held !== null && (config === null || sortedJson(held.config) !== sortedJson(config.config));
+  const [withConfig, setWithConfig] = useState(configDiffers);
+  const restore = async () => {
+    if (!data && !withConfig) throw new Error("Choose the data, the configuration, or both.");
+    const body = { restore_data: data, restore_config: withConfig };
+    onRestored(await api.ask<RestoreResult>(`/v1/checkpoints/${segment(checkpoint.id)}/restore`, { body }));
+  };
+  return (
+    <Confirm title={`Restore “${checkpointName(checkpoint)}”?`} action="Restore" onClose={onClose} onConfirm={restore}>
+      <Check
+        label="Data"
+        hint={diff.data === undefined ? "Comparing with now …" : summary(diff.data)}
+        checked={data}
+        onChecked={setData}
+      />
+      <Check
+        label="Configuration"
+        hint={
+          held === null
+            ? "The checkpoint holds none."
+            : configDiffers
+              ? `The content of ${held.version} becomes a new version, and its policies apply.`
+              : "It has the same content now, so nothing would change."
+        }
+        checked={withConfig}
+        disabled={!configDiffers}
+        onChecked={setWithConfig}
+      />
+      <p class="faint">
+        It restores everything or nothing, and first makes a checkpoint of the present state, so that you can undo it.
+        If the policies refuse one entry, nothing is restored.
+      </p>
+    </Confirm>
+  );
+}
+
+interface UndoProps {
+  result: RestoreResult;
+  onUndone(): void;
+  onChanged(): void;
+}
+
+function Undo({ result, onUndone, onChanged }: UndoProps) {
+  const { api } = useRoom();
+  const undo = useAction(async () => {
+    await api.ask<RestoreResult>(`/v1/checkpoints/${segment(result.safety_checkpoint_id)}/restore`, { body: {} });
+    say("Undone: everything is as it was before the restore.");
+    onChanged();
+    onUndone();
+  });
+  return (
+    <div class="callout callout-good" role="status">
+      <p>
+        <strong>Restored.</strong> {count(result.entries_restored)} came back or changed back,{" "}
+        {count(result.entries_removed)} removed, {count(result.entries_unchanged)} unchanged
+        {result.config_version !== null && <>; the configuration in force is {result.config_version}</>}.
+      </p>
+      <Problem problem={undo.problem} />
+      <div class="row">
+        <Button action={undo}>Undo</Button>
+        <span class="faint small">
+          The state before is checkpoint <code>{result.safety_checkpoint_id}</code>
+        </span>
+      </div>
+    </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { JsonValue } from "../../../json.ts";
 import { allPolicies } from "../../../policy/policies.ts";
 import type { SettingForm } from "../../../policy/policy.ts";
+import { badInput } from "../../api/problem.ts";
 import type { JsonObject } from "../../api/types.ts";
 
 export interface Draft {
@@ -29,7 +30,7 @@ export function draftOf(config: JsonObject): Draft {
 
 /**
  * Returns the configuration of a draft.
- * @throws {Error} when the rest is not a JSON object, or repeats a member that has its own field.
+ * @throws {ApiProblem} when the rest is not a JSON object, or repeats a member that has its own field.
  */
 export function toConfig(draft: Draft): JsonObject {
   const rest = parseRest(draft.rest);
@@ -52,17 +53,26 @@ const asTyped = (form: SettingForm, setting: JsonValue | undefined): boolean | s
   form.type === "boolean" ? setting === true : setting === undefined ? "" : String(setting);
 
 function parseRest(text: string): JsonObject {
-  if (text.trim() === "") return {};
-  let rest: unknown;
-  try {
-    rest = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`"Everything else" is not JSON: ${(error as Error).message}`);
-  }
-  if (rest === null || typeof rest !== "object" || Array.isArray(rest)) {
-    throw new Error('"Everything else" must be a JSON object, such as {"temperature": 0.2}.');
-  }
+  const rest = parseObject("rest", '"Everything else"', text, '{"temperature": 0.2}');
   const twice = Object.keys(rest).find((name) => OWN.has(name));
-  if (twice !== undefined) throw new Error(`"${twice}" has a field of its own above. Take it out of the JSON.`);
-  return rest as JsonObject;
+  if (twice !== undefined) throw badInput("rest", `"${twice}" has a field of its own above. Take it out of the JSON.`);
+  return rest;
+}
+
+/**
+ * Returns the object in the JSON text of a field.
+ * @throws {ApiProblem} when it is not an object, such as `example`.
+ */
+export function parseObject(param: string, name: string, text: string, example: string): JsonObject {
+  if (text.trim() === "") return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw badInput(param, `${name} is not JSON: ${(error as Error).message}`);
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw badInput(param, `${name} must be a JSON object, such as ${example}.`);
+  }
+  return value as JsonObject;
 }

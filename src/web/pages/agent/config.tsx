@@ -1,63 +1,46 @@
 /** The configuration as a form. Saving makes a new version. */
 import { useState } from "preact/hooks";
 import { allPolicies } from "../../../policy/policies.ts";
-import { isCode, segment } from "../../api/client.ts";
+import { isCode, orNull, segment } from "../../api/client.ts";
 import type { ConfigVersion } from "../../api/types.ts";
-import { changesConfig, useEvents } from "../../state/events.ts";
-import { type Action, type Loaded, useAction, useAsk, useLoad } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
+import { type Action, changesConfig, type Loaded, useAction, useAsk, useEvents, useLoad } from "../../state/load.ts";
+import { paths } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Check, FormProblem, TextArea, TextField } from "../../ui/field.tsx";
+import { Actor, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
-import { Show } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Problem, Show } from "../../ui/parts.tsx";
 import { type Draft, draftOf, toConfig } from "./config-draft.ts";
 
-interface Props {
-  room: Room;
-  agentId: string;
-}
-
 /** Loads the configuration in force, null when there is none yet. */
-export function useConfig({ room, agentId }: Props): Loaded<ConfigVersion | null> {
-  return useLoad<ConfigVersion | null>(`${room.workspace.id} ${agentId}`, async (signal) => {
-    try {
-      return await room.api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal });
-    } catch (error) {
-      if (isCode(error, "config_not_found")) return null;
-      throw error;
-    }
-  });
+export function useConfig(agentId: string): Loaded<ConfigVersion | null> {
+  const { id, api } = useRoom();
+  return useLoad<ConfigVersion | null>(`${id} ${agentId}`, (signal) =>
+    orNull("config_not_found", api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal })),
+  );
 }
 
-export function ConfigTab(props: Props) {
-  const config = useConfig(props);
+export function ConfigTab({ agentId }: { agentId: string }) {
+  const config = useConfig(agentId);
   return (
+    // What the user is typing stays when a newer version arrives.
     <Show of={config}>
       {(current) => (
-        // What the user is typing stays when a newer version arrives.
-        <ConfigEditor
-          key={props.agentId}
-          {...props}
-          current={current}
-          onSaved={(saved) => config.set(() => saved)}
-          onReload={config.reload}
-        />
+        <ConfigEditor key={agentId} {...{ agentId, current }} onSaved={(saved) => config.set(() => saved)} />
       )}
     </Show>
   );
 }
 
-interface EditorProps extends Props {
+interface EditorProps {
+  agentId: string;
   current: ConfigVersion | null;
   onSaved(saved: ConfigVersion): void;
-  onReload(): void;
 }
 
-function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps) {
+function ConfigEditor({ agentId, current, onSaved }: EditorProps) {
+  const { api, canWrite } = useRoom();
   /** The version that the draft started from. Saving fails when it is no longer in force. */
   const [base, setBase] = useState(current);
   const [draft, setDraft] = useState<Draft>(() => draftOf(current?.config ?? {}));
@@ -73,7 +56,7 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
     setNewer(null);
   };
   const save = useAction(async (over: string | null) => {
-    const saved = await room.api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, {
+    const saved = await api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, {
       method: "PUT",
       body: toConfig(draft),
       headers: over === null ? {} : { "if-match": `"${over}"` },
@@ -83,9 +66,10 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
     say(`Saved as ${saved.version}. Its policies apply to every write.`);
   });
   const takeTheirs = useAction(async () => {
-    start(await room.api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`));
+    const theirs = await api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`);
+    onSaved(theirs);
+    start(theirs);
     save.clear();
-    onReload();
   });
   const changed = JSON.stringify(draft) !== JSON.stringify(draftOf(base?.config ?? {}));
   const conflict = isCode(save.problem, "version_conflict");
@@ -117,14 +101,14 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
           <Button onClick={() => takeTheirs.run()}>Show {newer}</Button>
         </div>
       )}
-      <Fields draft={draft} onDraft={setDraft} save={save} disabled={!room.canWrite} />
+      <Fields draft={draft} onDraft={setDraft} save={save} disabled={!canWrite} />
       {conflict ? (
-        <Conflict room={room} agentId={agentId} save={save} takeTheirs={takeTheirs} base={base?.version ?? null} />
+        <Conflict {...{ agentId, save, takeTheirs }} base={base?.version ?? null} />
       ) : (
-        <Problem problem={save.problem} />
+        !save.problem?.isInput && <Problem problem={save.problem} />
       )}
       <Problem problem={takeTheirs.problem} />
-      {room.canWrite ? (
+      {canWrite ? (
         <div class={changed ? "row form-foot form-foot-changed" : "row form-foot"}>
           <button type="submit" class="button button-primary" disabled={save.busy || (!changed && base !== null)}>
             Save as a new version
@@ -138,15 +122,17 @@ function ConfigEditor({ room, agentId, current, onSaved, onReload }: EditorProps
   );
 }
 
-interface ConflictProps extends Props {
+interface ConflictProps {
+  agentId: string;
   save: Action<[string | null]>;
   takeTheirs: Action<[]>;
   base: string | null;
 }
 
 /** After 412 because somebody else saved first: the user decides, and nothing is lost. */
-function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
-  const theirs = useAsk<ConfigVersion>(`/v1/config/${segment(agentId)}`, { workspace: room.workspace.id });
+function Conflict({ agentId, save, takeTheirs, base }: ConflictProps) {
+  const { id } = useRoom();
+  const theirs = useAsk<ConfigVersion>(`/v1/config/${segment(agentId)}`);
   const version = theirs.data?.version ?? "a newer version";
   return (
     <Problem problem={save.problem}>
@@ -164,9 +150,7 @@ function Conflict({ room, agentId, save, takeTheirs, base }: ConflictProps) {
         <>
           {base !== null && (
             <Button
-              onClick={() =>
-                open(`${paths.versions(room.workspace.id, agentId)}?from=${base}&to=${version}`, "_blank", "noopener")
-              }
+              onClick={() => open(`${paths.versions(id, agentId)}?from=${base}&to=${version}`, "_blank", "noopener")}
             >
               See what changed
             </Button>
@@ -204,7 +188,10 @@ function PolicyField({ param, display: { label, hint }, setting, onSetting }: Po
       value={setting}
       onValue={onSetting}
       param={param}
-      attributes={{ inputMode: "numeric", pattern: "[0-9]*", class: "narrow", title: "A whole number" }}
+      inputMode="numeric"
+      pattern="[0-9]*"
+      class="narrow"
+      title="A whole number"
     />
   );
 }
@@ -212,7 +199,6 @@ function PolicyField({ param, display: { label, hint }, setting, onSetting }: Po
 function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
   const change = (part: Partial<Draft>) => onDraft({ ...draft, ...part });
   const problem = isCode(save.problem, "version_conflict") ? null : save.problem;
-  const draftError = save.problem?.code === "dashboard" ? save.problem.message : null;
   return (
     <FormProblem.Provider value={problem}>
       <fieldset class="card" disabled={disabled}>
@@ -236,7 +222,7 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
           value={draft.model}
           onValue={(model) => change({ model })}
           param="model"
-          attributes={{ spellcheck: false }}
+          spellcheck={false}
         />
         <TextArea
           label="Instructions"
@@ -252,7 +238,7 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
           rows={Math.min(16, Math.max(4, draft.rest.split("\n").length + 1))}
           value={draft.rest}
           onValue={(rest) => change({ rest })}
-          error={draftError}
+          param="rest"
         />
       </fieldset>
     </FormProblem.Provider>

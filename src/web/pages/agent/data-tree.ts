@@ -34,13 +34,8 @@ export function treeRows(entries: readonly EntryItem[], prefix: string): TreeRow
 }
 
 /** Returns the steps to a prefix: `a/b/` has `a/` and `a/b/`. */
-export function steps(prefix: string): { prefix: string; name: string }[] {
-  const made: { prefix: string; name: string }[] = [];
-  let start = 0;
-  for (let at = 0; at < prefix.length; at++) {
-    if (!SEPARATOR.test(prefix[at] as string) && at !== prefix.length - 1) continue;
-    made.push({ prefix: prefix.slice(0, at + 1), name: prefix.slice(start, at + 1) });
-    start = at + 1;
-  }
-  return made;
-}
+export const steps = (prefix: string): { prefix: string; name: string }[] =>
+  [...prefix.matchAll(/[^/:]*[/:]|[^/:]+$/g)].map(({ 0: name, index }) => ({
+    prefix: prefix.slice(0, index + name.length),
+    name,
+  }));

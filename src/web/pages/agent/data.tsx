@@ -1,18 +1,16 @@
 /** The data of an agent: a tree of keys, search, and one entry. */
 import { useState } from "preact/hooks";
 import type { EntryItem, SearchResult } from "../../api/types.ts";
-import { useReloadOnChange } from "../../state/events.ts";
-import { type LoadedList, useAsk, useList } from "../../state/load.ts";
+import { type LoadedList, useAsk, useList, useReloadOnChange } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
-import { Button } from "../../ui/button.tsx";
+import { useRoom } from "../../state/session.ts";
+import { DialogButton } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { Time } from "../../ui/inline.tsx";
 import { count, size } from "../../ui/numbers.ts";
-import { Empty, More, Show } from "../../ui/parts.tsx";
-import { Time } from "../../ui/time.tsx";
-import { Delete, WriteEntry } from "./data-dialogs.tsx";
+import { Empty, Show, ShowItems } from "../../ui/parts.tsx";
 import { steps, treeRows } from "./data-tree.ts";
-import { EntryView } from "./entry.tsx";
+import { Delete, EntryView, WriteEntry } from "./entry.tsx";
 
 /** Entries per page. Pages are large, since groups are made of what is loaded. */
 const PAGE_SIZE = 500;
@@ -22,79 +20,51 @@ const REFRESH_MS = 2_000;
 
 const SEARCH_LIMIT = 25;
 
-interface Props {
-  room: Room;
-  agentId: string;
+export function DataTab({ agentId }: { agentId: string }) {
+  if (useRoom().canRead) return <Browser agentId={agentId} />;
+  return (
+    <Empty title="Auditors see no stored values">
+      <p>What was written, read and deleted, and when, is in the audit tab.</p>
+    </Empty>
+  );
 }
 
-export function DataTab({ room, agentId }: Props) {
-  if (!room.canRead) {
-    return (
-      <Empty title="Auditors see no stored values">
-        <p>What was written, read and deleted, and when, is in the audit tab.</p>
-      </Empty>
-    );
-  }
-  return <Browser room={room} agentId={agentId} />;
-}
-
-function Browser({ room, agentId }: Props) {
+function Browser({ agentId }: { agentId: string }) {
+  const { canWrite } = useRoom();
   const { query } = place.value;
   const prefix = query.get("prefix") ?? "";
   const key = query.get("key");
   const words = query.get("search") ?? "";
-  const [dialog, setDialog] = useState<"write" | "delete" | null>(null);
-  const entries = useList<EntryItem>(room.workspace.id, "/v1/data/list", {
-    agent_id: agentId,
-    prefix,
-    limit: PAGE_SIZE,
-  });
+  const entries = useList<EntryItem>("/v1/data/list", { agent_id: agentId, prefix, limit: PAGE_SIZE });
   useReloadOnChange(agentId, entries.reload, REFRESH_MS);
+  const changed = { agentId, onChanged: entries.reload };
   return (
     <>
       <div class="toolbar">
         <SearchBox words={words} />
-        {room.canWrite && (
-          <Button onClick={() => setDialog("write")}>
+        {canWrite && (
+          <DialogButton dialog={(close) => <WriteEntry {...changed} initial={{ key: prefix }} onClose={close} />}>
             <Icon name="plus" />
             Write
-          </Button>
+          </DialogButton>
         )}
       </div>
       <div class={key === null ? "split" : "split split-open"}>
         <div class="split-list">
           {words === "" ? (
-            <Tree room={room} prefix={prefix} chosen={key} entries={entries} onDelete={() => setDialog("delete")} />
+            <Tree agentId={agentId} prefix={prefix} chosen={key} entries={entries} />
           ) : (
-            <Results room={room} agentId={agentId} words={words} prefix={prefix} chosen={key} />
+            <Results agentId={agentId} words={words} prefix={prefix} chosen={key} />
           )}
         </div>
         <div class="split-detail">
           {key === null ? (
             <p class="faint split-hint">Choose a key to read its entry.</p>
           ) : (
-            <EntryView room={room} agentId={agentId} entryKey={key} onGone={entries.reload} />
+            <EntryView agentId={agentId} entryKey={key} onGone={entries.reload} />
           )}
         </div>
       </div>
-      {dialog === "write" && (
-        <WriteEntry
-          room={room}
-          agentId={agentId}
-          initialKey={prefix}
-          onClose={() => setDialog(null)}
-          onWritten={entries.reload}
-        />
-      )}
-      {dialog === "delete" && (
-        <Delete
-          room={room}
-          agentId={agentId}
-          what={{ prefix }}
-          onClose={() => setDialog(null)}
-          onDeleted={entries.reload}
-        />
-      )}
     </>
   );
 }
@@ -128,14 +98,13 @@ function SearchBox({ words }: { words: string }) {
 }
 
 interface TreeProps {
-  room: Room;
+  agentId: string;
   prefix: string;
   chosen: string | null;
-  entries: LoadedList<EntryItem>;
-  onDelete(): void;
 }
 
-function Tree({ room, prefix, chosen, entries, onDelete }: TreeProps) {
+function Tree({ agentId, prefix, chosen, entries }: TreeProps & { entries: LoadedList<EntryItem> }) {
+  const { canWrite } = useRoom();
   return (
     <>
       {prefix !== "" && (
@@ -148,52 +117,50 @@ function Tree({ room, prefix, chosen, entries, onDelete }: TreeProps) {
               </a>
             ))}
           </nav>
-          {room.canWrite && (
-            <Button small onClick={onDelete}>
+          {canWrite && (
+            <DialogButton
+              small
+              dialog={(close) => (
+                <Delete agentId={agentId} what={{ prefix }} onClose={close} onChanged={entries.reload} />
+              )}
+            >
               Delete all …
-            </Button>
+            </DialogButton>
           )}
         </div>
       )}
-      <Show of={entries}>
-        {(items) =>
-          items.length === 0 ? (
-            <NoEntries prefix={prefix} />
-          ) : (
-            <>
-              <ul class="tree">
-                {treeRows(items, prefix).map((row) =>
-                  row.kind === "group" ? (
-                    <li key={row.prefix}>
-                      <a href={withQuery({ prefix: row.prefix, key: null })}>
-                        <Icon name="folder" />
-                        <span class="tree-name">{row.name}</span>
-                        <span class="faint small">
-                          {count(row.count)}
-                          {entries.hasMore && "+"}
-                        </span>
-                      </a>
-                    </li>
-                  ) : (
-                    <li key={`=${row.entry.key}`}>
-                      <a
-                        href={withQuery({ key: row.entry.key })}
-                        aria-current={row.entry.key === chosen ? "true" : undefined}
-                      >
-                        <span class="tree-name">{row.name}</span>
-                        <span class="faint small tree-meta">
-                          {size(row.entry.size)} · <Time at={row.entry.updated_at} />
-                        </span>
-                      </a>
-                    </li>
-                  ),
-                )}
-              </ul>
-              <More of={entries} />
-            </>
-          )
-        }
-      </Show>
+      <ShowItems of={entries} empty={<NoEntries prefix={prefix} />}>
+        {(items) => (
+          <ul class="tree">
+            {treeRows(items, prefix).map((row) =>
+              row.kind === "group" ? (
+                <li key={row.prefix}>
+                  <a href={withQuery({ prefix: row.prefix, key: null })}>
+                    <Icon name="folder" />
+                    <span class="tree-name">{row.name}</span>
+                    <span class="faint small">
+                      {count(row.count)}
+                      {entries.hasMore && "+"}
+                    </span>
+                  </a>
+                </li>
+              ) : (
+                <li key={`=${row.entry.key}`}>
+                  <a
+                    href={withQuery({ key: row.entry.key })}
+                    aria-current={row.entry.key === chosen ? "true" : undefined}
+                  >
+                    <span class="tree-name">{row.name}</span>
+                    <span class="faint small nowrap">
+                      {size(row.entry.size)} · <Time at={row.entry.updated_at} />
+                    </span>
+                  </a>
+                </li>
+              ),
+            )}
+          </ul>
+        )}
+      </ShowItems>
     </>
   );
 }
@@ -218,16 +185,9 @@ function NoEntries({ prefix }: { prefix: string }) {
   );
 }
 
-interface ResultsProps extends Props {
-  words: string;
-  prefix: string;
-  chosen: string | null;
-}
-
-function Results({ room, agentId, words, prefix, chosen }: ResultsProps) {
+function Results({ agentId, words, prefix, chosen }: TreeProps & { words: string }) {
   const found = useAsk<SearchResult>("/v1/data/search", {
-    workspace: room.workspace.id,
-    body: { agent_id: agentId, query: words, limit: SEARCH_LIMIT, ...(prefix === "" ? {} : { prefix }) },
+    body: { agent_id: agentId, query: words, limit: SEARCH_LIMIT, ...(prefix !== "" && { prefix }) },
   });
   return (
     <Show of={found}>

@@ -1,36 +1,36 @@
-/** One entry: its value, its facts, and how to overwrite and delete it. */
+/** One entry: its value, its facts, and how to write, delete and erase it. */
 import { useState } from "preact/hooks";
-import type { FullEntry, JsonObject } from "../../api/types.ts";
-import { useEvents } from "../../state/events.ts";
-import { useAsk } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import { setQuery, withQuery } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
+import type { DeletedOrErased, FullEntry, JsonObject, WriteResult } from "../../api/types.ts";
+import { useAsk, useEvents } from "../../state/load.ts";
+import { paths, setQuery, withQuery } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
+import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
+import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Check, Form, TextArea, TextField, useFields } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { Fact, Show } from "../../ui/parts.tsx";
-import { Time } from "../../ui/time.tsx";
-import { Delete, WriteEntry } from "./data-dialogs.tsx";
+import { Actor, Time } from "../../ui/inline.tsx";
+import { say } from "../../ui/notices.tsx";
+import { counted } from "../../ui/numbers.ts";
+import { Facts, Findings, Marked, policyName, Show } from "../../ui/parts.tsx";
+import { parseObject } from "./config-draft.ts";
 
-interface Props {
-  room: Room;
+interface EntryProps {
   agentId: string;
   entryKey: string;
   onGone(): void;
 }
 
-export function EntryView({ room, agentId, entryKey, onGone }: Props) {
-  const entry = useAsk<FullEntry>("/v1/data/read-full", {
-    workspace: room.workspace.id,
-    query: { agent_id: agentId, key: entryKey },
-  });
+export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
+  const { id, canWrite } = useRoom();
+  const entry = useAsk<FullEntry>("/v1/data/read-full", { query: { agent_id: agentId, key: entryKey } });
   useEvents((event) => {
     const wrote = event.operation === "data.write" && event.result === "allowed";
     if (event.agent_id === agentId && wrote && event.details?.key === entryKey) entry.reload();
   }, entry.reload);
-  const [dialog, setDialog] = useState<"write" | "delete" | null>(null);
+  const gone = () => {
+    setQuery({ key: null }, { replace: true });
+    onGone();
+  };
   return (
     <article class="card entry" aria-label={entryKey}>
       <a class="split-back small" href={withQuery({ key: null })}>
@@ -43,82 +43,160 @@ export function EntryView({ room, agentId, entryKey, onGone }: Props) {
       <Show of={entry}>
         {(full) => (
           <>
-            <Value text={full.value} />
-            <Facts room={room} entry={full} />
-            {room.canWrite && (
+            <CopyBlock text={full.value} label="Value" />
+            <Facts
+              of={{
+                Written: (
+                  <>
+                    <Time at={full.updated_at} /> by <Actor id={full.written_by} />{" "}
+                    <a href={paths.event(id, full.audit_id)}>event</a>
+                  </>
+                ),
+                "First written": <Time at={full.created_at} />,
+                Under: full.config_version ?? <span class="faint">no configuration</span>,
+                Expires: full.expires_at && <Time at={full.expires_at} />,
+                Metadata: <MetadataText metadata={full.metadata} />,
+              }}
+            />
+            {canWrite && (
               <div class="row">
-                <Button onClick={() => setDialog("write")}>Overwrite …</Button>
-                <Button kind="danger-quiet" onClick={() => setDialog("delete")}>
+                <DialogButton
+                  dialog={(close) => (
+                    <WriteEntry agentId={agentId} initial={full} onClose={close} onChanged={entry.reload} />
+                  )}
+                >
+                  Overwrite …
+                </DialogButton>
+                <DialogButton
+                  kind="danger-quiet"
+                  dialog={(close) => (
+                    <Delete agentId={agentId} what={{ key: entryKey }} onClose={close} onChanged={gone} />
+                  )}
+                >
                   Delete …
-                </Button>
+                </DialogButton>
               </div>
-            )}
-            {dialog === "write" && (
-              <WriteEntry
-                room={room}
-                agentId={agentId}
-                initialKey={full.key}
-                initialValue={full.value}
-                initialMetadata={full.metadata}
-                onClose={() => setDialog(null)}
-                onWritten={entry.reload}
-              />
             )}
           </>
         )}
       </Show>
-      {dialog === "delete" && (
-        <Delete
-          room={room}
-          agentId={agentId}
-          what={{ key: entryKey }}
-          onClose={() => setDialog(null)}
-          onDeleted={() => {
-            setQuery({ key: null }, { replace: true });
-            onGone();
-          }}
-        />
-      )}
     </article>
-  );
-}
-
-function Value({ text }: { text: string }) {
-  return (
-    <div class="copy-block">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-      <section class="value" tabIndex={0} aria-label="Value">
-        <pre>{text === "" ? <span class="faint">(an empty text)</span> : text}</pre>
-      </section>
-      <CopyButton text={text} label="Copy value" />
-    </div>
-  );
-}
-
-function Facts({ room, entry }: { room: Room; entry: FullEntry }) {
-  return (
-    <dl class="facts">
-      <Fact name="Written">
-        <Time at={entry.updated_at} /> by <Actor id={entry.written_by} />{" "}
-        <a href={paths.event(room.workspace.id, entry.audit_id)}>event</a>
-      </Fact>
-      <Fact name="First written">
-        <Time at={entry.created_at} />
-      </Fact>
-      <Fact name="Under">{entry.config_version ?? <span class="faint">no configuration</span>}</Fact>
-      {entry.expires_at !== null && (
-        <Fact name="Expires">
-          <Time at={entry.expires_at} />
-        </Fact>
-      )}
-      <Fact name="Metadata">
-        <MetadataText metadata={entry.metadata} />
-      </Fact>
-    </dl>
   );
 }
 
 export function MetadataText({ metadata }: { metadata: JsonObject }) {
   if (Object.keys(metadata).length === 0) return <span class="faint">none</span>;
   return <pre class="json">{JSON.stringify(metadata, null, 2)}</pre>;
+}
+
+interface DialogProps {
+  agentId: string;
+  onClose(): void;
+  onChanged(): void;
+}
+
+interface WriteProps extends DialogProps {
+  initial: { key: string; value?: string; metadata?: JsonObject };
+}
+
+type Blocked = Extract<WriteResult, { allowed: false }>;
+
+export function WriteEntry({ agentId, initial, onClose, onChanged }: WriteProps) {
+  const { api } = useRoom();
+  const { key, value = "", metadata = {} } = initial;
+  const { field, values } = useFields({ key, value, metadata: JSON.stringify(metadata, null, 2) });
+  /** The refusal, with the text that it is about. */
+  const [blocked, setBlocked] = useState<{ result: Blocked; key: string; value: string } | null>(null);
+  const write = async () => {
+    setBlocked(null);
+    const metadata = parseObject("metadata", "The metadata", values.metadata, '{"source": "crm"}');
+    const result = await api.ask<WriteResult>("/v1/data/write", { body: { agent_id: agentId, ...values, metadata } });
+    if (!result.allowed) {
+      setBlocked({ result, ...values });
+      return;
+    }
+    say(result.message);
+    onChanged();
+    setQuery({ key: values.key, search: null });
+    onClose();
+  };
+  return (
+    <Dialog title={value === "" ? "Write an entry" : "Overwrite the entry"} onClose={onClose} wide>
+      <Form onSubmit={write} submit="Write" onCancel={onClose}>
+        <TextField
+          label="Key"
+          hint="Separate parts with / or : to make a tree."
+          {...field("key")}
+          required
+          spellcheck={false}
+          autocomplete="off"
+        />
+        <TextArea label="Value" rows={6} {...field("value")} />
+        <TextArea label="Metadata (JSON)" code rows={3} {...field("metadata")} />
+        {blocked !== null && <BlockedWrite {...blocked} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Says why nothing was stored: the detectors, and the places in the text that the user typed. */
+function BlockedWrite({ result, key, value }: { result: Blocked; key: string; value: string }) {
+  const inField = (field: string) => result.findings.filter((finding) => finding.field === field);
+  return (
+    <div class="callout callout-bad" role="alert">
+      <p>
+        <strong>Blocked by {policyName(result.blocked_by)}.</strong> {result.message}
+      </p>
+      <Findings findings={result.findings} />
+      {inField("key").length > 0 && <Marked text={key} findings={inField("key")} />}
+      {inField("value").length > 0 && <Marked text={value} findings={inField("value")} />}
+    </div>
+  );
+}
+
+interface DeleteProps extends DialogProps {
+  /** One entry, or all with a prefix. */
+  what: { key: string } | { prefix: string };
+}
+
+export function Delete({ agentId, what, onClose, onChanged }: DeleteProps) {
+  const { api } = useRoom();
+  const [erase, setErase] = useState(false);
+  const one = "key" in what;
+  const action = erase ? (one ? "Erase for good" : "Erase all for good") : one ? "Delete" : "Delete all";
+  const remove = async () => {
+    const query = { agent_id: agentId, ...what, ...(erase && { erase }) };
+    const path = one ? "/v1/data" : "/v1/data/prefix";
+    const { deleted, erased_events = 0 } = await api.ask<DeletedOrErased>(path, { method: "DELETE", query });
+    const entries = counted(deleted, "entry", "entries");
+    if (!erase) say(one ? "Deleted." : `Deleted ${entries}.`);
+    else say(`Erased ${entries}, and the details of ${counted(erased_events, "event")}.`);
+    onChanged();
+  };
+  return (
+    <Confirm
+      title={one ? "Delete this entry?" : "Delete everything below this prefix?"}
+      action={action}
+      danger
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      {one ? (
+        <p>
+          This removes <code>{what.key}</code> from the live data. Earlier checkpoints keep it, so it can be restored.
+        </p>
+      ) : (
+        <p>
+          This removes every entry whose key begins with <code>{what.prefix}</code> from the live data. Earlier
+          checkpoints keep them. To be able to go back, make a checkpoint first.
+        </p>
+      )}
+      <Check
+        label="Erase for good"
+        hint="Also from every checkpoint, and destroy what the log's events say about the key. The events stay and still verify. This cannot be undone."
+        checked={erase}
+        onChecked={setErase}
+      />
+    </Confirm>
+  );
 }

@@ -2,24 +2,32 @@
 import { segment } from "../../api/client.ts";
 import type { AuditEvent, Finding, JsonObject } from "../../api/types.ts";
 import { useAction, useAsk } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
-import { ResultBadge } from "../../ui/badge.tsx";
+import { paths } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Digest } from "../../ui/copy.tsx";
 import { download } from "../../ui/download.ts";
 import { subject, verb } from "../../ui/event-words.ts";
+import { Actor, ExactTime, ResultBadge } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
-import { Fact, Heading, Show } from "../../ui/parts.tsx";
-import { Findings, Problem } from "../../ui/problem.tsx";
-import { ExactTime } from "../../ui/time.tsx";
+import { Facts, Findings, Heading, Problem, policyName, Show } from "../../ui/parts.tsx";
+
+/** Who did what, in words. */
+export function Sentence({ event }: { event: AuditEvent }) {
+  const about = subject(event);
+  return (
+    <>
+      <Actor id={event.actor} /> {verb(event)} {about !== null && <code>{about}</code>}
+    </>
+  );
+}
 
 /** A file that proves this one event to anyone with the public key. */
-function Receipt({ room, eventId }: { room: Room; eventId: string }) {
+function Receipt({ eventId }: { eventId: string }) {
+  const { api } = useRoom();
   const save = useAction(async () => {
     const headers = { accept: "text/plain" };
-    const response = await room.api.send(`/v1/audit/${segment(eventId)}/receipt`, { headers });
+    const response = await api.send(`/v1/audit/${segment(eventId)}/receipt`, { headers });
     download(`${eventId}.receipt.txt`, await response.blob());
   });
   return (
@@ -36,25 +44,25 @@ function Receipt({ room, eventId }: { room: Room; eventId: string }) {
 }
 
 /** An event at its own address. */
-export function EventPage({ room, eventId }: { room: Room; eventId: string }) {
-  const event = useAsk<AuditEvent>(`/v1/audit/${segment(eventId)}`, { workspace: room.workspace.id });
+export function EventPage({ eventId }: { eventId: string }) {
+  const { id } = useRoom();
+  const event = useAsk<AuditEvent>(`/v1/audit/${segment(eventId)}`);
   return (
     <>
-      <Heading title="Audit event" name="Audit event" />
+      <Heading title="Audit event" />
       <Show of={event}>
         {(found) => (
           <div class="card stack">
             <p>
-              <ResultBadge result={found.result} /> <Actor id={found.actor} /> {verb(found)}{" "}
-              {subject(found) !== null && <code>{subject(found)}</code>}{" "}
+              <ResultBadge result={found.result} /> <Sentence event={found} />{" "}
               {found.agent_id !== null && (
                 <>
-                  as <a href={paths.audit(room.workspace.id, found.agent_id)}>{found.agent_id}</a>
+                  as <a href={paths.audit(id, found.agent_id)}>{found.agent_id}</a>
                 </>
               )}
             </p>
-            <EventDetails room={room} event={found} />
-            <Receipt room={room} eventId={found.id} />
+            <EventDetails event={found} />
+            <Receipt eventId={found.id} />
           </div>
         )}
       </Show>
@@ -72,8 +80,10 @@ function deniedBy(details: JsonObject | null): string {
 }
 
 /** Everything that the hash of an event covers, and its link to the event before. */
-export function EventDetails({ room, event }: { room: Room; event: AuditEvent }) {
+export function EventDetails({ event }: { event: AuditEvent }) {
+  const { id } = useRoom();
   const { details } = event;
+  const chain = event.agent_id === null ? "the workspace's own" : "this agent";
   const findings = Array.isArray(details?.findings) ? (details.findings as unknown as Finding[]) : null;
   return (
     <div class="event-details">
@@ -81,7 +91,7 @@ export function EventDetails({ room, event }: { room: Room; event: AuditEvent })
         <div class="callout callout-bad">
           <p>
             <strong>Nothing was stored.</strong> The policy{" "}
-            <code>{event.blocked_by?.replace("policy:", "") ?? "in force"}</code>
+            <code>{event.blocked_by === null ? "in force" : policyName(event.blocked_by)}</code>
             {event.config_version !== null && <> of {event.config_version}</>} objects to:
           </p>
           {findings !== null && <Findings findings={findings} />}
@@ -89,43 +99,29 @@ export function EventDetails({ room, event }: { room: Room; event: AuditEvent })
         </div>
       )}
       {event.result === "denied" && <p class="callout callout-warn">{deniedBy(details)}, so this was refused.</p>}
-      <dl class="facts">
-        <Fact name="Time">
-          <ExactTime at={event.timestamp} />
-        </Fact>
-        <Fact name="Operation">
-          <code>{event.operation}</code>
-        </Fact>
-        <Fact name="Actor">
-          <code>{event.actor}</code>
-        </Fact>
-        <Fact name="Configuration">{event.config_version ?? <span class="faint">none</span>}</Fact>
-        <Fact name="Event">
-          <a href={paths.event(room.workspace.id, event.id)}>
-            <code>{event.id}</code>
-          </a>
-        </Fact>
-        <Fact name="Position">
-          {count(event.agent_seq)} of {event.agent_id === null ? "the workspace's own" : "this agent"},{" "}
-          {count(event.seq)} in the workspace
-        </Fact>
-        <Fact name="Details">
-          <Details details={details} findings={findings !== null && event.result === "blocked"} />
-        </Fact>
-        <Fact name="Hash">
-          <Digest text={event.hash} label="hash" />
-        </Fact>
-        <Fact name="Hash before">
-          {event.previous_hash === NO_HASH ? (
-            <span class="faint">none: it is the first of its chain</span>
-          ) : (
-            <Digest text={event.previous_hash} label="hash of the event before" />
-          )}
-        </Fact>
-        <Fact name="Commitment">
-          <Digest text={event.details_commitment} label="commitment to the details" />
-        </Fact>
-      </dl>
+      <Facts
+        of={{
+          Time: <ExactTime at={event.timestamp} />,
+          Operation: <code>{event.operation}</code>,
+          Actor: <code>{event.actor}</code>,
+          Configuration: event.config_version ?? <span class="faint">none</span>,
+          Event: (
+            <a href={paths.event(id, event.id)}>
+              <code>{event.id}</code>
+            </a>
+          ),
+          Position: `${count(event.agent_seq)} of ${chain}, ${count(event.seq)} in the workspace`,
+          Details: <Details details={details} findings={findings !== null && event.result === "blocked"} />,
+          Hash: <Digest text={event.hash} label="hash" />,
+          "Hash before":
+            event.previous_hash === NO_HASH ? (
+              <span class="faint">none: it is the first of its chain</span>
+            ) : (
+              <Digest text={event.previous_hash} label="hash of the event before" />
+            ),
+          Commitment: <Digest text={event.details_commitment} label="commitment to the details" />,
+        }}
+      />
     </div>
   );
 }

@@ -23,19 +23,19 @@ export interface StateDiff {
 export async function liveEntries(api: WorkspaceApi, agentId: string, signal?: AbortSignal): Promise<EntryItem[]> {
   const entries: EntryItem[] = [];
   const query = { agent_id: agentId, include_values: true, limit: PAGE_SIZE };
-  for await (const page of api.all<EntryItem>("/v1/data/list", query, signal)) entries.push(...page);
+  for await (const page of api.pages<EntryItem>("/v1/data/list", query, signal)) entries.push(...page.data);
   return entries;
 }
 
-const content = ({ value, metadata }: { value?: string; metadata: object }): string =>
-  JSON.stringify([value, sorted(metadata)]);
+const content = ({ value, metadata }: { value?: string; metadata: object }): string => sortedJson([value, metadata]);
 
-/** Sorts members, so that objects which differ only in their order are equal. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (value === null || typeof value !== "object") return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return members.map(([name, member]) => [name, sorted(member)]);
+/** Returns a value as text with sorted members, so that their order makes no difference. */
+export function sortedJson(value: unknown): string {
+  const sorted = (_name: string, part: unknown) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part;
+  return JSON.stringify(value, sorted, 2);
 }
 
 /** Returns what restoring the checkpoint's data would do to the live entries. */

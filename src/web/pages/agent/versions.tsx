@@ -1,118 +1,132 @@
 /** Every version of the configuration, a comparison of two, and the rollback to one. */
-import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
-import type { ConfigVersion, ConfigVersionItem, JsonObject } from "../../api/types.ts";
-import { changesConfig, useEvents } from "../../state/events.ts";
-import { type LoadedList, useList, useLoad } from "../../state/load.ts";
+import type { ConfigVersion, ConfigVersionItem } from "../../api/types.ts";
+import { changesConfig, useEvents, useList, useLoad } from "../../state/load.ts";
 import { place, setQuery } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor } from "../../ui/actor.tsx";
-import { Badge, PolicyBadges } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
+import { useRoom } from "../../state/session.ts";
+import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
+import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
-import { ACTIONS, Empty, More, Section, Show, Table } from "../../ui/parts.tsx";
-import { Time } from "../../ui/time.tsx";
+import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
+import { sortedJson } from "./state-diff.ts";
 
-interface Props {
-  room: Room;
-  agentId: string;
-}
-
-export function VersionsTab({ room, agentId }: Props) {
-  const versions = useList<ConfigVersionItem>(room.workspace.id, `/v1/config/${segment(agentId)}/versions`, {});
+export function VersionsTab({ agentId }: { agentId: string }) {
+  const versions = useList<ConfigVersionItem>(`/v1/config/${segment(agentId)}/versions`, {});
   useEvents((event) => {
     if (changesConfig(agentId, event)) versions.reload();
   }, versions.reload);
-  return (
-    <Show of={versions}>
-      {(items) =>
-        items.length === 0 ? (
-          <Empty title="No version yet">
-            <p>Save a configuration in the first tab; each save makes a version, which never changes.</p>
-          </Empty>
-        ) : (
-          <Versions room={room} agentId={agentId} items={items} list={versions} />
-        )
-      }
-    </Show>
-  );
-}
-
-interface VersionsProps extends Props {
-  items: readonly ConfigVersionItem[];
-  list: LoadedList<ConfigVersionItem>;
-}
-
-function Versions({ room, agentId, items, list }: VersionsProps) {
-  const [rollback, setRollback] = useState<string | null>(null);
+  const items = versions.data ?? [];
   const current = items[0]?.version ?? "";
   const { query } = place.value;
   const to = query.get("to") ?? current;
   const from = query.get("from") ?? items[1]?.version ?? current;
   return (
     <>
-      <Table
-        head={[
-          "Version",
-          "Policies",
-          "Saved",
-          <th key="compare" scope="col">
-            <span aria-hidden="true">Compare</span>
-            <span class="sr-only">Compare: older, newer</span>
-          </th>,
-          room.canWrite && ACTIONS,
-        ]}
+      <ShowItems
+        of={versions}
+        empty={
+          <Empty title="No version yet">
+            <p>Save a configuration in the first tab; each save makes a version, which never changes.</p>
+          </Empty>
+        }
       >
-        {items.map((item) => (
-          <tr key={item.version}>
-            <th scope="row">
-              {item.version} {item.version === current && <Badge tone="good">in force</Badge>}
-              {item.rolled_back_from !== null && <span class="faint small"> content of {item.rolled_back_from}</span>}
-            </th>
-            <td data-label="Policies">
-              <PolicyBadges policies={item.policies} />
-            </td>
-            <td data-label="Saved">
-              <Time at={item.created_at} /> by <Actor id={item.created_by} />
-            </td>
-            <td data-label="Compare" class="nowrap">
-              <Choice name="from" version={item.version} chosen={from} />
-              <Choice name="to" version={item.version} chosen={to} />
-            </td>
-            {room.canWrite && (
-              <td class="row-end-cell">
-                {item.version !== current && <Button onClick={() => setRollback(item.version)}>Roll back</Button>}
-              </td>
-            )}
-          </tr>
-        ))}
-      </Table>
-      <More of={list} />
-      <Comparison room={room} agentId={agentId} from={from} to={to} />
-      {rollback !== null && (
-        <Confirm
-          title={`Roll back to ${rollback}?`}
-          action={`Roll back to ${rollback}`}
-          onClose={() => setRollback(null)}
-          onConfirm={async () => {
-            const made = await room.api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}/rollback`, {
-              body: { version: rollback },
-              headers: { "if-match": `"${current}"` },
-            });
-            say(`${made.version} is in force, with the content of ${rollback}.`);
-            setQuery({ from: null, to: null }, { replace: true });
-            list.reload();
-          }}
-        >
-          <p>
-            This makes a new version with the content of {rollback}, which applies at once. {current} and all others
-            stay in the list.
-          </p>
-        </Confirm>
-      )}
+        {(items) => <Versions agentId={agentId} items={items} from={from} to={to} onChanged={versions.reload} />}
+      </ShowItems>
+      {items.length > 0 && <Comparison agentId={agentId} from={from} to={to} />}
     </>
+  );
+}
+
+interface Shown {
+  agentId: string;
+  /** The versions that are compared. */
+  from: string;
+  to: string;
+}
+
+interface VersionsProps extends Shown {
+  items: readonly ConfigVersionItem[];
+  onChanged(): void;
+}
+
+function Versions({ agentId, items, from, to, onChanged }: VersionsProps) {
+  const { canWrite } = useRoom();
+  const current = items[0]?.version ?? "";
+  return (
+    <Table
+      head={[
+        "Version",
+        "Policies",
+        "Saved",
+        <th key="compare" scope="col">
+          <span aria-hidden="true">Compare</span>
+          <span class="sr-only">Compare: older, newer</span>
+        </th>,
+        canWrite && ACTIONS,
+      ]}
+    >
+      {items.map((item) => (
+        <tr key={item.version}>
+          <th scope="row">
+            {item.version} {item.version === current && <Badge tone="good">in force</Badge>}
+            {item.rolled_back_from !== null && <span class="faint small"> content of {item.rolled_back_from}</span>}
+          </th>
+          <td data-label="Policies">
+            <PolicyBadges policies={item.policies} />
+          </td>
+          <td data-label="Saved">
+            <Time at={item.created_at} /> by <Actor id={item.created_by} />
+          </td>
+          <td data-label="Compare" class="nowrap">
+            <Choice name="from" version={item.version} chosen={from} />
+            <Choice name="to" version={item.version} chosen={to} />
+          </td>
+          {canWrite && (
+            <td class="actions">
+              {item.version !== current && (
+                <DialogButton
+                  dialog={(close) => (
+                    <Rollback {...{ agentId, current, onChanged }} to={item.version} onClose={close} />
+                  )}
+                >
+                  Roll back
+                </DialogButton>
+              )}
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+interface RollbackProps {
+  agentId: string;
+  current: string;
+  to: string;
+  onChanged(): void;
+  onClose(): void;
+}
+
+function Rollback({ agentId, current, to, onChanged, onClose }: RollbackProps) {
+  const { api } = useRoom();
+  const rollBack = async () => {
+    const made = await api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}/rollback`, {
+      body: { version: to },
+      headers: { "if-match": `"${current}"` },
+    });
+    say(`${made.version} is in force, with the content of ${to}.`);
+    setQuery({ from: null, to: null }, { replace: true });
+    onChanged();
+  };
+  return (
+    <Confirm title={`Roll back to ${to}?`} action={`Roll back to ${to}`} onClose={onClose} onConfirm={rollBack}>
+      <p>
+        This makes a new version with the content of {to}, which applies at once. {current} and all others stay in the
+        list.
+      </p>
+    </Confirm>
   );
 }
 
@@ -130,22 +144,11 @@ function Choice({ name, version, chosen }: { name: "from" | "to"; version: strin
   );
 }
 
-/** Returns a configuration as text with sorted members, so that their order makes no difference. */
-export function configText(config: JsonObject): string {
-  return JSON.stringify(
-    config,
-    (_name, value: unknown) =>
-      value !== null && typeof value === "object" && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : value,
-    2,
-  );
-}
-
-function Comparison({ room, agentId, from, to }: Props & { from: string; to: string }) {
+function Comparison({ agentId, from, to }: Shown) {
+  const { api } = useRoom();
   const base = `/v1/config/${segment(agentId)}/versions`;
   const both = useLoad(`${agentId} ${from} ${to}`, (signal) =>
-    Promise.all([from, to].map((version) => room.api.ask<ConfigVersion>(`${base}/${segment(version)}`, { signal }))),
+    Promise.all([from, to].map((version) => api.ask<ConfigVersion>(`${base}/${segment(version)}`, { signal }))),
   );
   return (
     <Section title={from === to ? from : `${from} → ${to}`}>
@@ -154,8 +157,8 @@ function Comparison({ room, agentId, from, to }: Props & { from: string; to: str
           older !== undefined &&
           newer !== undefined && (
             <Diff
-              before={configText(older.config)}
-              after={configText(newer.config)}
+              before={sortedJson(older.config)}
+              after={sortedJson(newer.config)}
               beforeName={older.version}
               afterName={newer.version}
             />

@@ -2,58 +2,52 @@
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
-import { changesOrRefuses, useEvents, useThrottled } from "../../state/events.ts";
-import { useList } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import { place, setQuery } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
-import { Badge, PolicyBadges } from "../../ui/badge.tsx";
+import { changesOrRefuses, type LoadedList, useEvents, useList, useThrottled } from "../../state/load.ts";
+import { paths, place, setQuery } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
 import { BlockedByHour } from "../../ui/chart.tsx";
 import { CopyBlock, curlExample } from "../../ui/copy.tsx";
+import { Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
-import { Empty, Heading, More, Show, Table } from "../../ui/parts.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
 
 /** Rows of agents with new events are reloaded at most this often. */
 const REFRESH_MS = 2_000;
 
-export function AgentsPage({ room }: { room: Room }) {
+export function AgentsPage() {
   const prefix = place.value.query.get("prefix") ?? "";
-  const agents = useList<Agent>(room.workspace.id, "/v1/agents", { prefix });
-  useFreshAgents(room, agents.set, agents.reload);
+  const agents = useList<Agent>("/v1/agents", { prefix });
+  useFreshAgents(agents);
   return (
     <>
-      <Heading title="Agents" name="Agents">
-        An agent appears here with its first configuration, write or checkpoint.
-      </Heading>
-      <Show of={agents}>
-        {(items) => (
-          <>
-            {(items.length > 0 || prefix !== "") && <Filter prefix={prefix} />}
-            {items.length > 0 ? (
-              <AgentTable room={room} agents={items} />
-            ) : prefix === "" ? (
-              <NoAgents />
-            ) : (
-              <Empty title="No id begins with that">
-                <p>Try a shorter prefix.</p>
-              </Empty>
-            )}
-            <More of={agents} />
-          </>
-        )}
-      </Show>
+      <Heading title="Agents">An agent appears here with its first configuration, write or checkpoint.</Heading>
+      {(prefix !== "" || (agents.data?.length ?? 0) > 0) && <Filter prefix={prefix} />}
+      <ShowItems
+        of={agents}
+        empty={
+          prefix === "" ? (
+            <NoAgents />
+          ) : (
+            <Empty title="No id begins with that">
+              <p>Try a shorter prefix.</p>
+            </Empty>
+          )
+        }
+      >
+        {(items) => <AgentTable agents={items} />}
+      </ShowItems>
     </>
   );
 }
 
 /** Reloads the agents that events are about. The other rows stay as they are. */
-function useFreshAgents(room: Room, set: (change: (old: Agent[]) => Agent[]) => void, reload: () => void): void {
+function useFreshAgents({ set, reload }: LoadedList<Agent>): void {
+  const { api } = useRoom();
   const [changed] = useState(() => new Set<string>());
   const refresh = useThrottled(async () => {
     const ids = [...changed];
     changed.clear();
-    const fresh = await Promise.allSettled(ids.map((id) => room.api.ask<Agent>(`/v1/agents/${segment(id)}`)));
+    const fresh = await Promise.allSettled(ids.map((id) => api.ask<Agent>(`/v1/agents/${segment(id)}`)));
     for (const result of fresh) {
       if (result.status === "fulfilled") set((old) => replaced(old, result.value));
     }
@@ -86,7 +80,8 @@ function Filter({ prefix }: { prefix: string }) {
   );
 }
 
-function AgentTable({ room, agents }: { room: Room; agents: readonly Agent[] }) {
+function AgentTable({ agents }: { agents: readonly Agent[] }) {
+  const { id } = useRoom();
   return (
     <Table
       head={[
@@ -104,7 +99,7 @@ function AgentTable({ room, agents }: { room: Room; agents: readonly Agent[] }) 
       {agents.map((agent) => (
         <tr key={agent.agent_id}>
           <th scope="row">
-            <a href={paths.agent(room.workspace.id, agent.agent_id)}>{agent.agent_id}</a>{" "}
+            <a href={paths.agent(id, agent.agent_id)}>{agent.agent_id}</a>{" "}
             {agent.state === "suspended" && <Badge tone="warn">suspended</Badge>}
           </th>
           <td data-label="Policies">
@@ -117,7 +112,7 @@ function AgentTable({ room, agents }: { room: Room; agents: readonly Agent[] }) 
             {agent.blocked_24h === 0 ? (
               <span class="faint">0</span>
             ) : (
-              <a class="bad spark-link" href={paths.audit(room.workspace.id, agent.agent_id, { result: "blocked" })}>
+              <a class="bad spark-link" href={paths.audit(id, agent.agent_id, { result: "blocked" })}>
                 <BlockedByHour hours={agent.blocked_by_hour} />
                 {count(agent.blocked_24h)}
               </a>

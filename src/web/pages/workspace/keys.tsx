@@ -2,18 +2,15 @@
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { ApiKey, NewApiKey, Scope } from "../../api/types.ts";
-import { useAction, useItems } from "../../state/load.ts";
-import type { Room } from "../../state/session.ts";
-import { Actor, learnActors, shortId } from "../../ui/actor.tsx";
-import { Badge, type Tone } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
+import { useItems } from "../../state/load.ts";
+import { useRoom } from "../../state/session.ts";
 import { NewKey } from "../../ui/copy.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
-import { Form, Select, TextField, useText } from "../../ui/field.tsx";
+import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
+import { Actor, Badge, learnActors, shortId, Time, TimeOr, type Tone } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
-import { ACTIONS, Empty, Heading, Show, Table } from "../../ui/parts.tsx";
+import { ACTIONS, Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
 import { SCOPE_WORDS } from "../../ui/roles.ts";
-import { Time, TimeOr } from "../../ui/time.tsx";
 
 const STATES: Record<ApiKey["state"], readonly [words: string, tone: Tone]> = {
   in_force: ["in force", "good"],
@@ -21,58 +18,40 @@ const STATES: Record<ApiKey["state"], readonly [words: string, tone: Tone]> = {
   revoked: ["revoked", "plain"],
 };
 
-type Asked = { act: "create" } | { act: "revoke" | "rotate"; key: ApiKey } | null;
-
-export function KeysPage({ room }: { room: Room }) {
-  const base = `/account/workspaces/${room.workspace.id}/keys`;
-  const keys = useItems<ApiKey>(base);
-  const [asked, setAsked] = useState<Asked>(null);
+export function KeysPage() {
+  const room = useRoom();
+  const keys = useItems<ApiKey>(`${room.account}/keys`);
+  /** A key that was just made is on the page, not in the row that it comes from, since the row may go. */
   const [made, setMade] = useState<NewApiKey | null>(null);
-  const close = () => setAsked(null);
-  const changed = (key: NewApiKey | null) => {
-    setMade(key);
+  const changed = () => {
     keys.reload();
-    void learnActors(room.workspace.id, true);
+    void learnActors(room.id, true);
+  };
+  const onMade = (key: NewApiKey) => {
+    setMade(key);
+    changed();
   };
   const createButton = room.canManage && (
-    <Button kind="primary" onClick={() => setAsked({ act: "create" })}>
+    <DialogButton kind="primary" dialog={(close) => <CreateKey onClose={close} onMade={onMade} />}>
       New key
-    </Button>
+    </DialogButton>
   );
   return (
     <>
-      <Heading title="API keys" name="API keys" actions={createButton}>
+      <Heading title="API keys" actions={createButton}>
         Agents send requests to this workspace with a key. Only a digest of each key is stored.
       </Heading>
-      <Show of={keys}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty title="No key yet">
-              <p>Make one for each agent or service, so that each can be revoked alone.</p>
-              {createButton}
-            </Empty>
-          ) : (
-            <KeyTable room={room} keys={items} onAsk={setAsked} />
-          )
+      <ShowItems
+        of={keys}
+        empty={
+          <Empty title="No key yet">
+            <p>Make one for each agent or service, so that each can be revoked alone.</p>
+            {createButton}
+          </Empty>
         }
-      </Show>
-      {asked?.act === "create" && <CreateKey base={base} onClose={close} onMade={changed} />}
-      {asked?.act === "revoke" && (
-        <Confirm
-          title={`Revoke ${nameOf(asked.key)}?`}
-          action="Revoke now"
-          danger
-          onClose={close}
-          onConfirm={async () => {
-            await ask(`${base}/${asked.key.id}`, { method: "DELETE" });
-            say("Revoked: requests with it are refused.");
-            changed(null);
-          }}
-        >
-          <p>Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate it.</p>
-        </Confirm>
-      )}
-      {asked?.act === "rotate" && <RotateKey base={base} apiKey={asked.key} onClose={close} onMade={changed} />}
+      >
+        {(items) => <KeyTable keys={items} onMade={onMade} onRevoked={changed} />}
+      </ShowItems>
       {made !== null && (
         <Dialog title={`${nameOf(made)} is ready`} onClose={() => setMade(null)} wide>
           <NewKey apiKey={made.api_key} />
@@ -85,14 +64,15 @@ export function KeysPage({ room }: { room: Room }) {
 const nameOf = ({ label, id }: ApiKey): string => label ?? shortId(id);
 
 interface TableProps {
-  room: Room;
   keys: readonly ApiKey[];
-  onAsk(asked: Asked): void;
+  onMade(key: NewApiKey): void;
+  onRevoked(): void;
 }
 
-function KeyTable({ room, keys, onAsk }: TableProps) {
+function KeyTable({ keys, onMade, onRevoked }: TableProps) {
+  const { canManage } = useRoom();
   return (
-    <Table head={["Key", "May", "Last used", "Made", "Ends", room.canManage && ACTIONS]}>
+    <Table head={["Key", "May", "Last used", "Made", "Ends", canManage && ACTIONS]}>
       {keys.map((key) => (
         <tr key={key.id} class={key.state === "in_force" ? undefined : "row-ended"}>
           <th scope="row">
@@ -118,21 +98,25 @@ function KeyTable({ room, keys, onAsk }: TableProps) {
           <td data-label="Ends">
             <TimeOr at={key.revoked_at ?? key.expires_at} none="never" />
           </td>
-          {room.canManage && (
-            <td class="row-end-cell">
+          {canManage && (
+            <td class="actions">
               {key.state === "in_force" && (
                 <span class="row row-tight">
-                  <Button small aria-label={`Rotate ${nameOf(key)}`} onClick={() => onAsk({ act: "rotate", key })}>
+                  <DialogButton
+                    small
+                    aria-label={`Rotate ${nameOf(key)}`}
+                    dialog={(close) => <RotateKey apiKey={key} onClose={close} onMade={onMade} />}
+                  >
                     Rotate
-                  </Button>
-                  <Button
+                  </DialogButton>
+                  <DialogButton
                     kind="danger-quiet"
                     small
                     aria-label={`Revoke ${nameOf(key)}`}
-                    onClick={() => onAsk({ act: "revoke", key })}
+                    dialog={(close) => <RevokeKey apiKey={key} onClose={close} onRevoked={onRevoked} />}
                   >
                     Revoke
-                  </Button>
+                  </DialogButton>
                 </span>
               )}
             </td>
@@ -143,10 +127,23 @@ function KeyTable({ room, keys, onAsk }: TableProps) {
   );
 }
 
-interface MakeProps {
-  base: string;
+interface KeyProps {
+  apiKey: ApiKey;
   onClose(): void;
-  onMade(key: NewApiKey): void;
+}
+
+function RevokeKey({ apiKey, onClose, onRevoked }: KeyProps & { onRevoked(): void }) {
+  const { account } = useRoom();
+  const revoke = async () => {
+    await ask(`${account}/keys/${apiKey.id}`, { method: "DELETE" });
+    say("Revoked: requests with it are refused.");
+    onRevoked();
+  };
+  return (
+    <Confirm title={`Revoke ${nameOf(apiKey)}?`} action="Revoke now" danger onClose={onClose} onConfirm={revoke}>
+      <p>Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate it.</p>
+    </Confirm>
+  );
 }
 
 const EXPIRIES = [
@@ -157,31 +154,30 @@ const EXPIRIES = [
   ["365", "In a year"],
 ] as const;
 
-function CreateKey({ base, onClose, onMade }: MakeProps) {
-  const label = useText();
-  const [scope, setScope] = useState<Scope>("agent");
-  const agents = useText();
-  const days = useText();
-  const create = useAction(async () => {
-    const named = agents.value.split(/[\s,]+/).filter((id) => id !== "");
+function CreateKey({ onClose, onMade }: Omit<KeyProps, "apiKey"> & { onMade(key: NewApiKey): void }) {
+  const { account } = useRoom();
+  const { field, values } = useFields({ label: "", scope: "agent", agents: "", expires_in_days: "" });
+  const create = async () => {
+    const { label, scope, agents, expires_in_days } = values;
+    const named = agents.split(/[\s,]+/).filter((id) => id !== "");
     const body = {
       scope,
-      ...(label.value === "" ? {} : { label: label.value }),
-      ...(named.length === 0 ? {} : { agents: named }),
-      ...(days.value === "" ? {} : { expires_in_days: Number(days.value) }),
+      ...(label !== "" && { label }),
+      ...(named.length > 0 && { agents: named }),
+      ...(expires_in_days !== "" && { expires_in_days: Number(expires_in_days) }),
     };
-    onMade(await ask<NewApiKey>(base, { body }));
+    const made = await ask<NewApiKey>(`${account}/keys`, { body });
     onClose();
-  });
+    onMade(made);
+  };
   return (
     <Dialog title="New API key" onClose={onClose}>
-      <Form action={create} submit="Make the key">
-        <TextField label="Label" hint="Who uses it, such as: support bot, production." {...label} param="label" />
+      <Form onSubmit={create} submit="Make the key">
+        <TextField label="Label" hint="Who uses it, such as: support bot, production." {...field("label")} />
         <Select
           label="May"
-          hint={`May do: ${SCOPE_WORDS[scope]}.`}
-          value={scope}
-          onValue={(value) => setScope(value as Scope)}
+          hint={`May do: ${SCOPE_WORDS[values.scope as Scope]}.`}
+          {...field("scope")}
           options={[
             ["agent", "agent: data and checkpoints"],
             ["full", "full: everything"],
@@ -191,11 +187,10 @@ function CreateKey({ base, onClose, onMade }: MakeProps) {
         <TextField
           label="Only these agents"
           hint="Ids, separated by commas. Empty: every agent."
-          {...agents}
-          param="agents"
-          attributes={{ spellcheck: false }}
+          {...field("agents")}
+          spellcheck={false}
         />
-        <Select label="Ends" {...days} options={EXPIRIES} />
+        <Select label="Ends" {...field("expires_in_days")} options={EXPIRIES} />
       </Form>
     </Dialog>
   );
@@ -209,21 +204,19 @@ const OVERLAPS = [
   ["720", "After 30 days"],
 ] as const;
 
-function RotateKey({ base, apiKey, onClose, onMade }: MakeProps & { apiKey: ApiKey }) {
-  const hours = useText("24");
+function RotateKey({ apiKey, onClose, onMade }: KeyProps & { onMade(key: NewApiKey): void }) {
+  const { account } = useRoom();
+  const { field, values } = useFields({ overlap_hours: "24" });
+  const rotate = async () => {
+    const body = { overlap_hours: Number(values.overlap_hours) };
+    onMade(await ask<NewApiKey>(`${account}/keys/${apiKey.id}/rotate`, { body }));
+  };
   return (
-    <Confirm
-      title={`Rotate ${nameOf(apiKey)}?`}
-      action="Rotate"
-      onClose={onClose}
-      onConfirm={async () => {
-        onMade(await ask<NewApiKey>(`${base}/${apiKey.id}/rotate`, { body: { overlap_hours: Number(hours.value) } }));
-      }}
-    >
+    <Confirm title={`Rotate ${nameOf(apiKey)}?`} action="Rotate" onClose={onClose} onConfirm={rotate}>
       <p>
         This makes a new key with the same rights. Both work until the old one ends, so that nothing is interrupted.
       </p>
-      <Select label="The old key ends" {...hours} options={OVERLAPS} />
+      <Select label="The old key ends" {...field("overlap_hours")} options={OVERLAPS} />
     </Confirm>
   );
 }

@@ -4,105 +4,66 @@ import { ask } from "../../api/client.ts";
 import type { Invitation, Member, NewInvitation, Role } from "../../api/types.ts";
 import { useAction, useItems } from "../../state/load.ts";
 import { go } from "../../state/router.ts";
-import { loadSession, type Room } from "../../state/session.ts";
-import { learnActors } from "../../ui/actor.tsx";
-import { Badge } from "../../ui/badge.tsx";
+import { loadSession, useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
-import { Form, Select, TextField, useText } from "../../ui/field.tsx";
+import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
+import { Badge, learnActors, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
-import { ACTIONS, Empty, Heading, Section, Show, Table } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
+import { ACTIONS, Empty, Heading, Problem, Section, ShowItems, Table } from "../../ui/parts.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
-import { Time } from "../../ui/time.tsx";
 
-const ROLES = [
-  ["owner", "owner"],
-  ["member", "member"],
-  ["auditor", "auditor"],
-] as const;
+const ROLES = (["owner", "member", "auditor"] as const).map((role) => [role, role] as const);
 
-export function MembersPage({ room }: { room: Room }) {
-  const base = `/account/workspaces/${room.workspace.id}`;
-  const members = useItems<Member>(`${base}/members`);
-  const [inviting, setInviting] = useState(false);
+export function MembersPage() {
+  const room = useRoom();
+  const members = useItems<Member>(`${room.account}/members`);
   const [round, setRound] = useState(0);
-  const [removing, setRemoving] = useState<Member | null>(null);
+  const invite = (close: () => void) => (
+    <Invite
+      onClose={() => {
+        close();
+        setRound(round + 1);
+      }}
+    />
+  );
+  const removed = () => {
+    members.reload();
+    void learnActors(room.id, true);
+  };
   return (
     <>
       <Heading
         title="Members"
-        name="Members"
         actions={
           room.canManage && (
-            <Button kind="primary" onClick={() => setInviting(true)}>
+            <DialogButton kind="primary" dialog={invite}>
               Invite …
-            </Button>
+            </DialogButton>
           )
         }
       >
         People who sign in here. Agents and services use API keys instead.
       </Heading>
-      <Show of={members}>
-        {(items) => (
-          <MemberTable
-            items={items}
-            base={base}
-            canManage={room.canManage}
-            onChanged={members.reload}
-            onRemove={setRemoving}
-          />
-        )}
-      </Show>
-      {room.canManage && <Invitations key={round} base={base} />}
-      {inviting && (
-        <Invite
-          base={base}
-          onClose={() => {
-            setInviting(false);
-            setRound(round + 1);
-          }}
-        />
-      )}
-      {removing !== null && (
-        <Confirm
-          title={removing.you ? "Leave this workspace?" : `Remove ${removing.name}?`}
-          action={removing.you ? "Leave" : "Remove"}
-          danger
-          onClose={() => setRemoving(null)}
-          onConfirm={async () => {
-            await ask(`${base}/members/${removing.account_id}`, { method: "DELETE" });
-            if (removing.you) {
-              await loadSession();
-              go("/workspaces");
-              return;
-            }
-            members.reload();
-            void learnActors(room.workspace.id, true);
-          }}
-        >
-          <p>
-            {removing.you ? "You lose" : "They lose"} access at once. What was done stays in the audit log. API keys
-            that {removing.you ? "you" : "they"} know keep working: revoke them too.
-          </p>
-        </Confirm>
-      )}
+      <ShowItems of={members} empty={null}>
+        {(items) => <MemberTable items={items} onChanged={members.reload} onRemoved={removed} />}
+      </ShowItems>
+      {room.canManage && <Invitations key={round} />}
     </>
   );
 }
 
 interface TableProps {
   items: readonly Member[];
-  base: string;
-  canManage: boolean;
   onChanged(): void;
-  onRemove(member: Member): void;
+  onRemoved(): void;
 }
 
-function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps) {
+function MemberTable({ items, onChanged, onRemoved }: TableProps) {
+  const { account, canManage } = useRoom();
   const change = useAction(async (member: Member, role: Role) => {
-    await ask(`${base}/members/${member.account_id}`, { method: "PUT", body: { role } });
+    await ask(`${account}/members/${member.account_id}`, { method: "PUT", body: { role } });
     say(`${member.name} is ${role} now.`);
     if (member.you) await loadSession();
     onChanged();
@@ -139,16 +100,16 @@ function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps
             <td data-label="Since">
               <Time at={member.joined_at} />
             </td>
-            <td class="row-end-cell">
+            <td class="actions">
               {(canManage || member.you) && (
-                <Button
+                <DialogButton
                   kind="danger-quiet"
                   small
                   aria-label={member.you ? "Leave the workspace" : `Remove ${member.name}`}
-                  onClick={() => onRemove(member)}
+                  dialog={(close) => <Remove member={member} onClose={close} onRemoved={onRemoved} />}
                 >
                   {member.you ? "Leave" : "Remove"}
-                </Button>
+                </DialogButton>
               )}
             </td>
           </tr>
@@ -158,57 +119,84 @@ function MemberTable({ items, base, canManage, onChanged, onRemove }: TableProps
   );
 }
 
-function Invitations({ base }: { base: string }) {
-  const invitations = useItems<Invitation>(`${base}/invitations`);
+interface RemoveProps {
+  member: Member;
+  onClose(): void;
+  onRemoved(): void;
+}
+
+function Remove({ member: { account_id, name, you }, onClose, onRemoved }: RemoveProps) {
+  const { account } = useRoom();
+  const remove = async () => {
+    await ask(`${account}/members/${account_id}`, { method: "DELETE" });
+    if (!you) {
+      onRemoved();
+      return;
+    }
+    await loadSession();
+    go("/workspaces");
+  };
+  return (
+    <Confirm
+      title={you ? "Leave this workspace?" : `Remove ${name}?`}
+      action={you ? "Leave" : "Remove"}
+      danger
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      <p>
+        {you ? "You lose" : "They lose"} access at once. What was done stays in the audit log. API keys that{" "}
+        {you ? "you" : "they"} know keep working: revoke them too.
+      </p>
+    </Confirm>
+  );
+}
+
+function Invitations() {
+  const { account } = useRoom();
+  const invitations = useItems<Invitation>(`${account}/invitations`);
   const withdraw = useAction(async (id: string) => {
-    await ask(`${base}/invitations/${id}`, { method: "DELETE" });
+    await ask(`${account}/invitations/${id}`, { method: "DELETE" });
     invitations.reload();
   });
   return (
     <Section title="Open invitations">
       <Problem problem={withdraw.problem} />
-      <Show of={invitations}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty title="No open invitation">
-              <p>An invitation is a link that you hand over yourself; the daemon sends no mail.</p>
-            </Empty>
-          ) : (
-            <ul class="card-list">
-              {items.map((invitation) => (
-                <li key={invitation.id} class="card card-row">
-                  <div>
-                    <strong>{invitation.label ?? "Invitation"}</strong> <Badge>{invitation.role}</Badge>
-                    <div class="faint small">
-                      made <Time at={invitation.created_at} />, ends <Time at={invitation.expires_at} />
-                    </div>
-                  </div>
-                  <Button
-                    kind="danger-quiet"
-                    small
-                    disabled={withdraw.busy}
-                    onClick={() => withdraw.run(invitation.id)}
-                  >
-                    Withdraw
-                  </Button>
-                </li>
-              ))}
-            </ul>
-          )
+      <ShowItems
+        of={invitations}
+        empty={
+          <Empty title="No open invitation">
+            <p>An invitation is a link that you hand over yourself; the daemon sends no mail.</p>
+          </Empty>
         }
-      </Show>
+      >
+        {(items) => (
+          <ul class="card-list">
+            {items.map(({ id, label, role, created_at, expires_at }) => (
+              <li key={id} class="card card-row">
+                <div>
+                  <strong>{label ?? "Invitation"}</strong> <Badge>{role}</Badge>
+                  <div class="faint small">
+                    made <Time at={created_at} />, ends <Time at={expires_at} />
+                  </div>
+                </div>
+                <Button kind="danger-quiet" small disabled={withdraw.busy} onClick={() => withdraw.run(id)}>
+                  Withdraw
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </ShowItems>
     </Section>
   );
 }
 
-function Invite({ base, onClose }: { base: string; onClose(): void }) {
-  const [role, setRole] = useState<Role>("member");
-  const label = useText();
+function Invite({ onClose }: { onClose(): void }) {
+  const { account } = useRoom();
+  const { field, values, filled } = useFields({ role: "member", label: "" });
   const [made, setMade] = useState<NewInvitation | null>(null);
-  const invite = useAction(async () => {
-    const body = { role, ...(label.value === "" ? {} : { label: label.value }) };
-    setMade(await ask<NewInvitation>(`${base}/invitations`, { body }));
-  });
+  const invite = async () => setMade(await ask<NewInvitation>(`${account}/invitations`, { body: filled }));
   if (made !== null) {
     return (
       <Dialog title="Hand over this link" onClose={onClose} wide>
@@ -224,15 +212,9 @@ function Invite({ base, onClose }: { base: string; onClose(): void }) {
   }
   return (
     <Dialog title="Invite somebody" onClose={onClose}>
-      <Form action={invite} submit="Make the link">
-        <Select
-          label="Role"
-          hint={`May do: ${ROLE_WORDS[role]}`}
-          value={role}
-          onValue={(value) => setRole(value as Role)}
-          options={ROLES}
-        />
-        <TextField label="For" hint="Optional, so that you recognise the invitation later." {...label} param="label" />
+      <Form onSubmit={invite} submit="Make the link">
+        <Select label="Role" hint={`May do: ${ROLE_WORDS[values.role as Role]}`} {...field("role")} options={ROLES} />
+        <TextField label="For" hint="Optional, so that you recognise the invitation later." {...field("label")} />
       </Form>
     </Dialog>
   );

@@ -1,11 +1,9 @@
 /** What a workspace holds and what happens in it. */
 import { useState } from "preact/hooks";
 import type { Agent, AuditEvent, Page, WorkspaceInfo } from "../../api/types.ts";
-import { changesOrRefuses, useEvents } from "../../state/events.ts";
-import { useAsk } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import { place, setQuery } from "../../state/router.ts";
-import type { Room } from "../../state/session.ts";
+import { changesOrRefuses, useAsk, useEvents } from "../../state/load.ts";
+import { paths, place, setQuery } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
 import { CopyButton } from "../../ui/copy.tsx";
 import { count, size } from "../../ui/numbers.ts";
 import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
@@ -21,23 +19,23 @@ const windowHere = (): ActivityWindow => {
   return Object.hasOwn(WINDOWS, asked) ? (asked as ActivityWindow) : "24h";
 };
 
-export function OverviewPage({ room }: { room: Room }) {
-  const { workspace } = room;
+export function OverviewPage() {
+  const { id, name } = useRoom();
   return (
     <>
-      <Heading title={workspace.name} name={workspace.name}>
-        <code>{workspace.id}</code> <CopyButton text={workspace.id} label="Copy workspace id" />
+      <Heading title={name}>
+        <code>{id}</code> <CopyButton text={id} label="Copy workspace id" />
       </Heading>
-      <Numbers room={room} />
-      <ActivitySection room={room} />
-      <Newest room={room} />
+      <Numbers />
+      <ActivitySection />
+      <Newest />
     </>
   );
 }
 
-function Numbers({ room }: { room: Room }) {
-  const { id } = room.workspace;
-  const info = useAsk<WorkspaceInfo>(`/account/workspaces/${id}`);
+function Numbers() {
+  const { id, account } = useRoom();
+  const info = useAsk<WorkspaceInfo>(account);
   return (
     <Show of={info}>
       {({ storage_bytes, quota_bytes, quota_entries, members, keys }) => (
@@ -64,26 +62,22 @@ function Figure({ name, value, href }: { name: string; value: string; href?: str
   );
 }
 
-function ActivitySection({ room }: { room: Room }) {
+function ActivitySection() {
   const window = windowHere();
-  const choice = (
-    <WindowChoice
-      window={window}
-      onWindow={(id) => setQuery({ window: id === "24h" ? null : id }, { replace: true })}
-    />
-  );
+  const choose = (id: ActivityWindow) => setQuery({ window: id === "24h" ? null : id }, { replace: true });
   return (
-    <Section title="Activity" actions={choice}>
-      <ActivityCard room={room} agentId={null} window={window} />
+    <Section title="Activity" actions={<WindowChoice window={window} onWindow={choose} />}>
+      <ActivityCard agentId={null} window={window} />
     </Section>
   );
 }
 
 /** Changes and refused requests as they happen, without reads. */
-function Newest({ room }: { room: Room }) {
+function Newest() {
+  const { id } = useRoom();
   const [events, setEvents] = useState<readonly AuditEvent[]>([]);
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
-  const agents = useAsk<Page<Agent>>("/v1/agents", { workspace: room.workspace.id, query: { limit: 1 } });
+  const agents = useAsk<Page<Agent>>("/v1/agents", { query: { limit: 1 } });
   useEvents((event) => {
     if (!changesOrRefuses(event)) return;
     setFresh((old) => new Set(old).add(event.id));
@@ -94,14 +88,14 @@ function Newest({ room }: { room: Room }) {
       <Show of={agents}>
         {({ data }) =>
           events.length > 0 ? (
-            <EventRows room={room} events={events} fresh={fresh} withAgent />
+            <EventRows events={events} fresh={fresh} withAgent />
           ) : data.length === 0 ? (
             <NoAgents />
           ) : (
             <Empty title="Quiet">
               <p>Changes and refused writes of all agents appear here as they happen.</p>
               <p>
-                <a class="button" href={paths.agents(room.workspace.id)}>
+                <a class="button" href={paths.agents(id)}>
                   See the agents
                 </a>
               </p>

@@ -1,43 +1,60 @@
 /** Proving the log: verifying it, and saving its seal, its key and an export. */
 import { useState } from "preact/hooks";
-import { isCode } from "../../api/client.ts";
-import type { SealingKey, Verification } from "../../api/types.ts";
+import { orNull } from "../../api/client.ts";
+import type { ApiProblem } from "../../api/problem.ts";
+import type { Anchor, SealingKey, Verification } from "../../api/types.ts";
 import { useAction, useAsk, useLoad } from "../../state/load.ts";
-import { paths } from "../../state/paths.ts";
-import type { Room } from "../../state/session.ts";
+import { paths } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock, Digest } from "../../ui/copy.tsx";
-import { download } from "../../ui/download.ts";
+import { download, submitForDownload } from "../../ui/download.ts";
+import { Form, instant, Moment, Select, TextField, useFields } from "../../ui/field.tsx";
+import { Time, TimeOr } from "../../ui/inline.tsx";
+import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
-import { Empty, Fact, Heading, Section, Show } from "../../ui/parts.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { Time } from "../../ui/time.tsx";
-import { Anchors } from "./anchors.tsx";
-import { ExportForm } from "./export.tsx";
+import { Empty, Facts, Heading, Problem, Section, Show, Table } from "../../ui/parts.tsx";
 import { parseSeal } from "./seal-text.ts";
 
-export function ProofPage({ room }: { room: Room }) {
+const PLAIN = { accept: "text/plain" };
+
+const KIND_WORDS: Readonly<Record<Anchor["kind"], string>> = {
+  command: "A program",
+  webhook: "Web hook",
+  witness: "Witness",
+};
+
+const FORMATS = [
+  ["json", "JSON (can be verified offline)"],
+  ["ndjson", "NDJSON, one event a line (can be verified offline)"],
+  ["csv", "CSV, for a spreadsheet"],
+  ["cloudevents", "CloudEvents, for other systems"],
+  ["ocsf", "OCSF, for a security data lake"],
+] as const;
+
+export function ProofPage() {
   return (
     <>
-      <Heading title="Proof" name="Proof">
+      <Heading title="Proof">
         Check that the audit log is complete and unchanged, here or later without this daemon.
       </Heading>
-      <VerifyNow room={room} />
-      <NewestSeal room={room} />
-      <Anchors room={room} />
-      <PublicKey room={room} />
+      <VerifyNow />
+      <NewestSeal />
+      <Anchors />
+      <PublicKey />
       <Section title="Export">
-        <ExportForm room={room} />
+        <ExportForm />
       </Section>
     </>
   );
 }
 
-function VerifyNow({ room }: { room: Room }) {
+function VerifyNow() {
+  const { api } = useRoom();
   const [result, setResult] = useState<Verification | null>(null);
   const verify = useAction(async () => {
     setResult(null);
-    setResult(await room.api.ask<Verification>("/v1/audit/verify", { body: { scope: "workspace" } }));
+    setResult(await api.ask<Verification>("/v1/audit/verify", { body: { scope: "workspace" } }));
   });
   return (
     <Section title="Verify now">
@@ -53,13 +70,14 @@ function VerifyNow({ room }: { room: Room }) {
         </div>
         <div role="status">{verify.busy && <progress aria-label="Verifying" />}</div>
         <Problem problem={verify.problem} />
-        {result !== null && <Verdict room={room} result={result} />}
+        {result !== null && <Verdict result={result} />}
       </div>
     </Section>
   );
 }
 
-function Verdict({ room, result }: { room: Room; result: Verification }) {
+function Verdict({ result }: { result: Verification }) {
+  const { id } = useRoom();
   const { valid, events_checked, chain_intact, first_invalid, chain_end, verified_at } = result;
   if (valid) {
     return (
@@ -86,7 +104,7 @@ function Verdict({ room, result }: { room: Room; result: Verification }) {
         <p>
           First: {first_invalid.seq !== null && <>event {count(first_invalid.seq)}, </>}
           {first_invalid.reason}{" "}
-          {first_invalid.id !== null && <a href={paths.event(room.workspace.id, first_invalid.id)}>Look at it</a>}
+          {first_invalid.id !== null && <a href={paths.event(id, first_invalid.id)}>Look at it</a>}
         </p>
       )}
       <p>
@@ -97,15 +115,11 @@ function Verdict({ room, result }: { room: Room; result: Verification }) {
   );
 }
 
-function NewestSeal({ room }: { room: Room }) {
-  const seal = useLoad<string | null>(room.workspace.id, async (signal) => {
-    try {
-      const response = await room.api.send("/v1/audit/seal", { headers: { accept: "text/plain" }, signal });
-      return await response.text();
-    } catch (error) {
-      if (isCode(error, "seal_not_found")) return null;
-      throw error;
-    }
+function NewestSeal() {
+  const { id, api } = useRoom();
+  const seal = useLoad<string | null>(id, async (signal) => {
+    const response = await orNull("seal_not_found", api.send("/v1/audit/seal", { headers: PLAIN, signal }));
+    return response === null ? null : await response.text();
   });
   return (
     <Section title="Newest seal" actions={<Button onClick={seal.reload}>Ask again</Button>}>
@@ -124,7 +138,7 @@ function NewestSeal({ room }: { room: Room }) {
               </p>
               <CopyBlock label="Seal" text={text} />
               <div class="row">
-                <Button onClick={() => download(`${room.workspace.id}-${parseSeal(text).size}.seal`, new Blob([text]))}>
+                <Button onClick={() => download(`${id}-${parseSeal(text).size}.seal`, new Blob([text]))}>
                   Save the seal
                 </Button>
               </div>
@@ -136,30 +150,123 @@ function NewestSeal({ room }: { room: Room }) {
   );
 }
 
-function PublicKey({ room }: { room: Room }) {
-  const key = useAsk<SealingKey>("/v1/audit/key", { workspace: room.workspace.id });
+function Anchors() {
+  const anchors = useAsk<{ anchors: Anchor[] }>("/v1/audit/anchors");
+  return (
+    <Section title="Newest anchor" actions={<Button onClick={anchors.reload}>Look again</Button>}>
+      <Show of={anchors}>{({ anchors: items }) => (items.length === 0 ? <Nowhere /> : <Places items={items} />)}</Show>
+    </Section>
+  );
+}
+
+function Nowhere() {
+  return (
+    <Empty title="Seals go nowhere by themselves">
+      <p>
+        Whoever holds this machine's disk and its key could rewrite what no kept seal covers. Save the seal above now
+        and then, or have the operator set <code>anchor_url</code>, <code>anchor_command</code> or{" "}
+        <code>witnesses</code>.
+      </p>
+    </Empty>
+  );
+}
+
+/** The places that keep the workspace's seals, and how old the newest seal is there. */
+function Places({ items }: { items: readonly Anchor[] }) {
+  return (
+    <div class="stack">
+      <Newest items={items} />
+      <Table head={["Place", "Holds", "Taken", "Waiting"]}>
+        {items.map((anchor, index) => (
+          <tr key={index}>
+            <th scope="row">
+              {KIND_WORDS[anchor.kind]} {anchor.name !== null && <code>{anchor.name}</code>}
+            </th>
+            <td data-label="Holds">
+              {anchor.seal_size === null ? <span class="faint">not known</span> : counted(anchor.seal_size, "event")}
+            </td>
+            <td data-label="Taken">
+              <TimeOr at={anchor.anchored_at} none="never yet" />
+            </td>
+            <td data-label="Waiting">
+              <TimeOr at={anchor.pending_since} none="nothing" />
+              {anchor.failures > 0 && <span class="faint small">, tried {counted(anchor.failures, "time")}</span>}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </div>
+  );
+}
+
+/** The seal that covers most events. One place that nobody here can write to is enough. */
+function Newest({ items }: { items: readonly Anchor[] }) {
+  const [newest] = items.toSorted((a, b) => (b.seal_size ?? 0) - (a.seal_size ?? 0));
+  if (newest === undefined || newest.seal_size === null || newest.sealed_at === null) {
+    return <p>No place is known to have a seal of this workspace yet.</p>;
+  }
+  return (
+    <p>
+      The first <strong>{count(newest.seal_size)}</strong> events are covered by a seal that was taken away, made{" "}
+      <Time at={newest.sealed_at} />.
+    </p>
+  );
+}
+
+function PublicKey() {
+  const { id } = useRoom();
+  const key = useAsk<SealingKey>("/v1/audit/key");
   return (
     <Section title="Public key">
       <Show of={key}>
         {({ verifier_key, fingerprint, origin }) => (
           <div class="card stack">
-            <dl class="facts">
-              <Fact name="Origin">
-                <code>{origin}</code>
-              </Fact>
-              <Fact name="Fingerprint">
-                <code class="wrap">{fingerprint.replace(/(.{8})(?=.)/g, "$1 ")}</code>
-              </Fact>
-            </dl>
+            <Facts
+              of={{
+                Origin: <code>{origin}</code>,
+                Fingerprint: <code>{fingerprint.replace(/(.{8})(?=.)/g, "$1 ")}</code>,
+              }}
+            />
             <CopyBlock label="Verifier key" text={verifier_key} />
             <p>With this key, anybody can check an export offline, on any machine:</p>
             <CopyBlock
               label="Offline check"
-              text={`governd verify export.ndjson --public-key '${verifier_key}' --seal ${room.workspace.id}.seal`}
+              text={`governd verify export.ndjson --public-key '${verifier_key}' --seal ${id}.seal`}
             />
           </div>
         )}
       </Show>
     </Section>
+  );
+}
+
+function ExportForm() {
+  const { account } = useRoom();
+  const { field, values } = useFields({ agent_id: "", format: "json", start_time: "", end_time: "" });
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const save = async () => {
+    const { agent_id, format, start_time, end_time } = values;
+    setProblem(null);
+    submitForDownload(
+      `${account}/export`,
+      {
+        ...(agent_id === "" ? { scope: "workspace" } : { agent_id }),
+        format,
+        start_time: instant(start_time) ?? "",
+        end_time: instant(end_time) ?? "",
+      },
+      setProblem,
+    );
+    say("The browser is saving the export.");
+  };
+  return (
+    <Form onSubmit={save} submit="Export" at="wide page" problem={problem}>
+      <div class="filters">
+        <TextField label="Agent" hint="Empty: the whole workspace." {...field("agent_id")} spellcheck={false} />
+        <Select label="Format" {...field("format")} options={FORMATS} />
+        <Moment label="From" {...field("start_time")} />
+        <Moment label="To" {...field("end_time")} />
+      </div>
+    </Form>
   );
 }

@@ -1,0 +1,131 @@
+/** Parts of a line: badges, the actors of events, times. */
+import { signal } from "@preact/signals";
+import type { JsonValue } from "../../json.ts";
+import { allPolicies } from "../../policy/policies.ts";
+import { ask } from "../api/client.ts";
+import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
+
+export type Tone = "good" | "bad" | "warn" | "plain" | "accent";
+
+export function Badge({ tone = "plain", children }: { tone?: Tone; children: string }) {
+  return <span class={`badge badge-${tone}`}>{children}</span>;
+}
+
+const RESULT_TONES: Record<AuditOutcome, Tone> = {
+  ok: "plain",
+  allowed: "good",
+  blocked: "bad",
+  denied: "warn",
+  conflict: "warn",
+  not_found: "warn",
+};
+
+export function ResultBadge({ result }: { result: AuditOutcome }) {
+  return <Badge tone={RESULT_TONES[result] ?? "plain"}>{result.replace("_", " ")}</Badge>;
+}
+
+/** The policies in force, as badges. */
+export function PolicyBadges({ policies }: { policies: Policies }) {
+  const inForce = allPolicies().filter(([name, { off }]) => (policies[name] ?? off) !== off);
+  if (inForce.length === 0) return <span class="faint">none</span>;
+  return (
+    <span class="badges">
+      {inForce.map(([name, { display }]) => (
+        <Badge key={name} tone="accent">
+          {display.badge(policies[name] as JsonValue)}
+        </Badge>
+      ))}
+    </span>
+  );
+}
+
+const names = signal<ReadonlyMap<string, string>>(new Map());
+const asked = new Set<string>();
+
+/** Loads the names of a workspace's keys and members, once unless `again`. */
+export async function learnActors(workspaceId: string, again = false): Promise<void> {
+  if (asked.has(workspaceId) && !again) return;
+  asked.add(workspaceId);
+  const base = `/account/workspaces/${workspaceId}`;
+  const [keys, members] = await Promise.allSettled([
+    ask<{ data: ApiKey[] }>(`${base}/keys`),
+    ask<{ data: Member[] }>(`${base}/members`),
+  ]);
+  const learned = new Map(names.peek());
+  if (keys.status === "fulfilled") {
+    for (const { id, label } of keys.value.data) if (label !== null) learned.set(id, label);
+  }
+  if (members.status === "fulfilled") {
+    for (const { account_id, name } of members.value.data) learned.set(account_id, name);
+  }
+  names.value = learned;
+}
+
+const FIXED: Record<string, string> = { system: "governd", cli: "command line" };
+
+/** Returns the name of an actor, or a short form of its id. */
+const actorName = (actor: string): string => FIXED[actor] ?? names.value.get(actor) ?? shortId(actor);
+
+/** Returns an identifier without its middle. */
+export const shortId = (id: string): string => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
+
+/** Who did something: the name, with the id on hover. */
+export function Actor({ id }: { id: string }) {
+  const kind = id.startsWith("key_") ? "API key " : "";
+  return (
+    <span class="nowrap" title={`${kind}${id}`}>
+      {actorName(id)}
+    </span>
+  );
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How often relative times are updated. */
+const TICK_MS = 20 * SECOND;
+
+const now = signal(Date.now());
+setInterval(() => {
+  now.value = Date.now();
+}, TICK_MS);
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
+
+/** Returns a time relative to another: "3 minutes ago", "in 2 days", and the date when it is far away. */
+export function relativeTime(timeMs: number, nowMs: number): string {
+  const distance = timeMs - nowMs;
+  const size = Math.abs(distance);
+  if (size < 45 * SECOND) return distance > 5 * SECOND ? "in a moment" : "just now";
+  if (size < 90 * MINUTE) return relative.format(Math.round(distance / MINUTE), "minute");
+  if (size < 36 * HOUR) return relative.format(Math.round(distance / HOUR), "hour");
+  if (size < 30 * DAY) return relative.format(Math.round(distance / DAY), "day");
+  return day.format(timeMs);
+}
+
+export function Time({ at }: { at: string }) {
+  const ms = Date.parse(at);
+  return (
+    <time dateTime={at} title={`${exact.format(ms)}\n${at}`}>
+      {relativeTime(ms, Math.max(now.value, Date.now()))}
+    </time>
+  );
+}
+
+/** A time to the second, in the reader's zone. */
+export function ExactTime({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={at}>
+      {exact.format(Date.parse(at))}
+    </time>
+  );
+}
+
+/** Like {@link Time}, for what may never have happened. */
+export function TimeOr({ at, none }: { at: string | null; none: string }) {
+  return at === null ? <span class="faint">{none}</span> : <Time at={at} />;
+}
