@@ -1,9 +1,7 @@
 /** An anchor: a word that the automaton finds, and what to do there. */
-import type { Hit } from "./hit.ts";
+import type { Check } from "./check.ts";
+import { isDigit, isLetter, isLower, isUpper } from "./text/ascii.ts";
 import { isInIdentifier } from "./text/identifier.ts";
-
-/** Looks at the text around an anchor that spans `[start, end)`. Bounded. */
-export type Check = (text: string, start: number, end: number) => Hit | null;
 
 export interface Anchor {
   word: string;
@@ -19,28 +17,13 @@ const UNSPACED =
 const SHORT_WORD = 4;
 const LETTER = /\p{L}/u;
 
-/** Whether the word is written without spaces around it. */
-function isUnspaced(word: string): boolean {
-  return UNSPACED.test(word);
-}
-
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Check {
-  if (isUnspaced(word)) return check;
-  if (word.length <= SHORT_WORD) {
-    return (text, start, end) =>
-      isAlphanumeric(text, start - 1) || isPartOfName(text, end) || continues(text, end)
-        ? null
-        : checkName(check, text, start, end);
-  }
-  return (text, start, end) =>
-    beginsWithin(text, start) || continues(text, end) ? null : checkName(check, text, start, end);
-}
-
-/** Runs the check. A word that is a piece of a random identifier, which few are, names nothing. */
-function checkName(check: Check, text: string, start: number, end: number): Hit | null {
-  const hit = check(text, start, end);
-  return hit === null || isInIdentifier(text, start, end) ? null : hit;
+  const isPart = (text: string, start: number, end: number) =>
+    word.length <= SHORT_WORD
+      ? isAlphanumeric(text, start - 1) || isPartOfName(text, end) || continues(text, end)
+      : beginsWithin(text, start) || continues(text, end);
+  return where(word, isPart, check);
 }
 
 /**
@@ -49,9 +32,19 @@ function checkName(check: Check, text: string, start: number, end: number): Hit 
  */
 export function asName(word: string, whole: boolean, check: Check): Check {
   const wholePart = whole || word.length <= SHORT_WORD;
-  if (isUnspaced(word)) return check;
-  return (text, start, end) =>
-    continues(text, end) || (wholePart && beginsWithin(text, start)) ? null : checkName(check, text, start, end);
+  return where(word, (text, start, end) => continues(text, end) || (wholePart && beginsWithin(text, start)), check);
+}
+
+/**
+ * Runs `check` except where the word is part of something else. That is never asked of a word that is written without
+ * spaces around it. A word that is a piece of a random identifier, which few are, names nothing.
+ */
+function where(word: string, isPart: (text: string, start: number, end: number) => boolean, check: Check): Check {
+  if (UNSPACED.test(word)) return check;
+  return (text, start, end) => {
+    const hit = isPart(text, start, end) ? null : check(text, start, end);
+    return hit === null || isInIdentifier(text, start, end) ? null : hit;
+  };
 }
 
 /** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */
@@ -63,7 +56,7 @@ export function spellings(word: string): string[] {
 /** Whether a digit, or a capital that begins no part of a name, follows a short word: then it is another word. */
 function isPartOfName(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
-  return (code >= 48 && code <= 57) || (isUpper(code) && !isLowerLetter(text, at + 1));
+  return isDigit(code) || (isUpper(code) && !isLowerLetter(text, at + 1));
 }
 
 function isAlphanumeric(text: string, at: number): boolean {
@@ -84,7 +77,7 @@ export function continues(text: string, at: number): boolean {
 function beginsWithin(text: string, start: number): boolean {
   if (start === 0) return false;
   const before = text.charCodeAt(start - 1);
-  if (before < 0x80 && !isUpper(before) && !(before >= 97 && before <= 122)) return false;
+  if (before < 0x80 && !isLetter(before)) return false;
   if (!LETTER.test(text[start - 1] as string)) return false;
   // "OTCToken", "driverLicense": a capital begins a part of its own.
   if (!isUpper(text.charCodeAt(start))) return true;
@@ -93,11 +86,7 @@ function beginsWithin(text: string, start: number): boolean {
 
 function isLowerLetter(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
-  if (code < 0x80) return code >= 97 && code <= 122;
+  if (code < 0x80) return isLower(code);
   const char = text[at];
   return char !== undefined && LETTER.test(char) && char === char.toLowerCase();
-}
-
-function isUpper(code: number): boolean {
-  return code >= 65 && code <= 90;
 }

@@ -2,7 +2,9 @@
  * The anchors of each detector: words that the automaton finds, each with a check of the text around it. A detector that
  * only reads tokens by their form (`readsTokens`) has none; scan.ts calls it.
  */
-import { type Anchor, asName, asWord, type Check, spellings } from "./anchor.ts";
+
+import { type Anchor, asName, asWord, spellings } from "./anchor.ts";
+import type { Check } from "./check.ts";
 import { DETECTORS, type DetectorName } from "./detectors.ts";
 import { addressAnchors } from "./pii/address.ts";
 import { dateOfBirth } from "./pii/birth.ts";

@@ -2,10 +2,11 @@
  * Decides about content under all policies. The decision is a pure function of settings and content; writes,
  * restores and `governd scan` share it.
  */
+
 import type { JsonValue } from "../json.ts";
+import type { Hit } from "./check.ts";
 import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
 import { type Field, fieldsOf } from "./fields.ts";
-import type { Hit } from "./hit.ts";
 import {
   contentPolicies,
   POLICIES,

@@ -2,11 +2,11 @@
  * One pass over a text. The automaton finds the anchors and the loop finds the tokens that hold digits;
  * detectors run only there, and each looks at a bounded piece of the text, so the whole is linear.
  */
+
 import type { Anchor } from "./anchor.ts";
 import { anchorsOf } from "./anchors.ts";
+import { type Hit, isExhausted, spend } from "./check.ts";
 import { BUDGET, DETECTORS } from "./detectors.ts";
-import { isExhausted, spend } from "./effort.ts";
-import type { Hit } from "./hit.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";

@@ -1,9 +1,8 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
-import { beginEffort } from "./effort.ts";
-import type { Hit } from "./hit.ts";
+import { beginEffort, type Hit } from "./check.ts";
 import { type Dictionary, MOST_HITS, scan } from "./scan.ts";
 import { decodedView } from "./text/decoded.ts";
-import { decodeRun } from "./text/encoded.ts";
+import { encodedRuns } from "./text/encoded.ts";
 import { latinText } from "./text/fold.ts";
 import { NOT_ASCII, plainView } from "./text/plain.ts";
 import { compose, identity, type View } from "./text/view.ts";
@@ -22,20 +21,9 @@ export function screen(text: string, context: string, dictionary: Dictionary): r
     // Most texts have no findings, so the mapping back to their offsets is never needed.
     beginEffort(whole.length);
     const longTokens: number[] = [];
-    if (scan(whole, dictionary, longTokens).length === 0 && !encodesText(whole, longTokens)) return NO_HITS;
+    if (scan(whole, dictionary, longTokens).length === 0 && encodedRuns(whole, longTokens).length === 0) return NO_HITS;
   }
   return screenViews(text, context, dictionary);
-}
-
-function encodesText(text: string, longTokens: readonly number[]): boolean {
-  let readTo = 0;
-  for (const at of longTokens) {
-    if (at < readTo) continue;
-    const { end, decoded } = decodeRun(text, at);
-    if (decoded !== null) return true;
-    readTo = end;
-  }
-  return false;
 }
 
 /** Every reading of the text. */
@@ -81,15 +69,8 @@ function inOriginal(hits: readonly Hit[], view: View, named: View): Hit[] {
 /** Screens the texts of encoded runs. A finding in one covers the whole run. */
 function readEncoded(view: View, longTokens: readonly number[], dictionary: Dictionary, named: View): Hit[] {
   const hits: Hit[] = [];
-  let readTo = 0;
-  for (const at of longTokens) {
-    if (at < readTo) continue;
-    const { end, decoded: run } = decodeRun(view.text, at);
-    readTo = end;
-    if (run === null) continue;
-    for (const { detector } of scan(run.text, dictionary)) {
-      hits.push({ detector, start: run.start, end: run.end });
-    }
+  for (const { text, start, end } of encodedRuns(view.text, longTokens)) {
+    for (const { detector } of scan(text, dictionary)) hits.push({ detector, start, end });
     if (hits.length >= MOST_HITS) break;
   }
   return inOriginal(hits, view, named);

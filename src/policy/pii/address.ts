@@ -2,9 +2,9 @@
  * Postal addresses. None of their parts is telling alone, so an address is what has enough of them
  * close together: a house number by a street's name, a unit, a town with its code, a label.
  */
-import { type Anchor, asWord, type Check, continues, spellings } from "../anchor.ts";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+
+import { type Anchor, asWord, continues, spellings } from "../anchor.ts";
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit } from "../text/ascii.ts";
 import addressWords from "../words/addresses.txt" with { type: "text" };
 import { listsOf } from "../words/lists.ts";
@@ -99,7 +99,7 @@ function prefixedStreet(clear: boolean): Check {
 
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */
 function joinedStreet(text: string, start: number, end: number): Hit | null {
-  if (!isSpace(text.charCodeAt(end)) || !hasDigit(text, end, end + 3)) return null;
+  if (continues(text, end) || !/[ \t\u00a0]/.test(text[end] ?? "") || !hasDigit(text, end, end + 3)) return null;
   let from = start;
   while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
   if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from)))
@@ -201,38 +201,30 @@ function townEnd(text: string, end: number, after: string): number {
   return reach >= 0 && reach - end < AFTER ? Math.max(end, reach + town[0].length) : end;
 }
 
-function isSpace(code: number): boolean {
-  return code === 32 || code === 9 || code === 160;
-}
+/** Each list of words/addresses.txt with the check of its words. */
+const CHECKS = {
+  streets: streetAddress(false),
+  "weak streets": streetAddress(true),
+  "street prefixes": prefixedStreet(false),
+  "clear street prefixes": prefixedStreet(true),
+  "street endings": joinedStreet,
+  units: unitAddress(false),
+  "strong units": unitAddress(true),
+  labels: labelledAddress(true),
+  "unclear labels": labelledAddress(false),
+  military: militaryAddress,
+} as const;
 
 /** Every word that may be part of an address, with its check. */
 export function addressAnchors(): Anchor[] {
-  const words = listsOf(addressWords, [
-    "streets",
-    "weak streets",
-    "street prefixes",
-    "clear street prefixes",
-    "street endings",
-    "units",
-    "strong units",
-    "labels",
-    "unclear labels",
-  ]);
-  const weak = new Set(words["weak streets"]);
-  const clear = new Set(words["clear street prefixes"]);
-  const strong = new Set(words["strong units"]);
-  const unclear = new Set(words["unclear labels"]);
-  const found: Anchor[] = [];
-  const add = (word: string, check: Check) => found.push({ word, check: asWord(word, check) });
-  for (const word of words.streets) add(word, streetAddress(weak.has(word)));
-  for (const word of words["street prefixes"]) add(word, prefixedStreet(clear.has(word)));
-  for (const word of words["street endings"])
-    found.push({ word, check: (text, start, end) => (continues(text, end) ? null : joinedStreet(text, start, end)) });
-  for (const word of words.units) add(word, unitAddress(strong.has(word)));
-  for (const word of words.labels) {
-    const check = labelledAddress(!unclear.has(word));
-    for (const spelling of spellings(word)) add(spelling, check);
-  }
-  for (const word of ["apo", "fpo", "dpo"]) add(word, militaryAddress);
-  return found;
+  const headings = Object.keys(CHECKS) as (keyof typeof CHECKS)[];
+  const lists = listsOf(addressWords, headings);
+  return headings.flatMap((heading) => {
+    const check = CHECKS[heading];
+    const words = lists[heading];
+    // The ending of a name is no word of its own.
+    if (heading === "street endings") return words.map((word) => ({ word, check }));
+    const spelt = heading.endsWith("labels") ? words.flatMap(spellings) : words;
+    return spelt.map((word) => ({ word, check: asWord(word, check) }));
+  });
 }

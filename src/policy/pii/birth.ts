@@ -1,6 +1,5 @@
 /** Dates of birth: a date after a word for birth. */
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";
 import { BIRTH_GLUE, skipGlue } from "./number.ts";
 

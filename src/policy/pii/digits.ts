@@ -1,6 +1,5 @@
 /** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";

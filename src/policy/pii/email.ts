@@ -1,6 +1,5 @@
 /** Email addresses (RFC 5321 in practice, RFC 6531 for other scripts). */
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
 
 /** What a check costs. */

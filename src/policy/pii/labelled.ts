@@ -3,11 +3,9 @@
  * label beside it a value needs no check digit: a mistyped number is still somebody's. A label that is also an ordinary
  * word or abbreviation says so (`ambiguous`), and then the value must have the exact form.
  */
-import type { Check } from "../anchor.ts";
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import type { DetectorName } from "../detectors.ts";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
-import { hasDigit, isDigit, isLetter } from "../text/ascii.ts";
+import { hasDigit, isDigit, isLetter, isUpper } from "../text/ascii.ts";
 import { isWordlike } from "../text/wordlike.ts";
 import labels from "../words/labels.txt" with { type: "text" };
 import { type Section, sectionsOf } from "../words/lists.ts";
@@ -139,7 +137,7 @@ function behindWords(form: LabelledForm, text: string, end: number, from: number
 function isLowerWord(text: string, at: number, end: number): boolean {
   for (let i = at; i < end; i++) {
     const code = text.charCodeAt(i);
-    if (isDigit(code) || (code >= 65 && code <= 90)) return false;
+    if (isDigit(code) || isUpper(code)) return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
 /** Public IP addresses and MAC addresses. */
-import { type Hit, hitOf } from "../hit.ts";
+import { type Hit, hitOf } from "../check.ts";
 import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;

@@ -117,6 +117,11 @@ export function countDigits(text: string): number {
 
 /** Luhn (ISO/IEC 7812-1 annex B) over a string of ASCII digits. */
 export function luhn(digits: string): boolean {
+  return luhnSum(digits) % 10 === 0;
+}
+
+/** The sum that Luhn's check takes, with weights 1, 2 from the right. */
+export function luhnSum(digits: string): number {
   let sum = 0;
   for (let i = digits.length - 1, double = false; i >= 0; i--, double = !double) {
     let digit = digits.charCodeAt(i) - 48;
@@ -126,5 +131,5 @@ export function luhn(digits: string): boolean {
     }
     sum += digit;
   }
-  return sum % 10 === 0;
+  return sum;
 }

@@ -1,7 +1,7 @@
 /** Telephone numbers. libphonenumber decides, and only about candidates. */
+
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { countDigits, PHONE_GLUE, skipGlue } from "./number.ts";
 

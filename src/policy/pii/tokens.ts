@@ -1,8 +1,8 @@
 /** Identifiers of letters and digits in one token, found at a digit that touches a letter. */
+
 import { countrySpecs, isValidIBAN } from "ibantools";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
-import { isAlphanumeric, isDigit, isLetter } from "../text/ascii.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
+import { isAlphanumeric, isBase64, isDigit, isLetter, runAround } from "../text/ascii.ts";
 import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
 import { base58Address, ethereumAddress } from "./wallet.ts";
 
@@ -103,18 +103,7 @@ const BLOB_LENGTH = 40;
 
 /** The token is a piece of encoded data: signs of Base64 tie it to more. */
 export function isInBlob(text: string, start: number, end: number): boolean {
-  if (!isBlobSign(text.charCodeAt(start - 1)) && !isBlobSign(text.charCodeAt(end))) return false;
-  let from = start;
-  while (from > 0 && start - from < BLOB_LENGTH && isBlobCharacter(text.charCodeAt(from - 1))) from--;
-  let to = end;
-  while (to < text.length && to - end < BLOB_LENGTH && isBlobCharacter(text.charCodeAt(to))) to++;
+  if (!/[+/]/.test((text[start - 1] ?? "") + (text[end] ?? ""))) return false;
+  const [from, to] = runAround(text, start, end, isBase64, BLOB_LENGTH);
   return to - from >= BLOB_LENGTH;
-}
-
-function isBlobSign(code: number): boolean {
-  return code === 43 || code === 47;
-}
-
-function isBlobCharacter(code: number): boolean {
-  return isBlobSign(code) || isAlphanumeric(code);
 }

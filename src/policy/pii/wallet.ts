@@ -1,7 +1,8 @@
 /** Cryptocurrency addresses, by their own checksums where they have one. */
+
 import { createHash } from "node:crypto";
-import { type Hit, hitOf } from "../hit.ts";
-import { matchEnd } from "../text/ascii.ts";
+import { type Hit, hitOf } from "../check.ts";
+import { isAlphanumeric, matchEnd } from "../text/ascii.ts";
 
 const ETHEREUM = /0x[0-9a-fA-F]{40}(?![0-9A-Za-z])/y;
 const BASE58 = /[13LMDXA9t][1-9A-HJ-NP-Za-km-z]{25,35}(?![0-9A-Za-z])/y;
@@ -12,32 +13,30 @@ const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const ADDRESS_BYTES = 25;
 const WALLET_WORD = /wallet|address|\bbtc\b|\beth\b|bitcoin|ethereum|crypto/i;
 
-/** An Ethereum-style address whose `0x` is at `at`. */
-export function ethereumAddress(text: string, at: number): Hit | null {
-  if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
-  const end = matchEnd(ETHEREUM, text, at);
-  if (end < 0) return null;
-  // The null address and similar ones are constants, unless the text calls them a wallet.
-  const constant = /^0x0{20,}|^0x([0-9a-f])\1{39}$/i.test(text.slice(at, end));
-  if (constant && !WALLET_WORD.test(text.slice(Math.max(0, at - 40), at))) return null;
-  return hitOf("crypto_wallet", at, end);
-}
+/** The check for addresses of a form: `isAddress` decides about what the sticky pattern finds at the start of an anchor. */
+const wallet =
+  (pattern: RegExp, isAddress: (written: string, before: string) => boolean) =>
+  (text: string, at: number): Hit | null => {
+    if (isAlphanumeric(text.charCodeAt(at - 1))) return null;
+    const end = matchEnd(pattern, text, at);
+    if (end < 0 || !isAddress(text.slice(at, end), text.slice(Math.max(0, at - 40), at))) return null;
+    return hitOf("crypto_wallet", at, end);
+  };
+
+/**
+ * An Ethereum-style address whose `0x` is at `at`. The null address and similar ones are constants, unless the text
+ * calls them a wallet.
+ */
+export const ethereumAddress = wallet(
+  ETHEREUM,
+  (written, before) => !/^0x0{20,}|^0x([0-9a-f])\1{39}$/i.test(written) || WALLET_WORD.test(before),
+);
 
 /** A Bitcoin, Litecoin or Dogecoin address (Base58Check) that begins at `at`. */
-export function base58Address(text: string, at: number): Hit | null {
-  if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
-  const end = matchEnd(BASE58, text, at);
-  if (end < 0) return null;
-  return isBase58Check(text.slice(at, end)) ? hitOf("crypto_wallet", at, end) : null;
-}
+export const base58Address = wallet(BASE58, isBase58Check);
 
 /** A segwit address (BIP 173 and 350) that begins at `at`. */
-export function bech32Address(text: string, at: number): Hit | null {
-  if (at > 0 && /[0-9A-Za-z]/.test(text[at - 1] as string)) return null;
-  const end = matchEnd(BECH32, text, at);
-  if (end < 0) return null;
-  return isBech32(text.slice(at, end).toLowerCase()) ? hitOf("crypto_wallet", at, end) : null;
-}
+export const bech32Address = wallet(BECH32, (written) => isBech32(written.toLowerCase()));
 
 function isBase58Check(value: string): boolean {
   let number = 0n;

@@ -1,7 +1,5 @@
 /** JSON Web Tokens and private keys in text form. */
-import type { Check } from "../anchor.ts";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { isDigit, matchEnd } from "../text/ascii.ts";
 import { columnsOf, listsOf, stickyOf } from "../words/lists.ts";
 import patterns from "../words/patterns.txt" with { type: "text" };

@@ -1,7 +1,5 @@
 /** Credentials in HTTP headers and in the arguments of command-line clients. */
-import type { Check } from "../anchor.ts";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
 
 /** What a check costs. */

@@ -1,7 +1,5 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
-import type { Check } from "../anchor.ts";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import {
   distinct,

@@ -1,7 +1,6 @@
 /** Keys of services without a telling form: a random string after the service's name. */
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
-import { isDigit, isLetter } from "../text/ascii.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
+import { isDigit, isLetter, isLower } from "../text/ascii.ts";
 import { isInIdentifier } from "../text/identifier.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
@@ -111,8 +110,4 @@ function isKey(value: string, said: string): boolean {
   return assigned
     ? value.length >= SHORTEST_TIED
     : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
-}
-
-function isLower(code: number): boolean {
-  return code >= 97 && code <= 122;
 }

@@ -1,7 +1,7 @@
 /** Compiles the bodies of the token table, and recognises a token at a prefix. */
+
 import type { Anchor } from "../anchor.ts";
-import { spend } from "../effort.ts";
-import { hitOf } from "../hit.ts";
+import { hitOf, spend } from "../check.ts";
 import { isAlphanumeric } from "../text/ascii.ts";
 import { isInPaddedBase64 } from "../text/identifier.ts";
 import { columnsOf, linesOf } from "../words/lists.ts";

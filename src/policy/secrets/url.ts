@@ -1,7 +1,7 @@
 /** Secrets in addresses: a user and password before the host, and webhooks that are secrets themselves. */
+
 import type { Anchor } from "../anchor.ts";
-import { spend } from "../effort.ts";
-import { type Hit, hitOf } from "../hit.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
 import { columnsOf, listsOf, stickyOf } from "../words/lists.ts";
 import patterns from "../words/patterns.txt" with { type: "text" };

@@ -1,5 +1,6 @@
 /** The decoded view: percent-, HTML- and JSON-escapes undone, one layer of each, in one pass. */
 import { readings } from "../words/lists.ts";
+import { isDigit, matchAt } from "./ascii.ts";
 import { type View, ViewBuilder } from "./view.ts";
 
 const PERCENT = 0x25;
@@ -24,33 +25,24 @@ interface Escape {
 /** The view with escapes undone, or null when there are none. */
 export function decodedView(text: string): View | null {
   if (!HINT.test(text)) return null;
-  const builder = new ViewBuilder();
-  let kept = 0;
+  const builder = new ViewBuilder(text);
   for (let at = 0; at < text.length; ) {
-    const code = text.charCodeAt(at);
-    const found = escapeAt(text, at, code);
+    const found = escapeAt(text, at);
     if (found === null) {
       at++;
-      continue;
+    } else {
+      builder.replace(at, found.end, found.plain);
+      at = found.end;
     }
-    builder.copy(text, kept, at);
-    builder.add(found.plain, at, found.end);
-    kept = at = found.end;
   }
-  if (kept === 0) return null;
-  builder.copy(text, kept, text.length);
   return builder.build();
 }
 
-function escapeAt(text: string, at: number, code: number): Escape | null {
-  if (code === PERCENT) return percentEscape(text, at);
+function escapeAt(text: string, at: number): Escape | null {
+  const code = text.charCodeAt(at);
+  if (code === PERCENT) return byHex(text, at + 1, 2);
   if (code === BACKSLASH) return backslashEscape(text, at);
   return code === AMPERSAND ? entityEscape(text, at) : null;
-}
-
-function percentEscape(text: string, at: number): Escape | null {
-  const value = hex(text, at + 1, 2);
-  return value > 0 ? { plain: String.fromCharCode(value), end: at + 3 } : null;
 }
 
 function backslashEscape(text: string, at: number): Escape | null {
@@ -58,18 +50,13 @@ function backslashEscape(text: string, at: number): Escape | null {
   while (end - at < MOST_BACKSLASHES && text.charCodeAt(end) === BACKSLASH) end++;
   const kind = text[end];
   if (kind === undefined) return null;
-  if (kind === "u" || kind === "x") {
-    const digits = kind === "u" ? 4 : 2;
-    const value = hex(text, end + 1, digits);
-    return value > 0 ? { plain: String.fromCharCode(value), end: end + 1 + digits } : null;
-  }
+  if (kind === "u" || kind === "x") return byHex(text, end + 1, kind === "u" ? 4 : 2);
   const plain = SIMPLE[kind];
   return plain === undefined ? null : { plain, end: end + 1 };
 }
 
 function entityEscape(text: string, at: number): Escape | null {
-  ENTITY.lastIndex = at;
-  const match = ENTITY.exec(text);
+  const match = matchAt(ENTITY, text, at);
   if (!match) return null;
   const [, decimal, hexadecimal, named] = match;
   const plain =
@@ -83,14 +70,15 @@ function character(code: number): string | undefined {
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
 }
 
-/** The value of exactly `count` hex digits, or -1. */
-function hex(text: string, at: number, count: number): number {
+/** The escape that ends with exactly `count` hex digits, which are at `at`. */
+function byHex(text: string, at: number, count: number): Escape | null {
   let value = 0;
   for (let i = at; i < at + count; i++) {
-    const code = text.charCodeAt(i) | 0x20;
-    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
-    if (digit < 0) return -1;
+    const code = text.charCodeAt(i);
+    const letter = code | 0x20;
+    const digit = isDigit(code) ? code - 0x30 : letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+    if (digit < 0) return null;
     value = value * 16 + digit;
   }
-  return value;
+  return value > 0 ? { plain: String.fromCharCode(value), end: at + count } : null;
 }

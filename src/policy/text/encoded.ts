@@ -1,8 +1,8 @@
 /** One layer of Base64 or hexadecimal: a run that decodes to text is read as that text, too. */
-import { isAlphanumeric } from "./ascii.ts";
+import { isAnyBase64, matchEnd } from "./ascii.ts";
 
 /** A shorter run hides nothing worth finding, and words decode to something now and then. */
-export const SHORTEST_ENCODED = 16;
+const SHORTEST_ENCODED = 16;
 const SHORTEST_DECODED = 8;
 
 /** An encoded run and its text. */
@@ -12,40 +12,32 @@ export interface Decoded {
   text: string;
 }
 
-/** Decodes the run around the token at `at`. `decoded` is null when the run does not encode text. */
-export function decodeRun(text: string, at: number): { end: number; decoded: Decoded | null } {
-  let start = at;
-  while (start > 0 && isEncodedUnit(text.charCodeAt(start - 1))) start--;
-  let end = at;
-  while (end < text.length && isEncodedUnit(text.charCodeAt(end))) end++;
-  const run = text.slice(start, end);
-  if (run.length < SHORTEST_ENCODED) return { end, decoded: null };
-  const said = hexText(run) ?? base64Text(run);
-  return { end, decoded: said === null ? null : { start, end: endOfPadding(text, end), text: said } };
+/** Returns the runs around some tokens that encode text. `tokens` are the beginnings of the tokens, ascending. */
+export function encodedRuns(text: string, tokens: readonly number[]): Decoded[] {
+  const runs: Decoded[] = [];
+  let readTo = 0;
+  for (const at of tokens) {
+    if (at < readTo) continue;
+    let start = at;
+    while (start > 0 && isAnyBase64(text.charCodeAt(start - 1))) start--;
+    let end = at;
+    while (end < text.length && isAnyBase64(text.charCodeAt(end))) end++;
+    readTo = end;
+    if (end - start < SHORTEST_ENCODED) continue;
+    const run = text.slice(start, end);
+    const decoded = hexText(run) ?? base64Text(run);
+    if (decoded !== null) runs.push({ start, end: matchEnd(PADDING, text, end), text: decoded });
+  }
+  return runs;
 }
 
-function endOfPadding(text: string, end: number): number {
-  let last = end;
-  while (last < text.length && last - end < 2 && text[last] === "=") last++;
-  return last;
-}
-
-function isEncodedUnit(code: number): boolean {
-  return isAlphanumeric(code) || code === 43 || code === 47 || code === 45 || code === 95;
-}
+const PADDING = /={0,2}/y;
+const HEX = /^[0-9a-fA-F]*$/;
 
 function hexText(run: string): string | null {
   const digits = run.startsWith("0x") ? run.slice(2) : run;
-  if (digits.length % 2 !== 0 || !isHex(digits)) return null;
+  if (digits.length % 2 !== 0 || !HEX.test(digits)) return null;
   return isTextByte(Number.parseInt(digits.slice(0, 2), 16)) ? asText(Buffer.from(digits, "hex")) : null;
-}
-
-function isHex(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70))) return false;
-  }
-  return true;
 }
 
 function base64Text(run: string): string | null {

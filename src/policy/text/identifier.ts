@@ -1,10 +1,7 @@
 /** Random identifiers. The words that happen to occur in one announce nothing. */
 import { wordShare } from "../secrets/plausible.ts";
+import { isAnyBase64, isBase64, matchEnd, runAround } from "./ascii.ts";
 
-/** What an identifier consists of: Base62, and the signs of Base64 and of names. */
-const CHARACTER = Uint8Array.from({ length: 128 }, (_, code) =>
-  /[A-Za-z0-9_+/-]/.test(String.fromCharCode(code)) ? 1 : 0,
-);
 /** How far on either side of the word the identifier is read. */
 const REACH = 64;
 /** A shorter run is a name with numbers. */
@@ -19,20 +16,14 @@ const END_OF_VALUE = /={0,2}(?:$|\\{0,4}["'`]\s{0,4}(?:$|[,\]}]))/y;
 
 /** Whether the word `[start, end)` is a piece of a random identifier. */
 export function isInIdentifier(text: string, start: number, end: number): boolean {
-  let from = start;
-  while (from > 0 && start - from < REACH && isCharacter(text.charCodeAt(from - 1))) from--;
-  let to = end;
-  while (to < text.length && to - end < REACH && isCharacter(text.charCodeAt(to))) to++;
+  const [from, to] = runAround(text, start, end, isAnyBase64, REACH);
   if (to - from < SHORTEST) return false;
   const run = text.slice(from, to);
   const changes = countChanges(run);
-  END_OF_VALUE.lastIndex = to;
-  if (END_OF_VALUE.test(text)) return changes > 0 && wordShare(run) <= MOST_WORDS_WITH_MANY_CHANGES;
+  if (matchEnd(END_OF_VALUE, text, to) >= 0) return changes > 0 && wordShare(run) <= MOST_WORDS_WITH_MANY_CHANGES;
   if (changes < FEWEST_CHANGES) return false;
   return wordShare(run) <= (changes < MANY_CHANGES ? MOST_WORDS : MOST_WORDS_WITH_MANY_CHANGES);
 }
-
-const isCharacter = (code: number): boolean => code < 128 && CHARACTER[code] === 1;
 
 const CHANGE = /\d(?!\d)|[a-z](?=[A-Z])/g;
 
@@ -46,16 +37,10 @@ const PADDED = /^[A-Za-z0-9+/]+={1,2}$/;
 
 /** Whether the token `[start, end)` is a piece of longer text in padded Base64: of a digest. */
 export function isInPaddedBase64(text: string, start: number, end: number): boolean {
-  let from = start;
-  while (from > 0 && start - from < REACH && isBase64(text.charCodeAt(from - 1))) from--;
-  let to = end;
-  while (to < text.length && to - end < REACH && isBase64(text.charCodeAt(to))) to++;
+  const [from, runEnd] = runAround(text, start, end, isBase64, REACH);
+  let to = runEnd;
   if (from === start && to === end) return false;
   while (to < text.length && text[to] === "=" && (to - from) % 4 !== 0) to++;
   const run = text.slice(from, to);
   return /[+/]/.test(run) && run.length % 4 === 0 && PADDED.test(run);
 }
-
-const HYPHEN = 0x2d;
-const UNDERSCORE = 0x5f;
-const isBase64 = (code: number): boolean => isCharacter(code) && code !== HYPHEN && code !== UNDERSCORE;

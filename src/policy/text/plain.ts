@@ -13,53 +13,39 @@ const DIGIT = /\p{Nd}/u;
 /** Signs that stand for a plain one and that NFKC leaves alone. */
 const PLAIN = readings("signs");
 
-/** What is known about each code unit of the basic plane. */
-const UNKNOWN = 0;
-const STAYS = 1;
-const known = new Uint8Array(0x10000);
+/** 1 for each code unit of the basic plane that is known to stay. */
+const stays = new Uint8Array(0x10000);
 /** What the others become; bounded by the number of characters that exist, and small in practice. */
 const replacements = new Map<number, string>();
 
 /** The plain view of `text`; the text itself when it is plain already. */
 export function plainView(text: string): View {
   if (!NOT_ASCII.test(text)) return identity(text);
-  const builder = new ViewBuilder();
-  let changed = false;
-  let kept = 0;
+  const builder = new ViewBuilder(text);
   for (let at = 0; at < text.length; ) {
     if (text.charCodeAt(at) < 0x80) {
       at++;
       continue;
     }
     const code = text.codePointAt(at) as number;
-    const width = code > 0xffff ? 2 : 1;
+    const end = at + (code > 0xffff ? 2 : 1);
     const plain = plainOf(code);
-    if (plain !== undefined) {
-      builder.copy(text, kept, at);
-      builder.add(plain, at, at + width);
-      kept = at + width;
-      changed = true;
-    }
-    at += width;
+    if (plain !== undefined) builder.replace(at, end, plain);
+    at = end;
   }
-  if (!changed) return identity(text);
-  builder.copy(text, kept, text.length);
-  return builder.build();
+  return builder.build() ?? identity(text);
 }
 
 /** What a character is read as; undefined when it stays. */
 function plainOf(code: number): string | undefined {
-  if (code <= 0xffff && known[code] === STAYS) return undefined;
+  if (stays[code] === 1) return undefined;
   const replacement = replacements.get(code);
   if (replacement !== undefined) return replacement;
-  if (
-    code <= 0xffff ? known[code] !== UNKNOWN : !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)
-  )
-    return undefined;
+  if (code > 0xffff && !CHANGING_PLANES.some(([first, last]) => code >= first && code <= last)) return undefined;
   const char = String.fromCodePoint(code);
   const plain = compute(code, char);
   if (plain === char) {
-    if (code <= 0xffff) known[code] = STAYS;
+    stays[code] = 1;
     return undefined;
   }
   replacements.set(code, plain);

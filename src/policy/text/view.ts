@@ -17,57 +17,53 @@ export function identity(text: string): View {
   return { text, start: (at) => at, end: (at) => at };
 }
 
-/** Numbers of one segment in `ViewBuilder`: where in the view, start and end in the original, whether copied. */
+/** Numbers of one segment in `ViewBuilder`: where in the view, start and end in the original, whether unit for unit. */
 const SEGMENT = 4;
 
-/** Builds a view from segments: ranges copied unit by unit, and pieces that replace a range. */
+/** Builds the view of a text in which pieces replace ranges. */
 export class ViewBuilder {
-  private text = "";
-  private readonly segments: number[] = [];
-  private length = 0;
+  readonly #original: string;
+  #text = "";
+  readonly #segments: number[] = [];
+  /** Where the last replaced range ends. */
+  #readTo = 0;
 
-  /** Adds `piece` in place of the original `[start, end)`. */
-  add(piece: string, start: number, end: number): void {
-    if (piece !== "") this.push(piece, start, end, 0);
+  constructor(original: string) {
+    this.#original = original;
   }
 
-  /** Adds the original's `[start, end)` unchanged. */
-  copy(text: string, start: number, end: number): void {
-    if (end > start) this.push(text.slice(start, end), start, end, 1);
+  /** Puts `piece` in the place of the original's `[start, end)`. Ranges come in order. */
+  replace(start: number, end: number, piece: string): void {
+    if (start > this.#readTo) this.#add(this.#readTo, start, this.#original.slice(this.#readTo, start));
+    if (piece !== "") this.#add(start, end, piece);
+    this.#readTo = end;
   }
 
-  private push(piece: string, start: number, end: number, aligned: number): void {
-    let copied = aligned;
-    const { segments } = this;
-    this.text += piece;
-    if (piece.length === end - start) {
-      // Unit for unit, so it continues the segment before it.
-      const last = segments.length - SEGMENT;
-      if (last >= 0 && segments[last + 3] === 1 && segments[last + 2] === start) {
-        segments[last + 2] = end;
-        this.length += piece.length;
-        return;
-      }
-      copied = 1;
-    }
-    segments.push(this.length, start, end, copied);
-    this.length += piece.length;
+  #add(start: number, end: number, piece: string): void {
+    const segments = this.#segments;
+    const last = segments.length - SEGMENT;
+    const aligned = piece.length === end - start;
+    if (aligned && last >= 0 && segments[last + 3] === 1 && segments[last + 2] === start) segments[last + 2] = end;
+    else segments.push(this.#text.length, start, end, aligned ? 1 : 0);
+    this.#text += piece;
   }
 
-  build(): View {
-    const { segments, length } = this;
+  /** Returns the view, or null when nothing was replaced. */
+  build(): View | null {
+    if (this.#readTo === 0) return null;
+    this.replace(this.#original.length, this.#original.length, "");
+    const text = this.#text;
+    const segments = this.#segments;
     return {
-      text: this.text,
+      text,
       start: (at) => {
-        if (length === 0) return 0;
-        const [from = 0, start = 0, end = 0, copied = 0] = segmentAt(segments, at);
-        if (copied) return Math.min(end, start + at - from);
-        return at >= length ? end : start;
+        const [from = 0, start = 0, end = 0, aligned = 0] = segmentAt(segments, at);
+        if (aligned) return Math.min(end, start + at - from);
+        return at >= text.length ? end : start;
       },
       end: (at) => {
-        if (length === 0) return 0;
-        const [from = 0, start = 0, end = 0, copied = 0] = segmentAt(segments, at - 1);
-        return copied ? start + at - from : end;
+        const [from = 0, start = 0, end = 0, aligned = 0] = segmentAt(segments, at - 1);
+        return aligned ? start + at - from : end;
       },
     };
   }

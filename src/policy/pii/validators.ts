@@ -1,0 +1,23 @@
+/** The validators of stdnum that words/forms.txt names, each imported on its own, since the whole package is large. */
+export { validate as "ar.cuit" } from "stdnum/lib/cjs/ar/cuit";
+export { validate as "be.insz" } from "stdnum/lib/cjs/be/insz";
+export { validate as "br.cpf" } from "stdnum/lib/cjs/br/cpf";
+export { validate as "ch.ssn" } from "stdnum/lib/cjs/ch/ssn";
+export { validate as "cl.run" } from "stdnum/lib/cjs/cl/run";
+export { validate as "cn.ric" } from "stdnum/lib/cjs/cn/ric";
+export { validate as "cz.rc" } from "stdnum/lib/cjs/cz/rc";
+export { validate as "dk.cpr" } from "stdnum/lib/cjs/dk/cpr";
+export { validate as "es.dni" } from "stdnum/lib/cjs/es/dni";
+export { validate as "es.nie" } from "stdnum/lib/cjs/es/nie";
+export { validate as "fi.hetu" } from "stdnum/lib/cjs/fi/hetu";
+export { validate as "fr.nir" } from "stdnum/lib/cjs/fr/nir";
+export { validate as "hk.hkid" } from "stdnum/lib/cjs/hk/hkid";
+export { validate as "in.aadhaar" } from "stdnum/lib/cjs/in/aadhaar";
+export { validate as "it.codicefiscale" } from "stdnum/lib/cjs/it/codicefiscale";
+export { validate as "kr.rrn" } from "stdnum/lib/cjs/kr/rrn";
+export { validate as "mx.curp" } from "stdnum/lib/cjs/mx/curp";
+export { validate as "my.nric" } from "stdnum/lib/cjs/my/nric";
+export { validate as "no.fodselsnummer" } from "stdnum/lib/cjs/no/fodselsnummer";
+export { validate as "se.personnummer" } from "stdnum/lib/cjs/se/personnummer";
+export { validate as "th.idnr" } from "stdnum/lib/cjs/th/idnr";
+export { validate as "tw.natid" } from "stdnum/lib/cjs/tw/natid";
