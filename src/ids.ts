@@ -11,6 +11,9 @@ export type Clock = () => number;
 /** Fills the bytes with random values fit for secrets. */
 type FillRandom = (bytes: Uint8Array) => void;
 
+/** Returns a moment as the API and the log show it: RFC 3339, UTC, three decimals. */
+export const showTime = (ms: number): string => new Date(ms).toISOString();
+
 export const systemClock: Clock = () => Date.now();
 const systemRandom: FillRandom = (bytes) => {
   crypto.getRandomValues(bytes);

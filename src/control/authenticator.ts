@@ -4,7 +4,7 @@ import type { Principal } from "../workspace/contract.ts";
 import { isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
 import { findKeyByDigest, type KeyRecord, markUsed } from "./keys.ts";
-import { RecordCache } from "./record-cache.ts";
+import { type KeeperOptions, RecordCache } from "./record-cache.ts";
 import { digestName, digestOf } from "./secret.ts";
 
 /** The most keys to hold in memory. */
@@ -15,21 +15,12 @@ interface Known {
   expiresAt: number;
 }
 
-export interface AuthenticatorOptions {
-  clock: Clock;
-  /** Called when a background read or write fails. It is retried at the next interval. */
-  onError: (error: unknown) => void;
-}
-
-export class Authenticator implements Disposable {
-  readonly #control: ControlDatabase;
+export class Authenticator extends RecordCache<Known> {
   readonly #clock: Clock;
-  readonly #cache: RecordCache<Known>;
 
-  constructor(control: ControlDatabase, { clock, onError }: AuthenticatorOptions) {
-    this.#control = control;
+  constructor(control: ControlDatabase, { clock, onError }: KeeperOptions) {
+    super(control, { most: MAX_KNOWN_KEYS, writeUse: markUsed, onError });
     this.#clock = clock;
-    this.#cache = new RecordCache(control, { most: MAX_KNOWN_KEYS, writeUse: markUsed, onError });
   }
 
   /**
@@ -40,32 +31,18 @@ export class Authenticator implements Disposable {
     if (apiKey.length !== KEY_LENGTH) return null;
     const digest = digestOf(apiKey);
     const name = digestName(digest);
-    const known = this.#cache.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
+    const known = this.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
     const now = this.#clock();
     if (known === undefined || now >= known.expiresAt) return null;
-    this.#cache.used(known.principal.actor, now);
+    this.used(known.principal.actor, now);
     return known.principal;
   }
 
-  /** Clears the cache if another process changed the database since the last call. */
-  checkDatabase(): void {
-    this.#cache.checkDatabase();
-  }
-
-  /** Writes the pending times of last use in one transaction. */
-  writeLastUse(): void {
-    this.#cache.writeLastUse();
-  }
-
-  [Symbol.dispose](): void {
-    this.#cache[Symbol.dispose]();
-  }
-
   #lookUp(name: string, digest: Uint8Array): Known | undefined {
-    const record = findKeyByDigest(this.#control.connection, digest);
+    const record = findKeyByDigest(this.control.connection, digest);
     if (record === undefined || record.revokedAt !== null) return undefined;
     const expiresAt = record.expiresAt ?? Number.POSITIVE_INFINITY;
-    return this.#cache.keep(name, { principal: principalOf(record), expiresAt });
+    return this.keep(name, { principal: principalOf(record), expiresAt });
   }
 }
 

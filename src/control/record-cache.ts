@@ -6,6 +6,7 @@
  * once. If a process is killed between its commit and that signal, `PRAGMA data_version` shows the change within a
  * second.
  */
+import type { Clock } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
 import type { ControlDatabase } from "./database.ts";
 
@@ -14,7 +15,7 @@ const BACKSTOP_INTERVAL_MS = 1_000;
 /** How often to write the times of last use. */
 const LAST_USE_INTERVAL_MS = 30_000;
 
-export interface RecordCacheOptions {
+interface RecordCacheOptions {
   /** The most records to hold. When there are more, the cache is cleared. */
   most: number;
   /** Writes when a record was last used, ms since the epoch. Runs inside a transaction. */
@@ -23,8 +24,13 @@ export interface RecordCacheOptions {
   onError: (error: unknown) => void;
 }
 
-export class RecordCache<T> implements Disposable {
-  readonly #control: ControlDatabase;
+/** What those who keep records by such a cache are given. */
+export interface KeeperOptions extends Pick<RecordCacheOptions, "onError"> {
+  clock: Clock;
+}
+
+export abstract class RecordCache<T> implements Disposable {
+  protected readonly control: ControlDatabase;
   readonly #options: RecordCacheOptions;
   readonly #known = new Map<string, T>();
   readonly #lastUse = new Map<string, number>();
@@ -33,7 +39,7 @@ export class RecordCache<T> implements Disposable {
   #dataVersion: number;
 
   constructor(control: ControlDatabase, options: RecordCacheOptions) {
-    this.#control = control;
+    this.control = control;
     this.#options = options;
     this.#generation = control.generation.current;
     this.#dataVersion = this.#readDataVersion();
@@ -45,8 +51,8 @@ export class RecordCache<T> implements Disposable {
   }
 
   /** Returns the cached record. Call this before reading the database for a record to `keep`. */
-  get(name: string): T | undefined {
-    const generation = this.#control.generation.current;
+  protected get(name: string): T | undefined {
+    const generation = this.control.generation.current;
     if (generation !== this.#generation) {
       // Read before the database: a change in between then shows as another generation.
       this.#generation = generation;
@@ -56,19 +62,19 @@ export class RecordCache<T> implements Disposable {
   }
 
   /** Caches a record that was just read from the database, and returns it. */
-  keep(name: string, record: T): T {
+  protected keep(name: string, record: T): T {
     if (this.#known.size >= this.#options.most) this.#known.clear();
     this.#known.set(name, record);
     return record;
   }
 
   /** Remembers when a record was used, ms since the epoch. */
-  used(id: string, at: number): void {
+  protected used(id: string, at: number): void {
     this.#lastUse.set(id, at);
   }
 
   /** Returns when a record was last used if that is not written yet, else 0. */
-  unwrittenUse(id: string): number {
+  protected unwrittenUse(id: string): number {
     return this.#lastUse.get(id) ?? 0;
   }
 
@@ -83,7 +89,7 @@ export class RecordCache<T> implements Disposable {
   /** Writes the pending times of last use in one transaction. */
   writeLastUse(): void {
     if (this.#lastUse.size === 0) return;
-    this.#control.transaction((connection) => {
+    this.control.transaction((connection) => {
       for (const [id, at] of this.#lastUse) this.#options.writeUse(connection, id, at);
     });
     this.#lastUse.clear();
@@ -95,7 +101,7 @@ export class RecordCache<T> implements Disposable {
   }
 
   #readDataVersion(): number {
-    return this.#control.connection.get<[number]>("PRAGMA data_version")?.[0] ?? 0;
+    return this.control.connection.get<[number]>("PRAGMA data_version")?.[0] ?? 0;
   }
 
   #every(ms: number, work: () => void): NodeJS.Timeout {

@@ -43,15 +43,9 @@ export interface ListenOptions {
   connections?: ConnectionLimitOptions;
 }
 
-/** The configuration of a server, except its port. */
-interface ServerConfig {
-  hostname: string;
-  tls?: { key: string; cert: string; ca?: string; requestCert?: true; rejectUnauthorized?: true };
+type ServerConfig = Bun.Serve.HostnamePortServeOptions<undefined> & {
   fetch: (request: Request) => Response | Promise<Response>;
-  idleTimeout: number;
-  maxRequestBodySize: number;
-  development: false;
-}
+};
 
 /** A listening server. */
 export interface RunningServer extends AsyncDisposable {
@@ -160,7 +154,7 @@ async function last(pending: Response | Promise<Response>): Promise<Response> {
 }
 
 /** With `clientCa`, the handshake refuses clients without a valid certificate. */
-function tlsConfig({ key, cert, clientCa }: ServerTls): NonNullable<ServerConfig["tls"]> {
+function tlsConfig({ key, cert, clientCa }: ServerTls): Bun.TLSOptions {
   if (clientCa === undefined || clientCa === null) return { key, cert };
   return { key, cert, ca: clientCa, requestCert: true, rejectUnauthorized: true };
 }

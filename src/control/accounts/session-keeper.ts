@@ -6,7 +6,7 @@ import type { Clock } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import type { ControlDatabase } from "../database.ts";
-import { RecordCache } from "../record-cache.ts";
+import { type KeeperOptions, RecordCache } from "../record-cache.ts";
 import { digestName, digestOf, isSecret, makeSecret } from "../secret.ts";
 import { isKnownDevice, rememberDevice } from "./accounts.ts";
 import { listMemberships, scopeOfRole } from "./members.ts";
@@ -31,21 +31,12 @@ export interface SignedIn {
   principals: ReadonlyMap<string, Principal>;
 }
 
-export interface SessionKeeperOptions {
-  clock: Clock;
-  /** Called when a background read or write fails. It is retried at the next interval. */
-  onError: (error: unknown) => void;
-}
-
-export class SessionKeeper implements Disposable {
-  readonly #control: ControlDatabase;
+export class SessionKeeper extends RecordCache<SignedIn> {
   readonly #clock: Clock;
-  readonly #cache: RecordCache<SignedIn>;
 
-  constructor(control: ControlDatabase, { clock, onError }: SessionKeeperOptions) {
-    this.#control = control;
+  constructor(control: ControlDatabase, { clock, onError }: KeeperOptions) {
+    super(control, { most: MAX_KNOWN_SESSIONS, writeUse: markSeen, onError });
     this.#clock = clock;
-    this.#cache = new RecordCache(control, { most: MAX_KNOWN_SESSIONS, writeUse: markSeen, onError });
   }
 
   /**
@@ -56,24 +47,20 @@ export class SessionKeeper implements Disposable {
     if (!isSecret(token)) return null;
     const digest = digestOf(token);
     const name = digestName(digest);
-    const known = this.#cache.get(name) ?? this.#lookUp(name, digest);
+    const known = this.get(name) ?? this.#lookUp(name, digest);
     if (known === undefined) return null;
     const { session } = known;
     const now = this.#clock();
-    session.lastSeenAt = Math.max(session.lastSeenAt, this.#cache.unwrittenUse(session.id));
+    session.lastSeenAt = Math.max(session.lastSeenAt, this.unwrittenUse(session.id));
     if (now >= sessionEnd(session)) return null;
     if (!use) return known;
-    this.#cache.used(session.id, now);
+    this.used(session.id, now);
     session.lastSeenAt = now;
     return known;
   }
 
-  [Symbol.dispose](): void {
-    this.#cache[Symbol.dispose]();
-  }
-
   #lookUp(name: string, digest: Uint8Array): SignedIn | undefined {
-    const { connection } = this.#control;
+    const { connection } = this.control;
     const session = findSessionByDigest(connection, digest);
     if (session === undefined) return undefined;
     const { accountId } = session;
@@ -83,7 +70,7 @@ export class SessionKeeper implements Disposable {
         Object.freeze({ actor: accountId, workspaceId: id, scope: scopeOfRole(role), agents: null }),
       ]),
     );
-    return this.#cache.keep(name, { session, accountId, principals });
+    return this.keep(name, { session, accountId, principals });
   }
 }
 

@@ -2,6 +2,7 @@
  * Exports: the operation that records one and decides what it holds, and the stream of its text, page by page, on a
  * reader thread.
  */
+import { showTime } from "../../ids.ts";
 import { encodeExportCursor } from "../../lists.ts";
 import type { ExportProof } from "../../log/export-format.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
@@ -15,7 +16,7 @@ import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { finished, notFound, type Operation } from "../../workspace/operation.ts";
-import { agentIdOf, NO_AGENT, showTime, subjectOf, windowDetails } from "./scope.ts";
+import { agentIdOf, NO_AGENT, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 

@@ -1,5 +1,7 @@
 /** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
+
 import { availableParallelism } from "node:os";
+import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationInputs } from "../../operations.ts";
@@ -19,7 +21,7 @@ import {
 import { exportAudit } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
-import { agentIdOf, NO_AGENT, showTime, subjectOf, windowDetails } from "./scope.ts";
+import { agentIdOf, NO_AGENT, subjectOf, windowDetails } from "./scope.ts";
 
 const queryAudit = inquiry("audit.query", {
   /** Returns a page of events, each as JSON text. `next` is the last one's position if more events follow. */

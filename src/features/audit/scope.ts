@@ -1,4 +1,5 @@
 /** The scope of an operation on the trail, and how the operation's event states it. */
+import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditScope, TimeWindow } from "../../operation-facts.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -21,9 +22,6 @@ export async function subjectOf(
   const agent = await knownAgent(reader, context, scope.agentId);
   return { agent, asked: agent === null ? { agent_id: scope.agentId } : {} };
 }
-
-/** Returns a moment as the API shows it: RFC 3339, UTC, three decimals. */
-export const showTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Returns the members of the details that state a window. */
 export function windowDetails({ startMs, endMs }: TimeWindow): JsonObject {

@@ -1,4 +1,5 @@
 /** One checkpoint: looking it up, and showing it, with the state that it keeps as a stream. */
+import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -116,7 +117,6 @@ async function showConfig(reader: Reader, checkpoint: Checkpoint): Promise<strin
 function showEntry(row: EntryRow): string {
   return (
     `{"key":${JSON.stringify(row.key)},"value":${row.value},"metadata":${row.metadata},` +
-    `"created_at":"${new Date(row.createdAt).toISOString()}",` +
-    `"updated_at":"${new Date(row.updatedAt).toISOString()}"}`
+    `"created_at":"${showTime(row.createdAt)}","updated_at":"${showTime(row.updatedAt)}"}`
   );
 }

@@ -39,12 +39,8 @@ function showConfig(agentId: string, version: ConfigVersion): string {
 }
 
 const readConfig: Operation<"config.read"> = async (reader, context, { agentId }) => {
-  const agent = await knownAgent(reader, context, agentId);
-  const version = agent?.configVersion ?? null;
-  if (agent === null || version === null) {
-    return notFound(agent, agentId, "config_not_found", NO_CONFIG, {});
-  }
-  return answerVersion(reader, agent, agentId, version);
+  const found = await findVersion(reader, context, agentId, null);
+  return "answer" in found ? found : answerVersion(reader, found.agent, agentId, found.version);
 };
 
 const readVersion: Operation<"config.read_version"> = async (reader, context, { agentId, version }) => {
@@ -57,21 +53,19 @@ async function answerVersion(reader: Reader, agent: AgentState, agentId: string,
   return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
 }
 
-/** Returns the number and the agent of a requested version, or the outcome when it does not exist. */
+/** Returns the number and the agent of a requested version, null for the newest, or the outcome when it does not exist. */
 async function findVersion(
   reader: Reader,
   context: Context,
   agentId: string,
-  text: string,
+  text: string | null,
 ): Promise<{ agent: AgentState; version: number } | Outcome> {
   const agent = await knownAgent(reader, context, agentId);
   const newest = agent?.configVersion ?? null;
-  const version = parseVersion(text);
+  const version = text === null ? newest : parseVersion(text);
   // What is not a version could be arbitrary text. The details leave it out.
   const details: JsonObject = version === null ? {} : { version: `v${version}` };
-  if (agent === null || newest === null) {
-    return notFound(agent, agentId, "config_not_found", NO_CONFIG, details);
-  }
+  if (agent === null || newest === null) return notFound(agent, agentId, "config_not_found", NO_CONFIG, details);
   // Versions have no gaps.
   if (version !== null && version <= newest) return { agent, version };
   return notFound(agent, agentId, "version_not_found", NO_VERSION, details);

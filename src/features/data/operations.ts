@@ -1,7 +1,7 @@
 /** Operations that read, list, delete and erase an agent's data. They run on the workspace's thread. */
+import { showTime } from "../../ids.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationInputs } from "../../operations.ts";
-
 import { retentionCutoff, retentionEnd } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry, listEntries } from "../../state/entries.ts";
@@ -21,9 +21,6 @@ import { prepareWrite, writeData } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
-/** Returns a moment (ms) as the API shows it: RFC 3339, UTC, three decimals. */
-const showTime = (ms: number): string => new Date(ms).toISOString();
-
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await knownAgent(reader, context, agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
@@ -40,25 +37,20 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
+  const expiresAt = retentionEnd(agent.policies, entry.updatedAt);
   const rest = JSON.stringify({
     created_at: showTime(entry.createdAt),
     updated_at: showTime(entry.updatedAt),
     audit_id: origin.auditId,
     config_version: origin.configVersion,
     written_by: origin.writtenBy,
-    expires_at: expiryOf(agent, entry),
+    expires_at: expiresAt === null ? null : showTime(expiresAt),
   });
   const body =
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
     `"metadata":${entry.metadata},${rest.slice(1)}`;
   return answered(agent, { key }, body);
 };
-
-/** Returns when the entry expires under the policies in force; null when it does not. */
-function expiryOf(agent: AgentState, entry: EntryRow): string | null {
-  const end = retentionEnd(agent.policies, entry.updatedAt);
-  return end === null ? null : showTime(end);
-}
 
 function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, { key });
@@ -149,7 +141,7 @@ const NOTHING = "Nothing has this key, neither a stored entry nor the details of
 export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
   const agent = await knownAgent(reader, context, agentId);
-  const target = targetOf(input);
+  const target: ErasureTarget = "key" in input ? { key: input.key } : { prefix: input.prefix };
   const found = await countErasable(reader, agent, agentId, target);
   const { entries, versions, events, erased } = found;
   if ("key" in input && versions === 0 && events === 0) {
@@ -162,10 +154,6 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
   });
   return answered(agent, details, JSON.stringify(body), { effect: { kind: "erase", ...found, agentId, target } });
 };
-
-function targetOf(input: OperationInputs["data.erase"]): ErasureTarget {
-  return "key" in input ? { key: input.key } : { prefix: input.prefix };
-}
 
 /** What runs each operation of this feature. */
 export const dataOperations: OperationsOf<"data"> = {

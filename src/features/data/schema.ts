@@ -50,18 +50,19 @@ export const WriteResult = component(
   t.Unsafe<Static<typeof Stored> | Static<typeof Blocked>>({ oneOf: [Stored, Blocked] }),
 );
 
-/** Free-form metadata in a response: whatever was stored. */
-const AnyMetadata = anyObject();
+/** Metadata in a response: whatever was stored. */
+const metadata = anyObject();
+
+const stored = { key: Key, value: t.String(), metadata, created_at: Time, updated_at: Time };
+
+/** Entries of a checkpoint's state. */
+export const StateEntry = object(stored);
 
 export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: t.String() });
 
 export const FullEntry = shape("FullEntry", {
   agent_id: AgentId,
-  key: Key,
-  value: t.String(),
-  metadata: AnyMetadata,
-  created_at: Time,
-  updated_at: Time,
+  ...stored,
   audit_id: t.String({ description: "The audit event that wrote the entry." }),
   config_version: nullable(t.String({ description: "The config in force when it was written." })),
   written_by: t.String({ description: "The actor who wrote it." }),
@@ -72,34 +73,22 @@ export const EntryList = component(
   "EntryList",
   listOf(
     object({
-      key: Key,
+      ...stored,
       size: countOf("Bytes of the value as UTF-8."),
-      metadata: AnyMetadata,
-      created_at: Time,
-      updated_at: Time,
       value: t.Optional(t.String({ description: "Present with include_values=true." })),
     }),
   ),
 );
 
-export const SearchResult = shape("SearchResult", {
-  data: t.Array(
-    object({
-      key: Key,
-      value: t.String(),
-      metadata: AnyMetadata,
-      similarity: t.Number({ minimum: 0, maximum: 1 }),
-      updated_at: Time,
-    }),
-  ),
-  model: t.String({ description: "What ranked the results." }),
-});
-
-/** Entries of a checkpoint's state. */
-export const StateEntry = object({
+const Found = object({
   key: Key,
   value: t.String(),
-  metadata: AnyMetadata,
-  created_at: Time,
+  metadata,
+  similarity: t.Number({ minimum: 0, maximum: 1 }),
   updated_at: Time,
+});
+
+export const SearchResult = shape("SearchResult", {
+  data: t.Array(Found),
+  model: t.String({ description: "What ranked the results." }),
 });

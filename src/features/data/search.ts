@@ -1,4 +1,5 @@
 /** Searches an agent's data by words and meaning. */
+import { showTime } from "../../ids.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
@@ -67,7 +68,7 @@ async function showHits(
 function showHit([, key, value, metadata, updatedAt]: HitRow, similarity: number): string {
   return (
     `{"key":${JSON.stringify(key)},"value":${value},"metadata":${metadata},` +
-    `"similarity":${Number(similarity.toFixed(6))},"updated_at":"${new Date(updatedAt).toISOString()}"}`
+    `"similarity":${Number(similarity.toFixed(6))},"updated_at":"${showTime(updatedAt)}"}`
   );
 }
 

@@ -1,4 +1,5 @@
 /** The routes that need no session: signing up, signing in, and inspecting a link. */
+
 import { Type as t } from "@sinclair/typebox";
 import { hasAccounts } from "../../control/accounts/accounts.ts";
 import { findUsableLink } from "../../control/accounts/links.ts";
@@ -8,6 +9,7 @@ import { resetPassword, signIn } from "../../control/accounts/sign-in.ts";
 import { linkNotFound, signUp } from "../../control/accounts/sign-up.ts";
 import { digestOf } from "../../control/secret.ts";
 import { findWorkspace } from "../../control/workspaces.ts";
+import { showTime } from "../../ids.ts";
 import { setDevice, setSession } from "../pipeline/session.ts";
 import { object } from "../shapes.ts";
 import { publicAction } from "./action.ts";
@@ -24,7 +26,7 @@ import {
   WhoAmI,
   WorkspaceName,
 } from "./schema.ts";
-import { showAccount, showSignedIn, showTime, showWorkspace } from "./show.ts";
+import { showAccount, showSignedIn, showWorkspace } from "./show.ts";
 
 function cookiesOf({ token, device }: BegunSession): string[] {
   return [setSession(token, SESSION_LIFETIME_MS / 1_000), setDevice(device)];

@@ -7,6 +7,7 @@ import { listMemberships, type MemberRecord, type Membership, type Role } from "
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
+import { showTime } from "../../ids.ts";
 import type {
   AccountShape,
   InvitationShape,
@@ -17,8 +18,6 @@ import type {
   WorkspaceShape,
 } from "./schema.ts";
 
-/** Returns a moment (ms) as the API shows it: RFC 3339, UTC, three decimals. */
-export const showTime = (ms: number): string => new Date(ms).toISOString();
 const showTimeOrNull = (ms: number | null): string | null => (ms === null ? null : showTime(ms));
 
 export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof AccountShape> {

@@ -19,20 +19,14 @@ export class Validator<T extends TObject> {
   readonly schema: T;
   readonly #noun: string;
   readonly #check: TypeCheck<T>;
-  readonly #members: Map<string, { schema: TSchema; required: boolean }>;
+  readonly #members: Map<string, TSchema>;
 
   /** `noun` names a member of the object in errors. */
   constructor(schema: T, noun: "member" | "query parameter") {
     this.schema = schema;
     this.#noun = noun;
     this.#check = TypeCompiler.Compile(schema);
-    const required = new Set<string>(schema.required ?? []);
-    this.#members = new Map(
-      Object.entries(schema.properties).map(([name, member]) => [
-        name,
-        { schema: member, required: required.has(name) },
-      ]),
-    );
+    this.#members = new Map(Object.entries(schema.properties));
   }
 
   /**
@@ -48,7 +42,7 @@ export class Validator<T extends TObject> {
   parseQuery(query: Query): Static<T> {
     const value: JsonObject = {};
     for (const [name, text] of query) {
-      const schema = this.#members.get(name)?.schema;
+      const schema = this.#members.get(name);
       // Not assigned, since a parameter may be called __proto__.
       Object.defineProperty(value, name, { value: fromText(text, schema), enumerable: true });
     }
@@ -71,8 +65,8 @@ export class Validator<T extends TObject> {
   }
 
   #missing(value: JsonObject): Problem | null {
-    for (const [name, { required, schema }] of this.#members) {
-      if (required && !Object.hasOwn(value, name)) {
+    for (const [name, schema] of this.#members) {
+      if (this.schema.required?.includes(name) && !Object.hasOwn(value, name)) {
         return invalid(`The ${this.#noun} "${name}" is missing. ${expectation(schema)}`, name);
       }
     }
@@ -80,7 +74,7 @@ export class Validator<T extends TObject> {
   }
 
   #wrong(value: JsonObject): Problem {
-    for (const [name, { schema }] of this.#members) {
+    for (const [name, schema] of this.#members) {
       // Not compiled, since few requests are refused.
       if (Object.hasOwn(value, name) && !Value.Check(schema, value[name])) {
         return invalid(`The ${this.#noun} "${name}" is not valid. ${expectation(schema)}`, name);

@@ -40,25 +40,25 @@ const DOCUMENTATION = {
   security: [{ ApiKey: [] }, { Session: [], Workspace: [] }],
 };
 
-const API_KEY = {
-  type: "apiKey",
-  in: "header",
-  name: "X-API-Key",
-  description: "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
-};
-
-const SESSION = {
-  type: "apiKey",
-  in: "cookie",
-  name: SESSION_COOKIE,
-  description: "A person's session. Requests other than GET need the Origin of this server, which browsers send.",
-};
-
-const WORKSPACE = {
-  type: "apiKey",
-  in: "header",
-  name: "X-Workspace-Id",
-  description: "With a session: the workspace of the request. Not secret.",
+const SECURITY_SCHEMES = {
+  ApiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "X-API-Key",
+    description: "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
+  },
+  Session: {
+    type: "apiKey",
+    in: "cookie",
+    name: SESSION_COOKIE,
+    description: "A person's session. Requests other than GET need the Origin of this server, which browsers send.",
+  },
+  Workspace: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Workspace-Id",
+    description: "With a session: the workspace of the request. Not secret.",
+  },
 };
 
 const TAGS: Readonly<Record<string, string>> = {
@@ -77,21 +77,16 @@ export async function openApiJson(routes: readonly Route[], actions: readonly Ac
       specPath: OPENAPI_PATH,
       documentation: {
         ...DOCUMENTATION,
-        components: {
-          schemas: componentSchemas(),
-          securitySchemes: { ApiKey: API_KEY, Session: SESSION, Workspace: WORKSPACE },
-        },
+        components: { schemas: componentSchemas(), securitySchemes: SECURITY_SCHEMES },
       } as never,
     }),
   );
-  for (const route of routes) {
-    documented.route(route.method, route.path, () => "", { detail: describe(route) as never });
-  }
-  for (const action of actions) {
-    documented.route(action.method, action.path, () => "", { detail: describeAction(action) as never });
-  }
-  documented.post(DOWNLOAD_PATH, () => "", { detail: describeDownload() as never });
-  for (const [path, detail] of Object.entries(PROBES)) documented.get(path, () => "", { detail: detail as never });
+  const add = (method: string, path: string, detail: JsonObject) =>
+    documented.route(method, path, () => "", { detail: detail as never });
+  for (const route of routes) add(route.method, route.path, describe(route));
+  for (const action of actions) add(action.method, action.path, describeAction(action));
+  add("POST", DOWNLOAD_PATH, describeDownload());
+  for (const [path, probe] of Object.entries(PROBES)) add("GET", path, probe);
   const response = await documented.handle(new Request(`http://localhost${OPENAPI_PATH}`));
   return response.text();
 }
