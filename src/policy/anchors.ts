@@ -13,12 +13,12 @@ import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import type { PolicyName } from "./policies.ts";
-import { infixes, jsonWebToken, privateKeyBlock, telegramToken, tokenAround } from "./secrets/blocks.ts";
+import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { announcedSecret } from "./secrets/keyed.ts";
 import { serviceKey } from "./secrets/service.ts";
-import { tokenAnchors } from "./secrets/token-format.ts";
-import { connectionString, webhookAnchors } from "./secrets/url.ts";
+import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
+import { connectionString } from "./secrets/url.ts";
 import { listsOf } from "./words/lists.ts";
 import personWords from "./words/persons.txt" with { type: "text" };
 import secretWords from "./words/secrets.txt" with { type: "text" };
@@ -44,11 +44,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   iban: () => [],
   ip_address: () => [],
   mac_address: () => [],
-  provider_token: () => [
-    ...tokenAnchors(),
-    { word: ":A", check: telegramToken },
-    ...infixes().map((infix) => ({ word: infix.anchor, check: tokenAround(infix) })),
-  ],
+  provider_token: () => [...tokenAnchors(), { word: ":A", check: telegramToken }, ...infixAnchors()],
   keyed_token: () => secretLists().services.map((word) => ({ word, check: serviceKey })),
   // A password near a server and a user is a connection string.
   generic_credential: () => {

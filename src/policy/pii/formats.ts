@@ -23,8 +23,9 @@ export interface SeparatedForm extends LoneForm {
 }
 
 type Validity = (value: string) => boolean;
-
 const VALIDATORS: Readonly<Record<string, (value: string) => { isValid: boolean }>> = { ...validators };
+
+/** @throws {Error} when there is no validator of this name */
 const by = (name: string): Validity => {
   const validate = VALIDATORS[name];
   if (validate === undefined) throw new Error(`no check of a form: ${name}`);
@@ -60,8 +61,9 @@ export const SEPARATED_FORMS: readonly SeparatedForm[] = separated.map((row) => 
 const byLead = new Map<number, SeparatedForm[]>();
 for (const form of SEPARATED_FORMS) {
   for (const lead of form.leads) {
-    const key = leadKey(Number.parseInt(lead, 10), /\D$/.test(lead) ? lead.charCodeAt(lead.length - 1) : 0);
-    byLead.set(key, [...(byLead.get(key) ?? []), form]);
+    const length = Number.parseInt(lead, 10);
+    const separator = lead.charCodeAt(String(length).length) || 0;
+    byLead.getOrInsertComputed(leadKey(length, separator), () => []).push(form);
   }
 }
 

@@ -1,8 +1,6 @@
 /** JSON Web Tokens and private keys in text form. */
-import { type Check, type Hit, hitOf, spend } from "../check.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { isDigit, matchEnd } from "../text/ascii.ts";
-import { columnsOf, listsOf, stickyOf } from "../words/lists.ts";
-import patterns from "../words/patterns.txt" with { type: "text" };
 
 /** What a check costs. */
 const CHECK_UNITS = 30;
@@ -15,14 +13,11 @@ export function jsonWebToken(text: string, at: number): Hit | null {
   if (!text.startsWith("ey", at)) return null;
   spend(CHECK_UNITS);
   if (at > 0 && /[A-Za-z0-9_-]/.test(text[at - 1] as string)) return null;
-  LOOSE_JWT.lastIndex = at;
-  JWT.lastIndex = at;
-  if (JWT.test(text) && hasHeader(text.slice(at, text.indexOf(".", at)))) {
-    return hitOf("jwt", at, JWT.lastIndex);
-  }
-  if (!LOOSE_JWT.test(text)) return null;
-  const body = text.slice(at, LOOSE_JWT.lastIndex);
-  return /\d/.test(body) && /[A-Z]/.test(body) ? hitOf("jwt", at, LOOSE_JWT.lastIndex) : null;
+  const end = matchEnd(JWT, text, at);
+  if (end >= 0 && hasHeader(text.slice(at, text.indexOf(".", at)))) return hitOf("jwt", at, end);
+  const looseEnd = matchEnd(LOOSE_JWT, text, at);
+  const body = text.slice(at, looseEnd);
+  return looseEnd >= 0 && /\d/.test(body) && /[A-Z]/.test(body) ? hitOf("jwt", at, looseEnd) : null;
 }
 
 /** The first part must be a JSON object with a member that headers have. */
@@ -42,9 +37,7 @@ export function privateKeyBlock(text: string, anchor: number): Hit | null {
   let at = anchor;
   while (at > 0 && anchor - at < 4 && text[at - 1] === "-") at--;
   const bodyAt = matchEnd(PEM_BEGIN, text, at);
-  if (bodyAt < 0) return null;
-  PEM_BODY.lastIndex = bodyAt;
-  if (!PEM_BODY.test(text)) return null;
+  if (bodyAt < 0 || matchEnd(PEM_BODY, text, bodyAt) < 0) return null;
   const close = text.indexOf("-----END", bodyAt);
   return hitOf("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
 }
@@ -61,38 +54,4 @@ export function telegramToken(text: string, at: number): Hit | null {
   if (start > 0 && /[A-Za-z_]/.test(text[start - 1] as string)) return null;
   const last = matchEnd(TELEGRAM_SECRET, text, at);
   return last < 0 ? null : hitOf("provider_token", start, last);
-}
-
-/** A format that is recognized by something in its middle or at its end. */
-interface Infix {
-  anchor: string;
-  /** Matched against the text before the anchor. */
-  before: RegExp;
-  longestBefore: number;
-  /** Sticky, after the anchor. */
-  after: RegExp;
-}
-
-/** The infixes of words/patterns.txt. */
-export function infixes(): Infix[] {
-  return listsOf(patterns, ["infixes", "webhooks"]).infixes.map((row) => {
-    const [, anchor, before, longestBefore, after] = columnsOf(row) as [string, string, string, string, string];
-    return {
-      anchor,
-      before: new RegExp(before.slice(1, -1)),
-      longestBefore: Number(longestBefore),
-      after: stickyOf(after),
-    };
-  });
-}
-
-/** The token around an infix that spans `[start, end)`. */
-export function tokenAround(infix: Infix): Check {
-  return (text, start, end) => {
-    infix.after.lastIndex = end;
-    if (!infix.after.test(text)) return null;
-    const last = infix.after.lastIndex;
-    const before = infix.before.exec(text.slice(Math.max(0, start - infix.longestBefore), start));
-    return before ? hitOf("provider_token", start - before[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last) : null;
-  };
 }

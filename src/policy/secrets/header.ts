@@ -1,5 +1,6 @@
 /** Credentials in HTTP headers and in the arguments of command-line clients. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
+import { matchAt } from "../text/ascii.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
 
 /** What a check costs. */
@@ -13,12 +14,10 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /** `Authorization: Bearer …` whose name ends at `end`; any scheme, or none. */
 export function authorizationHeader(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
-  AUTHORIZATION.lastIndex = end;
-  const match = AUTHORIZATION.exec(text);
-  if (!match) return null;
-  const credential = match[2] as string;
-  if (!isCredential(credential)) return null;
-  return hitOf("auth_header", start, AUTHORIZATION.lastIndex);
+  const credential = matchAt(AUTHORIZATION, text, end)?.[2];
+  return credential !== undefined && isCredential(credential)
+    ? hitOf("auth_header", start, AUTHORIZATION.lastIndex)
+    : null;
 }
 
 /** `Bearer …` or `Basic …` on its own, whose scheme ends at `end`. */
@@ -26,10 +25,8 @@ export function schemeCredential(scheme: "basic" | "bearer"): Check {
   return (text, start, end) => {
     spend(CHECK_UNITS);
     if (start > 0 && /[\w-]/.test(text[start - 1] as string)) return null;
-    SCHEME_VALUE.lastIndex = end;
-    const match = SCHEME_VALUE.exec(text);
-    if (!match) return null;
-    const credential = match[1] as string;
+    const credential = matchAt(SCHEME_VALUE, text, end)?.[1];
+    if (credential === undefined) return null;
     const fits = scheme === "basic" ? isBasic(credential) : credential.length >= 16 && isCredential(credential);
     return fits ? hitOf("auth_header", start, SCHEME_VALUE.lastIndex) : null;
   };
@@ -54,12 +51,9 @@ const USER_OPTION = /(?:=|[ \t]{1,4}|(?=["']))(?:"([^"\n]{3,200})"|'([^'\n]{3,20
 /** `-u user:password` of curl and its kind, whose option ends at `end`. */
 export function userOption(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
-  USER_OPTION.lastIndex = end;
-  const match = USER_OPTION.exec(text);
-  if (!match) return null;
-  const pair = match[1] ?? match[2] ?? match[3] ?? "";
-  const colon = pair.indexOf(":");
-  if (colon < 0 || /^https?:|\/\//.test(pair)) return null;
+  const pair = argumentAt(USER_OPTION, text, end);
+  const colon = pair?.indexOf(":") ?? -1;
+  if (pair === null || colon < 0 || /^https?:|\/\//.test(pair)) return null;
   const user = pair.slice(0, colon);
   const password = pair.slice(colon + 1);
   if (isReference(user) || isReference(password)) return null;
@@ -68,6 +62,12 @@ export function userOption(text: string, start: number, end: number): Hit | null
   // A token often travels as the user with an empty or constant password.
   if (!strong(password) && !(strong(user) && user.length >= 10 && password === "")) return null;
   return hitOf("auth_header", start, USER_OPTION.lastIndex);
+}
+
+/** The argument of an option that the pattern finds at `at`, without the quotes of either kind around it. */
+function argumentAt(pattern: RegExp, text: string, at: number): string | null {
+  const match = matchAt(pattern, text, at);
+  return match && (match[1] ?? match[2] ?? match[3] ?? "");
 }
 
 function isReference(half: string): boolean {
@@ -81,10 +81,8 @@ const LONGEST_COMMAND = 200;
 /** `-p password` of a command that was given a user: psexec, docker login, mysql. */
 export function passwordOption(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
-  PASSWORD_OPTION.lastIndex = end;
-  const match = PASSWORD_OPTION.exec(text);
-  if (!match || !USER_BEFORE.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;
-  const password = match[1] ?? match[2] ?? match[3] ?? "";
+  const password = argumentAt(PASSWORD_OPTION, text, end);
+  if (password === null || !USER_BEFORE.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;
   if (isReference(password) || isPlaceholder(password) || /^[\d:./-]+$|^-/.test(password)) return null;
   return hitOf("auth_header", PASSWORD_OPTION.lastIndex - password.length, PASSWORD_OPTION.lastIndex);
 }

@@ -1,10 +1,11 @@
-/** Compiles the bodies of the token table, and recognises a token at a prefix. */
+/** Tokens and addresses that a fixed part announces: compiles the tables of them, and recognizes them around it. */
 
 import type { Anchor } from "../anchor.ts";
 import { hitOf, spend } from "../check.ts";
-import { isAlphanumeric } from "../text/ascii.ts";
+import { isAlphanumeric, matchEnd } from "../text/ascii.ts";
 import { isInPaddedBase64 } from "../text/identifier.ts";
-import { columnsOf, linesOf } from "../words/lists.ts";
+import { columnsOf, linesOf, listsOf, stickyOf } from "../words/lists.ts";
+import patterns from "../words/patterns.txt" with { type: "text" };
 import tokens from "../words/tokens.txt" with { type: "text" };
 import { looksInvented } from "./plausible.ts";
 
@@ -27,7 +28,8 @@ const ALPHABETS: Readonly<Record<string, string>> = {
 const LONGEST_TOKEN = 512;
 /** What trying a format costs. */
 const FORMAT_UNITS = 20;
-const ITEM = /'([^']*)'|([a-zA-Z])(?:\{(\d+)(,)?(\d+)?\})?|(=)\{(\d+),(\d+)\}|([^a-zA-Z'?])|(\?)/g;
+/** An item of a body; what repeats without a limit, and what stands for itself, are changed for a pattern. */
+const ITEM = /'([^']*)'|([a-zA-Z])|(\{\d+),\}|\{\d+(?:,\d+)?\}|\?|([^a-zA-Z'?])/g;
 
 interface TokenFormat {
   prefix: string;
@@ -60,21 +62,13 @@ export function tokenRows(): [provider: string, prefix: string, body: string][] 
 }
 
 function compile([, prefix, body]: readonly [string, string, string]): TokenFormat {
-  let source = "";
-  for (const [, quoted, alphabet, min, open, max, pad, padMin, padMax, literal] of body.matchAll(ITEM)) {
-    if (quoted !== undefined) source += escapeLiteral(quoted);
-    else if (alphabet !== undefined) {
-      const upper = max ?? (open === undefined ? min : String(LONGEST_TOKEN));
-      source += `${ALPHABETS[alphabet]}${min === undefined ? "" : `{${min},${upper}}`}`;
-    } else if (pad !== undefined) source += `={${padMin},${padMax}}`;
-    else if (literal !== undefined) source += escapeLiteral(literal);
-    else source += "?";
-  }
+  const source = body.replace(ITEM, (item, quoted, alphabet, atLeast, literal) => {
+    if (alphabet !== undefined) return ALPHABETS[alphabet] as string;
+    if (atLeast !== undefined) return `${atLeast},${LONGEST_TOKEN}}`;
+    const itself = quoted ?? literal;
+    return itself === undefined ? item : RegExp.escape(itself);
+  });
   return { prefix, body: new RegExp(`(?:${source})(?![A-Za-z0-9])`, "y") };
-}
-
-function escapeLiteral(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
 }
 
 /** What stands before a random identifier of a named kind: `call_`, `thread_`. A secret is named key or token. */
@@ -86,10 +80,43 @@ const LONGEST_NAME = 16;
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
   if (start > 0 && isAlphanumeric(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;
-  format.body.lastIndex = bodyStart;
-  const fits = format.body.test(text);
-  spend(FORMAT_UNITS + (fits ? 300 + format.body.lastIndex - bodyStart : 0));
-  if (!fits || NAMED_IDENTIFIER.test(text.slice(Math.max(0, start - LONGEST_NAME), start))) return -1;
-  const end = format.body.lastIndex;
+  const end = matchEnd(format.body, text, bodyStart);
+  spend(FORMAT_UNITS + (end < 0 ? 0 : 300 + end - bodyStart));
+  if (end < 0 || NAMED_IDENTIFIER.test(text.slice(Math.max(0, start - LONGEST_NAME), start))) return -1;
   return looksInvented(text.slice(bodyStart, end)) || isInPaddedBase64(text, start, end) ? -1 : end;
+}
+
+const patternRows = (section: "infixes" | "webhooks") =>
+  listsOf(patterns, ["infixes", "webhooks"])[section].map((row) => columnsOf(row));
+
+/** The anchors of tokens that are known by something in their middle or at their end (words/patterns.txt). */
+export function infixAnchors(): Anchor[] {
+  return patternRows("infixes").map(([, word = "", before = "", longestBefore, after]) => {
+    const front = new RegExp(before.slice(1, -1));
+    const rest = stickyOf(after);
+    return {
+      word,
+      check: (text, start, end) => {
+        const last = matchEnd(rest, text, end);
+        const match = last < 0 ? null : front.exec(text.slice(Math.max(0, start - Number(longestBefore)), start));
+        return match && hitOf("provider_token", start - match[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last);
+      },
+    };
+  });
+}
+
+/** The anchors of webhooks, whose addresses are secrets themselves (words/patterns.txt). */
+export function webhookAnchors(): Anchor[] {
+  return patternRows("webhooks").map(([word = "", pattern]) => {
+    const rest = stickyOf(pattern);
+    return {
+      word,
+      check: (text, start, end) => {
+        const last = matchEnd(rest, text, end);
+        // Filled in by hand for a manual, not issued.
+        if (last < 0 || /x{6,}|(.)\1{7,}|your[-_]|example/i.test(text.slice(end, last))) return null;
+        return hitOf("webhook_url", start, last);
+      },
+    };
+  });
 }
