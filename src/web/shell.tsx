@@ -102,7 +102,7 @@ function WorkspaceChoice({ room }: { room: Room }) {
   const { workspaces } = session.value;
   if (workspaces.length === 1) {
     return (
-      <p class="workspace-name" title={room.id}>
+      <p class="workspace-choice" title={room.id}>
         {room.name}
       </p>
     );

@@ -70,7 +70,7 @@ export function curlExample(apiKey: string): string {
 export function NewKey({ apiKey }: { apiKey: string }) {
   return (
     <div class="stack">
-      <p class="callout callout-warn">
+      <p class="callout tone-warn">
         <strong>This key is shown only now.</strong> Put it where your agent finds it, such as a secret store, and
         nowhere public.
       </p>

@@ -1,6 +1,6 @@
 /** Modal dialogs. The browser's own element keeps the focus inside and closes with Escape. */
-import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, type ButtonProps } from "./button.tsx";
 import { Form } from "./field.tsx";
 import { Icon } from "./icon.tsx";
@@ -10,14 +10,22 @@ let openDialogs = 0;
 /** What had the focus before the first of the open dialogs: one may open before the one that it follows is closed. */
 let opener: Element | null = null;
 
+const Close = createContext(() => {});
+
+/** Returns what closes the dialog that a {@link DialogButton} opened. */
+export const useClose = (): (() => void) => useContext(Close);
+
 interface DialogProps {
   title: string;
-  onClose(): void;
+  /** For a dialog without a button, and for more than closing. */
+  onClose?(): void;
   children: ComponentChildren;
   wide?: boolean;
 }
 
 export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+  const close = useClose();
+  const leave = onClose ?? close;
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
@@ -40,12 +48,12 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
       }}
     >
       <div class="dialog-head">
         <h2 id={titleId}>{title}</h2>
-        <Button kind="icon" aria-label="Close" onClick={onClose}>
+        <Button kind="icon" aria-label="Close" onClick={leave}>
           <Icon name="close" />
         </Button>
       </div>
@@ -54,22 +62,25 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
   );
 }
 
-interface ConfirmProps extends DialogProps {
+interface ConfirmProps {
+  title: string;
   /** The verb on the button. */
   action: string;
   danger?: boolean;
   onConfirm(): Promise<void>;
+  children: ComponentChildren;
 }
 
 /** Asks before an action, and closes once it is done. */
-export function Confirm({ title, action, danger = false, onClose, onConfirm, children }: ConfirmProps) {
+export function Confirm({ title, action, danger = false, onConfirm, children }: ConfirmProps) {
+  const close = useClose();
   const confirm = async () => {
     await onConfirm();
-    onClose();
+    close();
   };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form onSubmit={confirm} submit={action} kind={danger ? "danger" : "primary"} onCancel={onClose}>
+    <Dialog title={title}>
+      <Form onSubmit={confirm} submit={action} kind={danger ? "danger" : "primary"} onCancel={close}>
         {children}
       </Form>
     </Dialog>
@@ -77,17 +88,21 @@ export function Confirm({ title, action, danger = false, onClose, onConfirm, chi
 }
 
 interface DialogButtonProps extends Omit<ButtonProps, "onClick" | "action"> {
-  /** Renders the dialog while it is open. */
-  dialog(close: () => void): ComponentChildren;
+  dialog: ComponentChildren;
+  onClosed?(): void;
 }
 
 /** A button that opens a dialog. */
-export function DialogButton({ dialog, ...button }: DialogButtonProps) {
+export function DialogButton({ dialog, onClosed, ...button }: DialogButtonProps) {
   const [open, setOpen] = useState(false);
+  const close = () => {
+    setOpen(false);
+    onClosed?.();
+  };
   return (
     <>
       <Button {...button} onClick={() => setOpen(true)} />
-      {open && dialog(() => setOpen(false))}
+      {open && <Close.Provider value={close}>{dialog}</Close.Provider>}
     </>
   );
 }

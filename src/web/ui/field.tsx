@@ -105,7 +105,7 @@ function Field(props: FieldProps & { children(control: Control): ComponentChildr
       <label for={id}>{label}</label>
       {children({ attributes, onEdit: (event) => onValue(event.currentTarget.value) })}
       {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
+        <p class="hint faint" id={`${id}-hint`}>
           {hint}
         </p>
       )}
@@ -209,7 +209,7 @@ export function Check({ label, hint, checked, disabled = false, onChecked }: Che
       <div>
         <label for={id}>{label}</label>
         {hint !== undefined && (
-          <p class="hint" id={`${id}-hint`}>
+          <p class="hint faint" id={`${id}-hint`}>
             {hint}
           </p>
         )}

@@ -35,9 +35,9 @@ export function Icon({ name }: { name: IconName }) {
 /** The product's mark. */
 export function LogoMark() {
   return (
-    <svg class="logo-mark" viewBox="0 0 32 32" aria-hidden="true">
+    <svg class="logo-mark" viewBox="0 0 32 32" width={28} height={28} aria-hidden="true">
       <rect width="32" height="32" rx="9" />
-      <path d="M9 16.5l5 5 9-10" />
+      <path d="M9 16.5l5 5 9-10" stroke="#fff" stroke-width={3.4} />
     </svg>
   );
 }

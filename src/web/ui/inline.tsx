@@ -8,7 +8,7 @@ import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
 export type Tone = "good" | "bad" | "warn" | "plain" | "accent";
 
 export function Badge({ tone = "plain", children }: { tone?: Tone; children: string }) {
-  return <span class={`badge badge-${tone}`}>{children}</span>;
+  return <span class={`badge tone-${tone}`}>{children}</span>;
 }
 
 const RESULT_TONES: Record<AuditOutcome, Tone> = {

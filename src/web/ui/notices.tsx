@@ -30,7 +30,7 @@ export function Notices() {
   return (
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map(({ id, text, tone }) => (
-        <div key={id} class={`notice notice-${tone}`}>
+        <div key={id} class={`notice tone-${tone}`}>
           <span>{text}</span>
           <Button kind="icon" aria-label="Dismiss" onClick={() => dismiss(id)}>
             <Icon name="close" />

@@ -190,7 +190,7 @@ export function Problem({ problem, children }: Props) {
   if (problem === null) return null;
   const { findings } = problem;
   return (
-    <div class="callout callout-bad" role="alert">
+    <div class="callout tone-bad" role="alert">
       <p>
         <strong>{problem.title}.</strong> {problem.message}
       </p>

@@ -6,7 +6,7 @@ import type { Account, RecoveryCodes, SignedIn, TotpBegun } from "../../api/type
 import { updateSession } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
-import { Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
 import { Form, useFields } from "../../ui/field.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
@@ -32,8 +32,8 @@ export function TotpSection({ account }: { account: Account }) {
               {counted(account.recovery_codes_left, "recovery code")} left.
             </p>
             <div class="row">
-              <DialogButton dialog={(close) => <Renew onClose={close} />}>New recovery codes …</DialogButton>
-              <DialogButton kind="danger-quiet" dialog={(close) => <Disable onClose={close} />}>
+              <DialogButton dialog={<Renew />}>New recovery codes …</DialogButton>
+              <DialogButton kind="danger-quiet" dialog={<Disable />}>
                 Turn off …
               </DialogButton>
             </div>
@@ -42,7 +42,7 @@ export function TotpSection({ account }: { account: Account }) {
           <>
             <p>Off. With an authenticator, whoever learns your password still cannot sign in.</p>
             <div class="row">
-              <DialogButton dialog={(close) => <TurnOn onClose={close} />}>Turn on …</DialogButton>
+              <DialogButton dialog={<TurnOn />}>Turn on …</DialogButton>
             </div>
           </>
         )}
@@ -51,11 +51,7 @@ export function TotpSection({ account }: { account: Account }) {
   );
 }
 
-interface StepProps {
-  onClose(): void;
-}
-
-function TurnOn({ onClose }: StepProps) {
+function TurnOn() {
   const { field, values } = useFields({ password: "", code: "" });
   const [begun, setBegun] = useState<TotpBegun | null>(null);
   const [made, setMade] = useState<RecoveryCodes | null>(null);
@@ -63,9 +59,9 @@ function TurnOn({ onClose }: StepProps) {
     if (begun === null) setBegun(await ask("/account/totp", { body: { password: values.password } }));
     else setMade(await ask("/account/totp/confirm", { body: { code: values.code } }));
   };
-  if (made !== null) return <Codes codes={made.recovery_codes} onClose={onClose} />;
+  if (made !== null) return <Codes codes={made.recovery_codes} />;
   return (
-    <Dialog title="Turn on the second factor" onClose={onClose}>
+    <Dialog title="Turn on the second factor">
       <Form onSubmit={act} submit={begun === null ? "Continue" : "Turn on"}>
         {begun === null ? (
           <Password label="Your password" {...field("password")} autofocus />
@@ -88,8 +84,8 @@ function QrCode({ text, label }: { text: string; label: string }) {
   const size = modules.length;
   const path = modules.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ""))).join("");
   return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
-      <rect width={size} height={size} />
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} width={200} height={200} role="img" aria-label={label}>
+      <rect width={size} height={size} fill="#fff" />
       <path d={path} />
     </svg>
   );
@@ -107,13 +103,13 @@ function useProofs() {
   return { body: values, fields };
 }
 
-function Renew({ onClose }: StepProps) {
+function Renew() {
   const { body, fields } = useProofs();
   const [made, setMade] = useState<RecoveryCodes | null>(null);
   const renew = async () => setMade(await ask("/account/totp/recovery-codes", { body }));
-  if (made !== null) return <Codes codes={made.recovery_codes} onClose={onClose} />;
+  if (made !== null) return <Codes codes={made.recovery_codes} />;
   return (
-    <Dialog title="New recovery codes" onClose={onClose}>
+    <Dialog title="New recovery codes">
       <Form onSubmit={renew} submit="Make new codes">
         <p>The old ones stop working.</p>
         {fields}
@@ -122,16 +118,17 @@ function Renew({ onClose }: StepProps) {
   );
 }
 
-function Disable({ onClose }: StepProps) {
+function Disable() {
+  const close = useClose();
   const { body, fields } = useProofs();
   const disable = async () => {
     await ask("/account/totp/disable", { body });
     await refreshAccount();
     say("The second factor is off.");
-    onClose();
+    close();
   };
   return (
-    <Dialog title="Turn off the second factor" onClose={onClose}>
+    <Dialog title="Turn off the second factor">
       <Form onSubmit={disable} submit="Turn off" kind="danger">
         {fields}
       </Form>
@@ -140,21 +137,22 @@ function Disable({ onClose }: StepProps) {
 }
 
 /** Shows new recovery codes. Only then the account is loaded again, since the page behind changes with it. */
-function Codes({ codes, onClose }: StepProps & { codes: readonly string[] }) {
-  const close = () => {
-    onClose();
+function Codes({ codes }: { codes: readonly string[] }) {
+  const close = useClose();
+  const keep = () => {
+    close();
     void refreshAccount();
   };
   return (
-    <Dialog title="Recovery codes" onClose={close}>
+    <Dialog title="Recovery codes" onClose={keep}>
       <div class="stack">
-        <p class="callout callout-warn">
+        <p class="callout tone-warn">
           <strong>Shown only now.</strong> Each signs you in once without the authenticator. Print them, or put them
           where your passwords are.
         </p>
         <CopyBlock label="Recovery codes" text={codes.join("\n")} />
         <div class="row row-end">
-          <Button kind="primary" onClick={close}>
+          <Button kind="primary" onClick={keep}>
             I have kept them
           </Button>
         </div>

@@ -18,7 +18,7 @@ export function WorkspacesPage() {
       <Heading
         title="Workspaces"
         actions={
-          <DialogButton kind="primary" dialog={(close) => <MakeWorkspace onClose={close} />}>
+          <DialogButton kind="primary" dialog={<MakeWorkspace />}>
             New workspace
           </DialogButton>
         }
@@ -46,7 +46,7 @@ export function WorkspacesPage() {
   );
 }
 
-function MakeWorkspace({ onClose }: { onClose(): void }) {
+function MakeWorkspace() {
   const { field, values } = useFields({ name: "" });
   const [made, setMade] = useState<NewWorkspace | null>(null);
   const make = async () => {
@@ -56,7 +56,7 @@ function MakeWorkspace({ onClose }: { onClose(): void }) {
   };
   if (made !== null) {
     return (
-      <Dialog title={`${made.workspace.name} is ready`} onClose={onClose} wide>
+      <Dialog title={`${made.workspace.name} is ready`} wide>
         <NewKey apiKey={made.api_key} />
         <div class="row row-end">
           <a class="button button-primary" href={paths.workspace(made.workspace.id)}>
@@ -67,7 +67,7 @@ function MakeWorkspace({ onClose }: { onClose(): void }) {
     );
   }
   return (
-    <Dialog title="New workspace" onClose={onClose}>
+    <Dialog title="New workspace">
       <Form onSubmit={make} submit="Make the workspace">
         <TextField label="Name" {...field("name")} required />
       </Form>

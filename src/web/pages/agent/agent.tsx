@@ -70,7 +70,7 @@ function AgentHeading({ agentId, agent }: Props & { agent: Loaded<Agent> }) {
           canWrite && (
             <DialogButton
               kind={suspended ? "primary" : "plain"}
-              dialog={(close) => <Switch agent={data} onClose={close} onChanged={(next) => agent.set(() => next)} />}
+              dialog={<Switch agent={data} onChanged={(next) => agent.set(() => next)} />}
             >
               {suspended ? "Resume …" : "Suspend …"}
             </DialogButton>
@@ -101,7 +101,7 @@ function AgentHeading({ agentId, agent }: Props & { agent: Loaded<Agent> }) {
 
 function Suspended({ agent }: { agent: Agent }) {
   return (
-    <p class="callout callout-warn">
+    <p class="callout tone-warn">
       <strong>Suspended</strong>
       {agent.suspended_at !== null && (
         <>
@@ -124,12 +124,11 @@ function Suspended({ agent }: { agent: Agent }) {
 
 interface SwitchProps {
   agent: Agent;
-  onClose(): void;
   onChanged(agent: Agent): void;
 }
 
 /** Suspends or resumes, with a reason for the log. */
-function Switch({ agent: { agent_id, state }, onClose, onChanged }: SwitchProps) {
+function Switch({ agent: { agent_id, state }, onChanged }: SwitchProps) {
   const { api } = useRoom();
   const { field, filled } = useFields({ reason: "" });
   const suspend = state !== "suspended";
@@ -143,7 +142,6 @@ function Switch({ agent: { agent_id, state }, onClose, onChanged }: SwitchProps)
       title={`${suspend ? "Suspend" : "Resume"} ${agent_id}?`}
       action={suspend ? "Suspend now" : "Resume"}
       danger={suspend}
-      onClose={onClose}
       onConfirm={change}
     >
       <p>

@@ -32,13 +32,10 @@ const WINDOWS: Record<string, readonly [label: string, ms: number]> = {
   "30d": ["Last 30 days", 30 * 24 * HOUR_MS],
 };
 
-/** Returns the operations of a group, undefined for all. */
-function operationsOf(groups: readonly OperationGroup[], group: string): readonly string[] | undefined {
-  return groups.find(([name]) => name === group)?.[2] ?? undefined;
-}
-
 interface Filters {
   group: string;
+  /** The operations of the group, null for all. */
+  operations: readonly string[] | null;
   result: string;
   window: string;
   /** `datetime-local` values, in the reader's zone. */
@@ -50,8 +47,10 @@ interface Filters {
 function filtersHere(groups: readonly OperationGroup[]): Filters {
   const { query } = place.value;
   const get = (name: string) => query.get(name) ?? "";
+  const [group, , operations] = groups.find(([name]) => name === get("show")) ?? (groups[0] as OperationGroup);
   return {
-    group: groups.some(([name]) => name === get("show")) ? get("show") : "",
+    group,
+    operations,
     result: RESULTS.some(([value]) => value === get("result")) ? get("result") : "",
     window: Object.hasOwn(WINDOWS, get("window")) || get("window") === "custom" ? get("window") : "",
     from: get("from"),
@@ -60,11 +59,10 @@ function filtersHere(groups: readonly OperationGroup[]): Filters {
 }
 
 /** Returns the filters as parameters of `GET /v1/audit`. */
-function filterQuery(groups: readonly OperationGroup[], filters: Filters, nowMs: number): Query {
-  const { group, result, window, from, to } = filters;
+function filterQuery({ operations, result, window, from, to }: Filters, nowMs: number): Query {
   const length = WINDOWS[window]?.[1];
   return {
-    operations: operationsOf(groups, group)?.join(","),
+    operations: operations?.join(","),
     result,
     start_time: window === "custom" ? instant(from) : length && new Date(nowMs - length).toISOString(),
     end_time: window === "custom" ? instant(to) : undefined,
@@ -72,10 +70,8 @@ function filterQuery(groups: readonly OperationGroup[], filters: Filters, nowMs:
 }
 
 /** Reports whether a new event belongs to the list. */
-function fits(groups: readonly OperationGroup[], filters: Filters, event: AuditEvent): boolean {
-  const { group, result, window, to } = filters;
-  const operations = operationsOf(groups, group);
-  if (operations !== undefined && !operations.includes(event.operation)) return false;
+function fits({ operations, result, window, to }: Filters, event: AuditEvent): boolean {
+  if (operations !== null && !operations.includes(event.operation)) return false;
   if (result !== "" && event.result !== result) return false;
   return window !== "custom" || to === "" || event.timestamp < (instant(to) ?? "");
 }
@@ -131,10 +127,10 @@ function AuditList({ agentId }: { agentId: string | null }) {
   const [openedMs, setOpenedMs] = useState({ key, ms: Date.now() });
   if (openedMs.key !== key) setOpenedMs({ key, ms: Date.now() });
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
-  const events = useList<AuditEvent>("/v1/audit", { ...whose, ...filterQuery(groups, filters, openedMs.ms) });
+  const events = useList<AuditEvent>("/v1/audit", { ...whose, ...filterQuery(filters, openedMs.ms) });
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   useEvents((event) => {
-    if (event.agent_id !== agentId || !fits(groups, filters, event)) return;
+    if (event.agent_id !== agentId || !fits(filters, event)) return;
     setFresh((old) => new Set(old).add(event.id));
     events.set((old) => (old.some(({ id }) => id === event.id) ? old : inserted(old, event)));
   }, events.reload);
@@ -155,7 +151,8 @@ function inserted(events: AuditEvent[], event: AuditEvent): AuditEvent[] {
 }
 
 function NoEvents({ filters, agentId }: { filters: Filters; agentId: string | null }) {
-  const narrowed = Object.values(filters).some((value) => value !== "");
+  const { group, result, window } = filters;
+  const narrowed = group !== "" || result !== "" || window !== "";
   if (narrowed) {
     return (
       <Empty title="Nothing fits these filters">
@@ -206,7 +203,7 @@ export function EventRows({ events, fresh, withAgent = false }: RowsProps) {
                 <Sentence event={event} />
                 {event.blocked_by !== null && <span class="bad"> · {policyName(event.blocked_by)}</span>}
               </span>
-              <span class="event-time faint small">
+              <span class="nowrap faint small">
                 <Time at={event.timestamp} />
               </span>
             </a>

@@ -63,10 +63,8 @@ function Inside({ agentId, checkpoint }: InsideProps) {
     <div class="stack">
       <CheckpointHead
         checkpoint={checkpoint}
-        restore={(close) => (
-          <Restore {...{ checkpoint, diff, onRestored }} config={config.data ?? null} onClose={close} />
-        )}
-        remove={(close) => <Remove agentId={agentId} checkpoint={checkpoint} onClose={close} />}
+        restore={<Restore {...{ checkpoint, diff, onRestored }} config={config.data ?? null} />}
+        remove={<Remove agentId={agentId} checkpoint={checkpoint} />}
       />
       {restored !== null && <Undo result={restored} onUndone={() => setRestored(null)} onChanged={again} />}
       <Section title="Compared with now">
@@ -83,8 +81,8 @@ function Inside({ agentId, checkpoint }: InsideProps) {
 interface HeadProps {
   checkpoint: CheckpointWithState;
   /** The dialogs behind its buttons. */
-  restore(close: () => void): ComponentChildren;
-  remove(close: () => void): ComponentChildren;
+  restore: ComponentChildren;
+  remove: ComponentChildren;
 }
 
 function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
@@ -113,7 +111,7 @@ function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
   );
 }
 
-function Remove({ agentId, checkpoint, onClose }: InsideProps & { onClose(): void }) {
+function Remove({ agentId, checkpoint }: InsideProps) {
   const { id, api } = useRoom();
   const remove = async () => {
     await api.ask(`/v1/checkpoints/${segment(checkpoint.id)}`, { method: "DELETE" });
@@ -121,7 +119,7 @@ function Remove({ agentId, checkpoint, onClose }: InsideProps & { onClose(): voi
     go(paths.checkpoints(id, agentId), { replace: true });
   };
   return (
-    <Confirm title="Delete this checkpoint?" action="Delete" danger onClose={onClose} onConfirm={remove}>
+    <Confirm title="Delete this checkpoint?" action="Delete" danger onConfirm={remove}>
       <p>What only this checkpoint kept is gone for good. The live data stay as they are.</p>
     </Confirm>
   );
@@ -211,7 +209,7 @@ function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
           <Time at={updated_at} />
         </span>
       )}
-      details={({ value }) => <pre class="value">{value}</pre>}
+      details={({ value }) => <pre class="json">{value}</pre>}
     />
   );
 }
@@ -230,12 +228,11 @@ interface RestoreProps {
   checkpoint: CheckpointWithState;
   diff: Loaded<StateDiff>;
   config: ConfigVersion | null;
-  onClose(): void;
   onRestored(result: RestoreResult): void;
 }
 
 /** Asks, and says exactly what will change. */
-function Restore({ checkpoint, diff, config, onClose, onRestored }: RestoreProps) {
+function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) {
   const { api } = useRoom();
   const [data, setData] = useState(true);
   const held = checkpoint.state.config;
@@ -247,7 +244,7 @@ function Restore({ checkpoint, diff, config, onClose, onRestored }: RestoreProps
     onRestored(await api.ask<RestoreResult>(`/v1/checkpoints/${segment(checkpoint.id)}/restore`, { body }));
   };
   return (
-    <Confirm title={`Restore “${checkpointName(checkpoint)}”?`} action="Restore" onClose={onClose} onConfirm={restore}>
+    <Confirm title={`Restore “${checkpointName(checkpoint)}”?`} action="Restore" onConfirm={restore}>
       <Check
         label="Data"
         hint={diff.data === undefined ? "Comparing with now …" : summary(diff.data)}
@@ -290,7 +287,7 @@ function Undo({ result, onUndone, onChanged }: UndoProps) {
     onUndone();
   });
   return (
-    <div class="callout callout-good" role="status">
+    <div class="callout tone-good" role="status">
       <p>
         <strong>Restored.</strong> {count(result.entries_restored)} came back or changed back,{" "}
         {count(result.entries_removed)} removed, {count(result.entries_unchanged)} unchanged

@@ -3,7 +3,7 @@ import type { Checkpoint } from "../../api/types.ts";
 import { useEvents, useList } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
-import { Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, shortId, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
@@ -18,10 +18,7 @@ export function CheckpointsTab({ agentId }: { agentId: string }) {
     if (event.agent_id === agentId && event.result === "ok" && changed) checkpoints.reload();
   }, checkpoints.reload);
   const button = canWrite && (
-    <DialogButton
-      kind="primary"
-      dialog={(close) => <MakeCheckpoint agentId={agentId} onClose={close} onMade={checkpoints.reload} />}
-    >
+    <DialogButton kind="primary" dialog={<MakeCheckpoint agentId={agentId} onMade={checkpoints.reload} />}>
       New checkpoint
     </DialogButton>
   );
@@ -81,23 +78,18 @@ function CheckpointList({ agentId, items }: { agentId: string; items: readonly C
   );
 }
 
-interface MakeProps {
-  agentId: string;
-  onClose(): void;
-  onMade(): void;
-}
-
-function MakeCheckpoint({ agentId, onClose, onMade }: MakeProps) {
+function MakeCheckpoint({ agentId, onMade }: { agentId: string; onMade(): void }) {
+  const close = useClose();
   const { api } = useRoom();
   const { field, filled } = useFields({ label: "" });
   const make = async () => {
     const made = await api.ask<Checkpoint>("/v1/checkpoints", { body: { agent_id: agentId, ...filled } });
     say(`Checkpoint made: ${counted(made.entry_count, "entry", "entries")}.`);
-    onClose();
+    close();
     onMade();
   };
   return (
-    <Dialog title="New checkpoint" onClose={onClose}>
+    <Dialog title="New checkpoint">
       <Form onSubmit={make} submit="Make the checkpoint">
         <TextField label="Label" hint="Optional, such as: before the migration." {...field("label")} />
       </Form>

@@ -93,7 +93,7 @@ function ConfigEditor({ agentId, current, onSaved }: EditorProps) {
         )}
       </p>
       {newer !== null && !conflict && (
-        <div class="callout callout-warn row" role="status">
+        <div class="callout tone-warn row" role="status">
           <span>
             <strong>{newer}</strong> was saved in the meantime
             {changed ? "; what you typed is still here." : "."}

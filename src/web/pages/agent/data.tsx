@@ -37,13 +37,12 @@ function Browser({ agentId }: { agentId: string }) {
   const words = query.get("search") ?? "";
   const entries = useList<EntryItem>("/v1/data/list", { agent_id: agentId, prefix, limit: PAGE_SIZE });
   useReloadOnChange(agentId, entries.reload, REFRESH_MS);
-  const changed = { agentId, onChanged: entries.reload };
   return (
     <>
       <div class="toolbar">
         <SearchBox words={words} />
         {canWrite && (
-          <DialogButton dialog={(close) => <WriteEntry {...changed} initial={{ key: prefix }} onClose={close} />}>
+          <DialogButton dialog={<WriteEntry agentId={agentId} initial={{ key: prefix }} onChanged={entries.reload} />}>
             <Icon name="plus" />
             Write
           </DialogButton>
@@ -118,12 +117,7 @@ function Tree({ agentId, prefix, chosen, entries }: TreeProps & { entries: Loade
             ))}
           </nav>
           {canWrite && (
-            <DialogButton
-              small
-              dialog={(close) => (
-                <Delete agentId={agentId} what={{ prefix }} onClose={close} onChanged={entries.reload} />
-              )}
-            >
+            <DialogButton small dialog={<Delete agentId={agentId} what={{ prefix }} onChanged={entries.reload} />}>
               Delete all …
             </DialogButton>
           )}

@@ -5,7 +5,7 @@ import { useAsk, useEvents } from "../../state/load.ts";
 import { paths, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
-import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Confirm, Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
 import { Check, Form, TextArea, TextField, useFields } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
@@ -32,7 +32,7 @@ export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
     onGone();
   };
   return (
-    <article class="card entry" aria-label={entryKey}>
+    <article class="card stack" aria-label={entryKey}>
       <a class="split-back small" href={withQuery({ key: null })}>
         <Icon name="back" /> Back to the keys
       </a>
@@ -60,18 +60,12 @@ export function EntryView({ agentId, entryKey, onGone }: EntryProps) {
             />
             {canWrite && (
               <div class="row">
-                <DialogButton
-                  dialog={(close) => (
-                    <WriteEntry agentId={agentId} initial={full} onClose={close} onChanged={entry.reload} />
-                  )}
-                >
+                <DialogButton dialog={<WriteEntry agentId={agentId} initial={full} onChanged={entry.reload} />}>
                   Overwrite …
                 </DialogButton>
                 <DialogButton
                   kind="danger-quiet"
-                  dialog={(close) => (
-                    <Delete agentId={agentId} what={{ key: entryKey }} onClose={close} onChanged={gone} />
-                  )}
+                  dialog={<Delete agentId={agentId} what={{ key: entryKey }} onChanged={gone} />}
                 >
                   Delete …
                 </DialogButton>
@@ -91,7 +85,6 @@ export function MetadataText({ metadata }: { metadata: JsonObject }) {
 
 interface DialogProps {
   agentId: string;
-  onClose(): void;
   onChanged(): void;
 }
 
@@ -101,7 +94,8 @@ interface WriteProps extends DialogProps {
 
 type Blocked = Extract<WriteResult, { allowed: false }>;
 
-export function WriteEntry({ agentId, initial, onClose, onChanged }: WriteProps) {
+export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
+  const close = useClose();
   const { api } = useRoom();
   const { key, value = "", metadata = {} } = initial;
   const { field, values } = useFields({ key, value, metadata: JSON.stringify(metadata, null, 2) });
@@ -118,11 +112,11 @@ export function WriteEntry({ agentId, initial, onClose, onChanged }: WriteProps)
     say(result.message);
     onChanged();
     setQuery({ key: values.key, search: null });
-    onClose();
+    close();
   };
   return (
-    <Dialog title={value === "" ? "Write an entry" : "Overwrite the entry"} onClose={onClose} wide>
-      <Form onSubmit={write} submit="Write" onCancel={onClose}>
+    <Dialog title={value === "" ? "Write an entry" : "Overwrite the entry"} wide>
+      <Form onSubmit={write} submit="Write" onCancel={close}>
         <TextField
           label="Key"
           hint="Separate parts with / or : to make a tree."
@@ -143,7 +137,7 @@ export function WriteEntry({ agentId, initial, onClose, onChanged }: WriteProps)
 function BlockedWrite({ result, key, value }: { result: Blocked; key: string; value: string }) {
   const inField = (field: string) => result.findings.filter((finding) => finding.field === field);
   return (
-    <div class="callout callout-bad" role="alert">
+    <div class="callout tone-bad" role="alert">
       <p>
         <strong>Blocked by {policyName(result.blocked_by)}.</strong> {result.message}
       </p>
@@ -159,7 +153,7 @@ interface DeleteProps extends DialogProps {
   what: { key: string } | { prefix: string };
 }
 
-export function Delete({ agentId, what, onClose, onChanged }: DeleteProps) {
+export function Delete({ agentId, what, onChanged }: DeleteProps) {
   const { api } = useRoom();
   const [erase, setErase] = useState(false);
   const one = "key" in what;
@@ -178,7 +172,6 @@ export function Delete({ agentId, what, onClose, onChanged }: DeleteProps) {
       title={one ? "Delete this entry?" : "Delete everything below this prefix?"}
       action={action}
       danger
-      onClose={onClose}
       onConfirm={remove}
     >
       {one ? (

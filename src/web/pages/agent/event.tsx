@@ -88,7 +88,7 @@ export function EventDetails({ event }: { event: AuditEvent }) {
   return (
     <div class="event-details">
       {event.result === "blocked" && (
-        <div class="callout callout-bad">
+        <div class="callout tone-bad">
           <p>
             <strong>Nothing was stored.</strong> The policy{" "}
             <code>{event.blocked_by === null ? "in force" : policyName(event.blocked_by)}</code>
@@ -98,7 +98,7 @@ export function EventDetails({ event }: { event: AuditEvent }) {
           <p class="faint small">The log keeps where and what kind, never the text itself.</p>
         </div>
       )}
-      {event.result === "denied" && <p class="callout callout-warn">{deniedBy(details)}, so this was refused.</p>}
+      {event.result === "denied" && <p class="callout tone-warn">{deniedBy(details)}, so this was refused.</p>}
       <Facts
         of={{
           Time: <ExactTime at={event.timestamp} />,

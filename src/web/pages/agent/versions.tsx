@@ -85,11 +85,7 @@ function Versions({ agentId, items, from, to, onChanged }: VersionsProps) {
           {canWrite && (
             <td class="actions">
               {item.version !== current && (
-                <DialogButton
-                  dialog={(close) => (
-                    <Rollback {...{ agentId, current, onChanged }} to={item.version} onClose={close} />
-                  )}
-                >
+                <DialogButton dialog={<Rollback {...{ agentId, current, onChanged }} to={item.version} />}>
                   Roll back
                 </DialogButton>
               )}
@@ -106,10 +102,9 @@ interface RollbackProps {
   current: string;
   to: string;
   onChanged(): void;
-  onClose(): void;
 }
 
-function Rollback({ agentId, current, to, onChanged, onClose }: RollbackProps) {
+function Rollback({ agentId, current, to, onChanged }: RollbackProps) {
   const { api } = useRoom();
   const rollBack = async () => {
     const made = await api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}/rollback`, {
@@ -121,7 +116,7 @@ function Rollback({ agentId, current, to, onChanged, onClose }: RollbackProps) {
     onChanged();
   };
   return (
-    <Confirm title={`Roll back to ${to}?`} action={`Roll back to ${to}`} onClose={onClose} onConfirm={rollBack}>
+    <Confirm title={`Roll back to ${to}?`} action={`Roll back to ${to}`} onConfirm={rollBack}>
       <p>
         This makes a new version with the content of {to}, which applies at once. {current} and all others stay in the
         list.

@@ -5,7 +5,7 @@ import type { ApiKey, NewApiKey, Scope } from "../../api/types.ts";
 import { useItems } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
 import { NewKey } from "../../ui/copy.tsx";
-import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
+import { Confirm, Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
 import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Badge, learnActors, shortId, Time, TimeOr, type Tone } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
@@ -32,7 +32,7 @@ export function KeysPage() {
     changed();
   };
   const createButton = room.canManage && (
-    <DialogButton kind="primary" dialog={(close) => <CreateKey onClose={close} onMade={onMade} />}>
+    <DialogButton kind="primary" dialog={<CreateKey onMade={onMade} />}>
       New key
     </DialogButton>
   );
@@ -105,7 +105,7 @@ function KeyTable({ keys, onMade, onRevoked }: TableProps) {
                   <DialogButton
                     small
                     aria-label={`Rotate ${nameOf(key)}`}
-                    dialog={(close) => <RotateKey apiKey={key} onClose={close} onMade={onMade} />}
+                    dialog={<RotateKey apiKey={key} onMade={onMade} />}
                   >
                     Rotate
                   </DialogButton>
@@ -113,7 +113,7 @@ function KeyTable({ keys, onMade, onRevoked }: TableProps) {
                     kind="danger-quiet"
                     small
                     aria-label={`Revoke ${nameOf(key)}`}
-                    dialog={(close) => <RevokeKey apiKey={key} onClose={close} onRevoked={onRevoked} />}
+                    dialog={<RevokeKey apiKey={key} onRevoked={onRevoked} />}
                   >
                     Revoke
                   </DialogButton>
@@ -127,12 +127,7 @@ function KeyTable({ keys, onMade, onRevoked }: TableProps) {
   );
 }
 
-interface KeyProps {
-  apiKey: ApiKey;
-  onClose(): void;
-}
-
-function RevokeKey({ apiKey, onClose, onRevoked }: KeyProps & { onRevoked(): void }) {
+function RevokeKey({ apiKey, onRevoked }: { apiKey: ApiKey; onRevoked(): void }) {
   const { account } = useRoom();
   const revoke = async () => {
     await ask(`${account}/keys/${apiKey.id}`, { method: "DELETE" });
@@ -140,7 +135,7 @@ function RevokeKey({ apiKey, onClose, onRevoked }: KeyProps & { onRevoked(): voi
     onRevoked();
   };
   return (
-    <Confirm title={`Revoke ${nameOf(apiKey)}?`} action="Revoke now" danger onClose={onClose} onConfirm={revoke}>
+    <Confirm title={`Revoke ${nameOf(apiKey)}?`} action="Revoke now" danger onConfirm={revoke}>
       <p>Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate it.</p>
     </Confirm>
   );
@@ -154,7 +149,8 @@ const EXPIRIES = [
   ["365", "In a year"],
 ] as const;
 
-function CreateKey({ onClose, onMade }: Omit<KeyProps, "apiKey"> & { onMade(key: NewApiKey): void }) {
+function CreateKey({ onMade }: { onMade(key: NewApiKey): void }) {
+  const close = useClose();
   const { account } = useRoom();
   const { field, values } = useFields({ label: "", scope: "agent", agents: "", expires_in_days: "" });
   const create = async () => {
@@ -167,11 +163,11 @@ function CreateKey({ onClose, onMade }: Omit<KeyProps, "apiKey"> & { onMade(key:
       ...(expires_in_days !== "" && { expires_in_days: Number(expires_in_days) }),
     };
     const made = await ask<NewApiKey>(`${account}/keys`, { body });
-    onClose();
+    close();
     onMade(made);
   };
   return (
-    <Dialog title="New API key" onClose={onClose}>
+    <Dialog title="New API key">
       <Form onSubmit={create} submit="Make the key">
         <TextField label="Label" hint="Who uses it, such as: support bot, production." {...field("label")} />
         <Select
@@ -204,7 +200,7 @@ const OVERLAPS = [
   ["720", "After 30 days"],
 ] as const;
 
-function RotateKey({ apiKey, onClose, onMade }: KeyProps & { onMade(key: NewApiKey): void }) {
+function RotateKey({ apiKey, onMade }: { apiKey: ApiKey; onMade(key: NewApiKey): void }) {
   const { account } = useRoom();
   const { field, values } = useFields({ overlap_hours: "24" });
   const rotate = async () => {
@@ -212,7 +208,7 @@ function RotateKey({ apiKey, onClose, onMade }: KeyProps & { onMade(key: NewApiK
     onMade(await ask<NewApiKey>(`${account}/keys/${apiKey.id}/rotate`, { body }));
   };
   return (
-    <Confirm title={`Rotate ${nameOf(apiKey)}?`} action="Rotate" onClose={onClose} onConfirm={rotate}>
+    <Confirm title={`Rotate ${nameOf(apiKey)}?`} action="Rotate" onConfirm={rotate}>
       <p>
         This makes a new key with the same rights. Both work until the old one ends, so that nothing is interrupted.
       </p>

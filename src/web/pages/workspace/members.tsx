@@ -20,14 +20,6 @@ export function MembersPage() {
   const room = useRoom();
   const members = useItems<Member>(`${room.account}/members`);
   const [round, setRound] = useState(0);
-  const invite = (close: () => void) => (
-    <Invite
-      onClose={() => {
-        close();
-        setRound(round + 1);
-      }}
-    />
-  );
   const removed = () => {
     members.reload();
     void learnActors(room.id, true);
@@ -38,7 +30,7 @@ export function MembersPage() {
         title="Members"
         actions={
           room.canManage && (
-            <DialogButton kind="primary" dialog={invite}>
+            <DialogButton kind="primary" dialog={<Invite />} onClosed={() => setRound(round + 1)}>
               Invite …
             </DialogButton>
           )
@@ -106,7 +98,7 @@ function MemberTable({ items, onChanged, onRemoved }: TableProps) {
                   kind="danger-quiet"
                   small
                   aria-label={member.you ? "Leave the workspace" : `Remove ${member.name}`}
-                  dialog={(close) => <Remove member={member} onClose={close} onRemoved={onRemoved} />}
+                  dialog={<Remove member={member} onRemoved={onRemoved} />}
                 >
                   {member.you ? "Leave" : "Remove"}
                 </DialogButton>
@@ -119,13 +111,7 @@ function MemberTable({ items, onChanged, onRemoved }: TableProps) {
   );
 }
 
-interface RemoveProps {
-  member: Member;
-  onClose(): void;
-  onRemoved(): void;
-}
-
-function Remove({ member: { account_id, name, you }, onClose, onRemoved }: RemoveProps) {
+function Remove({ member: { account_id, name, you }, onRemoved }: { member: Member; onRemoved(): void }) {
   const { account } = useRoom();
   const remove = async () => {
     await ask(`${account}/members/${account_id}`, { method: "DELETE" });
@@ -141,7 +127,6 @@ function Remove({ member: { account_id, name, you }, onClose, onRemoved }: Remov
       title={you ? "Leave this workspace?" : `Remove ${name}?`}
       action={you ? "Leave" : "Remove"}
       danger
-      onClose={onClose}
       onConfirm={remove}
     >
       <p>
@@ -192,14 +177,14 @@ function Invitations() {
   );
 }
 
-function Invite({ onClose }: { onClose(): void }) {
+function Invite() {
   const { account } = useRoom();
   const { field, values, filled } = useFields({ role: "member", label: "" });
   const [made, setMade] = useState<NewInvitation | null>(null);
   const invite = async () => setMade(await ask<NewInvitation>(`${account}/invitations`, { body: filled }));
   if (made !== null) {
     return (
-      <Dialog title="Hand over this link" onClose={onClose} wide>
+      <Dialog title="Hand over this link" wide>
         <div class="stack">
           <p>
             It works once, until <Time at={made.expires_at} />, and is shown only now. Whoever opens it becomes{" "}
@@ -211,7 +196,7 @@ function Invite({ onClose }: { onClose(): void }) {
     );
   }
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
+    <Dialog title="Invite somebody">
       <Form onSubmit={invite} submit="Make the link">
         <Select label="Role" hint={`May do: ${ROLE_WORDS[values.role as Role]}`} {...field("role")} options={ROLES} />
         <TextField label="For" hint="Optional, so that you recognise the invitation later." {...field("label")} />

@@ -81,7 +81,7 @@ function Verdict({ result }: { result: Verification }) {
   const { valid, events_checked, chain_intact, first_invalid, chain_end, verified_at } = result;
   if (valid) {
     return (
-      <div class="callout callout-good" role="status">
+      <div class="callout tone-good" role="status">
         <p>
           <strong>Everything holds.</strong> {counted(events_checked, "event")} checked, every hash and link agrees, and
           the stored data are what was written. Checked <Time at={verified_at} />.
@@ -95,7 +95,7 @@ function Verdict({ result }: { result: Verification }) {
     );
   }
   return (
-    <div class="callout callout-bad" role="alert">
+    <div class="callout tone-bad" role="alert">
       <p>
         <strong>It does not hold.</strong> {counted(events_checked, "event")} checked; the links are{" "}
         {chain_intact ? "whole, but contents differ" : "broken"}.
