@@ -37,6 +37,11 @@ export function listBackups(destination: string): string[] {
     .sort();
 }
 
+/** Returns when the newest backup was started, ms since the Unix epoch; null when there is none. */
+export function newestTime(destination: string): number | null {
+  return timeOfBackup(listBackups(destination).at(-1) ?? "");
+}
+
 /** A directory for backups that this process has locked. */
 export class Destination implements Disposable {
   private constructor(
@@ -77,9 +82,7 @@ export class Destination implements Disposable {
 
   /** Returns the name for a backup that starts now. It sorts after all existing ones. */
   newName(nowMs: number): string {
-    const newest = this.list().at(-1);
-    const after = newest === undefined ? 0 : (timeOfBackup(newest) as number) + 1;
-    return backupName(Math.max(nowMs, after));
+    return backupName(Math.max(nowMs, (newestTime(this.path) ?? 0) + 1));
   }
 
   /** Returns the path of an unfinished backup. */
@@ -133,9 +136,10 @@ export class Destination implements Disposable {
 
 /** Returns the failure for a full disk. */
 export function noRoom(path: string, detail: string): Failure {
+  const advice = "Free some space (--keep removes old backups), or choose another directory.";
   return new Failure(
     "destination_unusable",
-    `Not enough space in ${path}: ${detail}. Nothing was left behind. Free some space (--keep removes old backups), or choose another directory.`,
+    `Not enough space in ${path}: ${detail}. Nothing was left behind. ${advice}`,
   );
 }
 
@@ -148,8 +152,6 @@ function refuseWithin(destination: string, dataDir: string): void {
   while (!existsSync(place)) place = dirname(place);
   const real = realpathSync(place);
   if (real !== root && !real.startsWith(`${root}${sep}`)) return;
-  throw new Failure(
-    "destination_unusable",
-    `${destination} is inside the data directory ${dataDir}, so the backup would be lost with it. Choose a directory on another disk.`,
-  );
+  const message = `${destination} is inside the data directory ${dataDir}, so the backup would be lost with it.`;
+  throw new Failure("destination_unusable", `${message} Choose a directory on another disk.`);
 }

@@ -83,19 +83,16 @@ export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
 function readBackup(backup: string, partial: boolean): ReadManifest {
   const newest = listBackups(backup).at(-1);
   if (newest !== undefined) {
-    throw new Failure(
-      "backup_unusable",
-      `${backup} contains several backups. Name one of them, such as ${join(backup, newest)}`,
-    );
+    const example = join(backup, newest);
+    throw new Failure("backup_unusable", `${backup} contains several backups. Name one of them, such as ${example}`);
   }
   const read = readManifest(backup);
   const { left_out: leftOut } = read.manifest;
   if (leftOut.length > 0 && !partial) {
     const names = leftOut.map(({ workspace_id: id, reason }) => `  ${id}: ${reason}`).join("\n");
-    throw new Failure(
-      "backup_unusable",
-      `${backup} lacks workspaces that could not be copied when it was made:\n${names}\nAn older backup may have them. To restore this one without them, add --partial.`,
-    );
+    const lacks = `${backup} lacks workspaces that could not be copied when it was made:\n${names}`;
+    const advice = "An older backup may have them. To restore this one without them, add --partial.";
+    throw new Failure("backup_unusable", `${lacks}\n${advice}`);
   }
   return read;
 }
@@ -104,10 +101,9 @@ function refuseOccupied(target: DataDirectory): void {
   // Reports a daemon that is running on the directory.
   if (existsSync(target.lock)) lockDataDirectory(target)[Symbol.dispose]();
   if (!existsSync(target.root) || (statSync(target.root).isDirectory() && isEmptyDirectory(target.root))) return;
-  throw new Failure(
-    "data_directory_unusable",
-    `${target.root} is not empty, and a restore never overwrites anything. Name another directory with --data-dir, or move this one away.`,
-  );
+  const advice = "Name another directory with --data-dir, or move this one away.";
+  const message = `${target.root} is not empty, and a restore never overwrites anything. ${advice}`;
+  throw new Failure("data_directory_unusable", message);
 }
 
 async function restoreInto(
@@ -122,12 +118,17 @@ async function restoreInto(
   using _lock = lockDataDirectory(target);
   for (const path of foldersOf(target)) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
   // Each byte is processed twice: copied, and then verified.
-  const progress = new Steps(2 * manifest.files.reduce((sum, { size }) => sum + size, 0), onProgress);
+  const total = 2 * manifest.files.reduce((sum, { size }) => sum + size, 0);
+  let done = 0;
+  const onDone = (bytes: number) => {
+    done += bytes;
+    return onProgress(done, total);
+  };
   for (const file of manifest.files) {
     copyBack(backup, target, file);
-    await progress.add(file.size);
+    await onDone(file.size);
   }
-  await verifyAll(target, backup, manifest, progress);
+  await verifyAll(target, backup, manifest, onDone);
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
@@ -151,21 +152,6 @@ async function restoreInto(
   };
 }
 
-/** Adds up finished work and reports it. */
-class Steps {
-  #done = 0;
-
-  constructor(
-    readonly total: number,
-    readonly tell: (done: number, total: number) => void | Promise<void>,
-  ) {}
-
-  async add(amount: number): Promise<void> {
-    this.#done += amount;
-    await this.tell(this.#done, this.total);
-  }
-}
-
 function copyBack(backup: string, target: DataDirectory, file: ManifestFile): void {
   const from = join(backup, file.path);
   const damaged = (reason: string) =>
@@ -186,7 +172,7 @@ async function verifyAll(
   target: DataDirectory,
   backup: string,
   manifest: ReadManifest["manifest"],
-  progress: Steps,
+  onDone: (bytes: number) => void | Promise<void>,
 ): Promise<void> {
   const sizes = new Map(manifest.files.map(({ path, size }) => [path, size]));
   const control = readControlCopy(target, join(backup, CONTROL_PATH));
@@ -200,7 +186,7 @@ async function verifyAll(
     if (verdict.workspace.head_seq !== seq || verdict.workspace.head_hash !== hash) {
       throw notGood(backup, `${workspaceId} does not end with the event that the manifest names`);
     }
-    await progress.add(sizes.get(workspacePath(workspaceId)) ?? 0);
+    await onDone(sizes.get(workspacePath(workspaceId)) ?? 0);
   }
 }
 

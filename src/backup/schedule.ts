@@ -3,7 +3,7 @@
  * copying on one of its threads would delay requests.
  */
 import type { Clock } from "../ids.ts";
-import { listBackups, timeOfBackup } from "./destination.ts";
+import { newestTime } from "./destination.ts";
 
 /** The first backup waits, so that it does not slow down the start. */
 const FIRST_AFTER_MS = 60_000;
@@ -18,7 +18,7 @@ export type BackupOutcome =
   | { kind: "failed"; reason: string };
 
 /** The state of the scheduled backups. Times are in ms since the Unix epoch, or null when there was none. */
-export interface BackupStatus {
+interface BackupStatus {
   /** When the newest complete backup in the directory was started, by the daemon or by hand. */
   lastSuccessMs: number | null;
   /** When the last backup that failed or lacks workspaces was started. */
@@ -28,7 +28,7 @@ export interface BackupStatus {
   nextMs: number;
 }
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   /** The directory that holds the backups. */
   destination: string;
   everyMs: number;
@@ -41,16 +41,14 @@ export interface ScheduleOptions {
 }
 
 export class BackupSchedule implements AsyncDisposable {
-  readonly #options: ScheduleOptions;
   readonly #end = new AbortController();
   readonly #status: BackupStatus;
   #timer: NodeJS.Timeout | null = null;
   #run: Promise<void> = Promise.resolve();
 
-  constructor(options: ScheduleOptions) {
-    this.#options = options;
+  constructor(private readonly options: ScheduleOptions) {
     const { destination, everyMs, clock, firstAfterMs = FIRST_AFTER_MS } = options;
-    const lastSuccessMs = newestTime(destination);
+    const lastSuccessMs = newestTimeIfReadable(destination);
     const soonest = clock() + firstAfterMs;
     const nextMs = lastSuccessMs === null ? soonest : Math.max(soonest, lastSuccessMs + everyMs);
     this.#status = { lastSuccessMs, lastFailureMs: null, lastFailure: null, running: false, nextMs };
@@ -71,17 +69,17 @@ export class BackupSchedule implements AsyncDisposable {
 
   #arm(): void {
     if (this.#end.signal.aborted) return;
-    const wait = Math.max(0, this.#status.nextMs - this.#options.clock());
+    const wait = Math.max(0, this.#status.nextMs - this.options.clock());
     this.#timer = setTimeout(() => this.#wake(), Math.min(wait, LONGEST_TIMER_MS)).unref();
   }
 
   #wake(): void {
-    if (this.#options.clock() < this.#status.nextMs) this.#arm();
+    if (this.options.clock() < this.#status.nextMs) this.#arm();
     else this.#run = this.#make();
   }
 
   async #make(): Promise<void> {
-    const { everyMs, clock, make, onOutcome } = this.#options;
+    const { everyMs, clock, make, onOutcome } = this.options;
     const status = this.#status;
     status.running = true;
     const startMs = clock();
@@ -110,10 +108,9 @@ function failureOf(outcome: BackupOutcome): string | null {
 }
 
 /** Returns when the newest backup was started; null when there is none or the directory cannot be read. */
-function newestTime(destination: string): number | null {
+function newestTimeIfReadable(destination: string): number | null {
   try {
-    const newest = listBackups(destination).at(-1);
-    return newest === undefined ? null : timeOfBackup(newest);
+    return newestTime(destination);
   } catch {
     return null; // The first backup will report the reason.
   }

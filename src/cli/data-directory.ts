@@ -1,7 +1,7 @@
 /** What the commands about workspaces and keys share: opening a data directory and its control database. */
 import { Administration } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
-import { fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
+import { cliPrincipal, fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { existingDataDirectory, openDataDirectory } from "../datadir/open.ts";
@@ -9,6 +9,8 @@ import { sealKeySource } from "../datadir/seal-key.ts";
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Connection } from "../store/connection.ts";
+import type { Reply } from "../workspace/contract.ts";
+import type { Job } from "../workspace/job.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { type Session, settingsOf } from "./session.ts";
 
@@ -70,10 +72,16 @@ export async function writeWorkspace<T>(
   return await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work);
 }
 
-/** Seals a workspace's log, or warns that it could not be sealed. */
-export async function sealOrWarn({ terminal }: Session, writer: WorkspaceWriter): Promise<void> {
-  const reason = await sealNow(writer);
+/** Performs an operation as the command line, and seals the log, or warns that it could not be sealed. */
+export async function performSealed(
+  { terminal }: Session,
+  writer: WorkspaceWriter,
+  job: Pick<Job, "operation" | "run">,
+): Promise<Reply | undefined> {
+  const [reply] = await writer.perform([{ ...job, principal: cliPrincipal(writer.workspaceId) }]);
+  const reason = reply?.auditId ? await sealNow(writer) : null;
   if (reason !== null) await terminal.err(unsealed(reason));
+  return reply;
 }
 
 const unsealed = (reason: string): string => `governd: recorded, but not sealed: ${reason}\n`;

@@ -10,13 +10,14 @@ const CLEAR_LINE = "\r\u001b[K";
  * terminal it only yields.
  */
 export class Progress {
-  readonly #terminal: Terminal;
   readonly #shown: boolean;
   #nextMs = performance.now() + REDRAW_INTERVAL_MS;
   #drawn = false;
 
-  constructor(terminal: Terminal, shown: boolean) {
-    this.#terminal = terminal;
+  constructor(
+    private readonly terminal: Terminal,
+    shown: boolean,
+  ) {
     this.#shown = shown && terminal.interactive;
   }
 
@@ -31,7 +32,7 @@ export class Progress {
 
   /** Removes the bar. */
   async clear(): Promise<void> {
-    if (this.#drawn) await this.#terminal.err(CLEAR_LINE);
+    if (this.#drawn) await this.terminal.err(CLEAR_LINE);
     this.#drawn = false;
   }
 
@@ -40,6 +41,6 @@ export class Progress {
     const bar = "#".repeat(Math.round(part * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, ".");
     const percent = String(Math.floor(part * 100)).padStart(3);
     this.#drawn = true;
-    await this.#terminal.err(`${CLEAR_LINE}[${bar}] ${percent} %  ${done.toLocaleString("en")} ${unit}`);
+    await this.terminal.err(`${CLEAR_LINE}[${bar}] ${percent} %  ${done.toLocaleString("en")} ${unit}`);
   }
 }

@@ -63,7 +63,7 @@ export function settingsWithOrigins(options: object): LoadedSettings {
     const value = given[name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
     if (typeof value === "string") flags[name] = value;
   }
-  return loadSettings({ flags, config: typeof given.config === "string" ? given.config : undefined });
+  return loadSettings(flags, typeof given.config === "string" ? given.config : undefined);
 }
 
 /** Returns the settings that are in force for a command with these parsed options. @throws {Failure} `invalid_settings` */

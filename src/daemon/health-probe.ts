@@ -13,8 +13,7 @@ export interface Probe {
   tls: { ca?: string[]; serverName?: string; rejectUnauthorized?: boolean; cert?: string; key?: string };
 }
 
-/** The result of a probe. */
-export interface Health {
+interface Health {
   url: string;
   /** Whether `/healthz` responded with 200. */
   alive: boolean;
@@ -30,14 +29,8 @@ export async function askHealth({ url, tls }: Probe, patienceMs = PATIENCE_MS): 
   const ask = async (path: string): Promise<string | null> => {
     try {
       // A daemon behind a TLS proxy trusts the proxy's statement that the client used HTTPS.
-      const headers = url.startsWith("http:") ? { "x-forwarded-proto": "https" } : undefined;
-      const answer = await fetch(url + path, {
-        signal,
-        tls,
-        redirect: "manual",
-        keepalive: false,
-        ...(headers ? { headers } : {}),
-      });
+      const headers: Record<string, string> = url.startsWith("http:") ? { "x-forwarded-proto": "https" } : {};
+      const answer = await fetch(url + path, { signal, tls, redirect: "manual", keepalive: false, headers });
       return answer.status === 200 ? null : await complaint(path, answer);
     } catch (error) {
       if (signal.aborted) return `${url} did not respond within ${patienceMs / 1_000} seconds.`;

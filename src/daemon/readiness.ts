@@ -6,12 +6,7 @@ import type { UnavailableWorkspace } from "../threads/unavailable-workspaces.ts"
 /** How long a result is reused, so that frequent probes do not write more files. */
 const FRESH_MS = 1_000;
 
-export interface Readiness {
-  storageWritable: boolean;
-  threadsRunning: boolean;
-}
-
-export interface ReadinessParts {
+interface ReadinessParts {
   /** The data directory. */
   root: string;
   threadsRunning(): boolean;
@@ -30,20 +25,20 @@ export class ReadinessProbe {
 
   /** The public result. Workspaces that are down do not make the daemon unready. */
   async brief(): Promise<{ ready: boolean; workspacesDown: number }> {
-    return { ready: isReady(await this.#probe()), workspacesDown: this.parts.down.size };
+    const { ready } = await this.#probe();
+    return { ready, workspacesDown: this.parts.down.size };
   }
 
   /** The result for the operator: each check, and the names of the workspaces that are down. */
   async detailed(): Promise<{ ready: boolean; body: string }> {
-    const found = await this.#probe();
-    const ready = isReady(found);
+    const { ready, storageWritable, threadsRunning } = await this.#probe();
     const body = {
       status: ready ? "ready" : "not_ready",
       checks: {
-        storage: found.storageWritable ? "ok" : "not writable",
+        storage: storageWritable ? "ok" : "not writable",
         // The daemon migrates the control database before it listens, and a workspace when it opens it.
         migrations: "ok",
-        threads: found.threadsRunning ? "ok" : "restarting",
+        threads: threadsRunning ? "ok" : "restarting",
       },
       workspaces_down: this.parts.down
         .list()
@@ -56,8 +51,8 @@ export class ReadinessProbe {
     return { ready, body: JSON.stringify(body) };
   }
 
-  async #probe(): Promise<Readiness> {
-    const { root, threadsRunning, takesWrites, monotonicMs } = this.parts;
+  async #probe() {
+    const { root, takesWrites, monotonicMs } = this.parts;
     // On a slow disk a probe takes longer than its result is reused, and two probes would remove each other's file.
     if (!this.#probing && monotonicMs() - this.#probedAtMs >= FRESH_MS) {
       this.#probedAtMs = monotonicMs();
@@ -66,7 +61,9 @@ export class ReadinessProbe {
         this.#probing = false;
       });
     }
-    return { storageWritable: (await this.#probed) && takesWrites(), threadsRunning: threadsRunning() };
+    const storageWritable = (await this.#probed) && takesWrites();
+    const threadsRunning = this.parts.threadsRunning();
+    return { storageWritable, threadsRunning, ready: storageWritable && threadsRunning };
   }
 }
 
@@ -80,8 +77,4 @@ async function isWritable(directory: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function isReady({ storageWritable, threadsRunning }: Readiness): boolean {
-  return storageWritable && threadsRunning;
 }

@@ -19,17 +19,8 @@ const PROGRAM = import.meta.path.endsWith(".ts")
 export function scheduledBackups(settings: Settings, clock: Clock, logger: Logger): BackupSchedule | null {
   const { backup_dir: destination, backup_every: everyMs, backup_keep: keep, data_dir: dataDir } = settings;
   if (destination === null || everyMs === null) return null;
-  const key = settings.encryption_key_file;
-  const words = [
-    "backup",
-    destination,
-    ...(key === null ? [] : ["--encryption-key-file", key]),
-    "--keep",
-    `${keep}`,
-    "--data-dir",
-    dataDir,
-    "--json",
-  ];
+  const words = ["backup", destination, "--keep", `${keep}`, "--data-dir", dataDir, "--json"];
+  if (settings.encryption_key_file !== null) words.push("--encryption-key-file", settings.encryption_key_file);
   return new BackupSchedule({
     destination,
     everyMs,

@@ -12,10 +12,8 @@ import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { messageOf, stackFrames, systemCode, systemReason } from "../failure.ts";
-import type { Quota } from "../features/data/quota.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import { type ConnectionLimitOptions, canCountConnections } from "../http/connection-limit.ts";
-import type { RequestLogEntry } from "../http/pipeline/exchange.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { TrustedProxies } from "../http/pipeline/trusted-proxy.ts";
@@ -32,13 +30,13 @@ import { WorkspacePool } from "../threads/pool.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
-import type { LogFields, Logger, LogLevel } from "./logger.ts";
+import type { Logger, LogLevel } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
 import { Sweeper } from "./sweeper.ts";
 
 /** What a service needs. */
-export interface ServiceParts {
+interface ServiceParts {
   settings: Settings;
   directory: DataDirectory;
   control: ControlDatabase;
@@ -60,6 +58,7 @@ export interface Service extends AsyncDisposable {
 export async function openService(parts: ServiceParts): Promise<Service> {
   const { settings, directory, control, clock, logger } = parts;
   const embeddings = await embeddingOptions(settings);
+  const quota = { entries: settings.quota_entries, bytes: settings.quota_bytes };
   await using stack = new AsyncDisposableStack();
   const sinks = sinksOf(settings, {
     proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
@@ -82,7 +81,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       searchMemoryBytes: settings.search_memory,
       fullTextFrom: FULL_TEXT_FROM,
       embeddings,
-      quota: quotaOf(settings),
+      quota: quota.entries === 0 && quota.bytes === 0 ? null : quota,
       threads: settings.threads,
       sealing: sealingOptions(directory, settings),
       onStorage: (_, trouble) => {
@@ -106,8 +105,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const reserve = stack.use(
     new DiskReserve(directory.reserve, (sparing) => {
       pool.sparing = sparing;
-      if (sparing) logger.error("the disk is full: only reads and deletions are accepted", {});
-      else logger.info("the disk has space again", {});
+      if (sparing) logger.error("the disk is full: only reads and deletions are accepted");
+      else logger.info("the disk has space again");
     }),
   );
   collectWhenIdle();
@@ -122,11 +121,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const requests = settings.metrics_listen === null ? null : new RequestMeter();
   const monitored = { pool, anchors, requests, tally, readiness };
   const accounts = accountDeps(parts, pool);
-  await settleActs(accounts.parts, (workspaceId, error) =>
-    logger.error("a change of members or keys stays unfinished", {
-      workspace_id: workspaceId,
-      reason: messageOf(error),
-    }),
+  await settleActs(accounts.parts, (workspace_id, error) =>
+    logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
   const deps = appDeps(parts, monitored, accounts);
   const held = stack.move();
@@ -147,10 +143,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   };
 }
 
-function quotaOf({ quota_entries: entries, quota_bytes: bytes }: Settings): Quota | null {
-  return entries === 0 && bytes === 0 ? null : { entries, bytes };
-}
-
 function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDeps): Omit<AppDeps, "peerOf"> {
   const { settings, authenticator, logger } = parts;
   const { pool, anchors, requests, tally, readiness } = monitored;
@@ -162,7 +154,10 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     isReady: () => readiness.brief(),
     ...(requests === null ? {} : { meter: requests }),
     logs: (status) => logger.writes(levelOf(status)),
-    log: (entry) => logger[levelOf(entry.status)]("request", known(entry)),
+    log: (entry) => {
+      const known = Object.entries(entry).filter(([, value]) => value !== null);
+      logger[levelOf(entry.status)]("request", Object.fromEntries(known));
+    },
     onInternalError: (error, requestId) => {
       tally.unexpectedFailures++;
       logger.error("unexpected failure", {
@@ -215,11 +210,6 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
     quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
   };
-}
-
-/** Returns the fields of a log line without those that are null. */
-function known(entry: RequestLogEntry): LogFields {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
 }
 
 /** The status of a request that exceeds the workspace's quota. The daemon itself has no problem then. */

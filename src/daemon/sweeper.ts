@@ -27,9 +27,8 @@ export class Sweeper implements Disposable {
 
   #next(): void {
     this.pool.sweep(this.#left.splice(0, WORKSPACES_AT_ONCE));
-    const [pause, then] =
-      this.#left.length > 0 ? [PAUSE_MS, () => this.#next()] : [SWEEP_INTERVAL_MS, () => this.#begin()];
-    this.#timer = setTimeout(then, pause).unref();
+    const more = this.#left.length > 0;
+    this.#timer = setTimeout(() => (more ? this.#next() : this.#begin()), more ? PAUSE_MS : SWEEP_INTERVAL_MS).unref();
   }
 
   [Symbol.dispose](): void {

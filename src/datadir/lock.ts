@@ -20,16 +20,9 @@ const CHECK_PATIENCE_MS = 1_000;
  * @throws {Failure} `data_directory_in_use` when another daemon holds it
  */
 export function lockDataDirectory(directory: DataDirectory): Disposable {
-  return holdLock(
-    directory.lock,
-    (cause) =>
-      new Failure(
-        "data_directory_in_use",
-        `The data directory ${directory.root} is in use by another running governd. Stop that process, or choose another --data-dir.`,
-        { cause },
-      ),
-    CHECK_PATIENCE_MS,
-  );
+  const message = `The data directory ${directory.root} is in use by another running governd. Stop that process, or choose another --data-dir.`;
+  const inUse = (cause: unknown) => new Failure("data_directory_in_use", message, { cause });
+  return holdLock(directory.lock, inUse, CHECK_PATIENCE_MS);
 }
 
 /**
@@ -49,11 +42,7 @@ export function holdLock(path: string, inUse: (cause: unknown) => Failure, patie
     if (!(error instanceof SQLiteError) || !error.code?.startsWith("SQLITE_BUSY")) throw error;
     throw inUse(error);
   }
-  return {
-    [Symbol.dispose]() {
-      file.close();
-    },
-  };
+  return { [Symbol.dispose]: () => file.close() };
 }
 
 /** Reports whether a daemon holds the lock. Does not create or change a file. */

@@ -79,10 +79,8 @@ export function existingDataDirectory(root: string, key: EncryptionKey | null = 
 /** Refuses the directory of an interrupted restore: its content is not verified and may be incomplete. */
 function refuseUnfinished(directory: DataDirectory): void {
   if (!existsSync(directory.unfinished)) return;
-  throw new Failure(
-    "data_directory_unusable",
-    `A restore into ${directory.root} was interrupted, so its content cannot be used. Remove all of it and run \`governd restore\` again.`,
-  );
+  const message = `A restore into ${directory.root} was interrupted, so its content cannot be used.`;
+  throw new Failure("data_directory_unusable", `${message} Remove all of it and run \`governd restore\` again.`);
 }
 
 /** Reports whether a path does not exist, or is a directory as empty as a new volume. */
@@ -96,10 +94,8 @@ function refuseForeign(directory: DataDirectory): void {
   const ours = new Set(paths.map((path) => basename(path)));
   const present = readdirSync(directory.root).filter((name) => !HARMLESS.has(name));
   if (present.length === 0 || present.some((name) => ours.has(name))) return;
-  throw new Failure(
-    "data_directory_unusable",
-    `${directory.root} contains files and is not a governd data directory. Choose an empty or a new directory.`,
-  );
+  const message = `${directory.root} contains files and is not a governd data directory.`;
+  throw new Failure("data_directory_unusable", `${message} Choose an empty or a new directory.`);
 }
 
 function tighten(path: string): void {

@@ -6,26 +6,17 @@
 import type { MetricObject, Registry } from "prom-client";
 import type { Histogram } from "../histogram.ts";
 
-export type Labels = Readonly<Record<string, string | number>>;
+interface Labelled {
+  labels?: Readonly<Record<string, string | number>>;
+}
 
 /** One number of a family. */
-export interface Sample {
-  labels?: Labels;
-  value: number;
-}
+export type Sample = Labelled & { value: number; metricName?: string };
 
 /** The numbers of a family: one without labels, several, or none (null). */
-export type Samples = number | null | Iterable<Sample>;
+type Samples = number | null | Iterable<Sample>;
 
-/** A histogram with its labels. */
-export interface HistogramSample {
-  labels?: Labels;
-  histogram: Histogram;
-}
-
-interface WrittenSample extends Sample {
-  metricName?: string;
-}
+type HistogramSample = Labelled & { histogram: Histogram };
 
 export class Families {
   /** `onError` is called when the numbers of a family cannot be read. The other families are still shown. */
@@ -50,7 +41,7 @@ export class Families {
 
   #add(type: string, name: string, help: string, samples: () => Samples | Promise<Samples>): void {
     const get = async () => {
-      let values: WrittenSample[] = [];
+      let values: Sample[] = [];
       try {
         const found = await samples();
         if (typeof found === "number") values = [{ value: found }];
@@ -66,7 +57,7 @@ export class Families {
 }
 
 /** Returns a histogram in the form of Prometheus: the counts up to each bound, the sum, and the total count. */
-function written(name: string, { labels = {}, histogram }: HistogramSample): WrittenSample[] {
+function written(name: string, { labels = {}, histogram }: HistogramSample): Sample[] {
   const cumulative = histogram.cumulative;
   const bounds = [...histogram.bounds, "+Inf"];
   return [

@@ -6,10 +6,7 @@
 /** Seconds without a byte after which a connection is closed. */
 const IDLE_TIMEOUT_SECONDS = 30;
 
-const PLAIN = "text/plain; charset=utf-8";
-const JSON_TYPE = "application/json";
-
-export interface MetricsAnswers {
+interface MetricsAnswers {
   /** The metrics in Prometheus's text format, and its media type. */
   metrics(): Promise<string>;
   metricsType: string;
@@ -17,13 +14,8 @@ export interface MetricsAnswers {
   readiness(): Promise<{ ready: boolean; body: string }>;
 }
 
-export interface MetricsServer {
-  readonly port: number;
-  stop(now?: boolean): Promise<void>;
-}
-
 /** Opens the listener. @throws the runtime's error, such as `EADDRINUSE` */
-export function serveMetrics(answers: MetricsAnswers, { host, port }: { host: string; port: number }): MetricsServer {
+export function serveMetrics(answers: MetricsAnswers, { host, port }: { host: string; port: number }) {
   const server = Bun.serve({
     hostname: host,
     port,
@@ -50,15 +42,15 @@ async function answer(answers: MetricsAnswers, request: Request): Promise<Respon
 
 const PATHS: Readonly<Record<string, (answers: MetricsAnswers) => Promise<Response>>> = {
   "/metrics": async (answers) => new Response(await answers.metrics(), { headers: headersOf(answers.metricsType) }),
-  "/healthz": async () => new Response('{"status":"ok"}', { headers: headersOf(JSON_TYPE) }),
+  "/healthz": async () => new Response('{"status":"ok"}', { headers: headersOf("application/json") }),
   "/readyz": async (answers) => {
     const { ready, body } = await answers.readiness();
-    return new Response(body, { status: ready ? 200 : 503, headers: headersOf(JSON_TYPE) });
+    return new Response(body, { status: ready ? 200 : 503, headers: headersOf("application/json") });
   },
 };
 
 function text(status: number, body: string, headers: Record<string, string> = {}): Response {
-  return new Response(body, { status, headers: { ...headersOf(PLAIN), ...headers } });
+  return new Response(body, { status, headers: { ...headersOf("text/plain; charset=utf-8"), ...headers } });
 }
 
 function headersOf(contentType: string): Record<string, string> {

@@ -3,15 +3,8 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { cannotRead, Failure, systemCode } from "../failure.ts";
-import { CONFIG_FILE, CONFIG_VARIABLE, type SettingName, type Settings } from "./definitions.ts";
+import { CONFIG_FILE, CONFIG_VARIABLE, type Settings } from "./definitions.ts";
 import { type Origins, resolveSettings, type Sources } from "./resolve.ts";
-
-/** What a command line says about settings. */
-export interface SettingFlags {
-  flags: Partial<Record<SettingName, string>>;
-  /** `--config`. */
-  config?: string | undefined;
-}
 
 export interface LoadedSettings {
   settings: Settings;
@@ -19,10 +12,10 @@ export interface LoadedSettings {
 }
 
 /**
- * Returns the settings in force for this process.
+ * Returns the settings in force for this process, given the flags of the command. `config` is the flag `--config`.
  * @throws {Failure} `invalid_settings` with every mistake on a line of its own
  */
-export function loadSettings({ flags, config }: SettingFlags): LoadedSettings {
+export function loadSettings(flags: Sources["flags"], config: string | undefined): LoadedSettings {
   const environment = process.env;
   const cwd = process.cwd();
   const named = config ?? environment[CONFIG_VARIABLE];

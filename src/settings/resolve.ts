@@ -156,20 +156,13 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
   }
 }
 
-/** One setting as it is shown. */
-export interface ShownSetting {
-  name: string;
-  value: string | number | string[];
-  origin: string;
-}
-
 /** Returns the settings in their order, as a person writes them. Secrets are masked. */
-export function showSettings(settings: Settings, origins: Origins): ShownSetting[] {
+export function showSettings(settings: Settings, origins: Origins) {
   return DEFINITIONS.map(({ name, kind }) => ({ name, value: kind.show(settings[name]), origin: origins[name] }));
 }
 
 /** Returns the settings as lines for `governd.toml`, each with a comment that says where its value came from. */
-export function settingsAsToml(shown: readonly ShownSetting[]): string {
+export function settingsAsToml(shown: ReturnType<typeof showSettings>): string {
   const lines = shown.map(({ name, value, origin }) => {
     const unset = value === "";
     const written = typeof value === "number" ? `${value}` : JSON.stringify(value);

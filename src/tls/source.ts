@@ -22,15 +22,10 @@ export function certificateSource(
   directory: DataDirectory,
   clock: Clock,
 ): CertificateSource | null {
-  const { tls, hostnames } = settings;
-  if (tls === "off") return null;
-  if (tls === "files") {
-    return { load: async () => withClientCa(settings, readGiven(settings)), authorityFile: null };
-  }
-  return {
-    load: async () => withClientCa(settings, await ownCertificate(directory, hostnames, clock())),
-    authorityFile: directory.authority,
-  };
+  if (settings.tls === "off") return null;
+  const isOwn = settings.tls === "auto";
+  const read = async () => (isOwn ? await ownCertificate(directory, settings.hostnames, clock()) : readGiven(settings));
+  return { load: async () => withClientCa(settings, await read()), authorityFile: isOwn ? directory.authority : null };
 }
 
 /**

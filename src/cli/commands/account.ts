@@ -59,18 +59,15 @@ function wishOf(control: ControlDatabase, options: LinkOptions): LinkWish {
   if (withoutTotp && email === undefined) {
     throw new Failure("usage", "--without-totp needs --email: name the account.");
   }
-  if (email !== undefined) return resetOf(control, email, withoutTotp);
+  if (email !== undefined) {
+    const account = findAccountByEmail(control.connection, normaliseEmail(email));
+    if (account !== undefined)
+      return { kind: "reset", createdBy: ACTOR, accountId: account.id, dropsTotp: withoutTotp };
+    throw new Failure("not_found", "There is no such account. `governd account list` lists all accounts.");
+  }
   if (workspace === undefined) return { kind: "setup", createdBy: ACTOR };
   requireWorkspace(control.connection, workspace);
   return { kind: "invitation", createdBy: ACTOR, workspaceId: workspace, role: role ?? "owner" };
-}
-
-function resetOf(control: ControlDatabase, email: string, dropsTotp: boolean): LinkWish {
-  const account = findAccountByEmail(control.connection, normaliseEmail(email));
-  if (account === undefined) {
-    throw new Failure("not_found", "There is no such account. `governd account list` lists all accounts.");
-  }
-  return { kind: "reset", createdBy: ACTOR, accountId: account.id, dropsTotp };
 }
 
 async function showAccounts(session: Session, options: object): Promise<void> {
@@ -81,13 +78,7 @@ async function showAccounts(session: Session, options: object): Promise<void> {
     totp: account.totpSince !== null,
     created_at: moment(account.createdAt),
   }));
-  const rows = data.map(({ account_id, created_at, totp, email, name }) => [
-    account_id,
-    created_at,
-    totp ? "yes" : "no",
-    email,
-    name,
-  ]);
+  const rows = data.map((item) => [item.account_id, item.created_at, item.totp ? "yes" : "no", item.email, item.name]);
   const heading = ["ID", "CREATED", "TOTP", "EMAIL", "NAME"];
   await session.print({ data }, table(heading, rows, "There are no accounts yet."));
 }

@@ -1,9 +1,8 @@
 /** `governd erase`: erases data from a workspace for good, with or without a running daemon. */
 import type { Command } from "commander";
-import { cliPrincipal } from "../../control/journal.ts";
 import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/operations.ts";
-import { sealOrWarn, writeWorkspace } from "../data-directory.ts";
+import { performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 
 interface EraseOptions {
@@ -35,15 +34,11 @@ export function addErase(program: Command, session: Session): void {
 async function runErase(session: Session, options: EraseOptions): Promise<void> {
   const target = targetOf(options);
   const answer = await writeWorkspace(options, options.workspace, async (writer) => {
-    const [settled] = await writer.perform([
-      {
-        operation: "data.erase",
-        principal: cliPrincipal(options.workspace),
-        run: (tx, context) => eraseData(tx, context, { agentId: options.agent, ...target }),
-      },
-    ]);
-    await sealOrWarn(session, writer);
-    return settled?.answer;
+    const reply = await performSealed(session, writer, {
+      operation: "data.erase",
+      run: (reader, context) => eraseData(reader, context, { agentId: options.agent, ...target }),
+    });
+    return reply?.answer;
   });
   if (answer?.kind === "problem") {
     throw new Failure(answer.code === "entry_not_found" ? "not_found" : "busy", answer.detail);

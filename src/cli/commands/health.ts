@@ -56,8 +56,11 @@ async function runHealth(session: Session, options: HealthOptions): Promise<void
 function probeOf(settings: Settings, { url, ca }: HealthOptions): Probe {
   const own = dataDirectory(settings.data_dir).authority;
   if (url !== undefined) {
-    const trusted = ca === undefined ? readable(own) : [readText("environment", ca, "the certificate authority")];
-    return { url: originOf(url), tls: { ca: [...rootCertificates, ...trusted] } };
+    const trusted = [...rootCertificates];
+    if (ca !== undefined) trusted.push(readText("environment", ca, "the certificate authority"));
+    // The daemon may run on another machine.
+    else if (existsSync(own)) trusted.push(readOwnAuthority(own));
+    return { url: originOf(url), tls: { ca: trusted } };
   }
   if (ca !== undefined) throw new Failure("usage", "--ca needs --url: give both.");
   if (settings.listen.port === 0) {
@@ -87,11 +90,6 @@ function originOf(url: string): string {
     throw new Failure("usage", "--url must look like https://governd.example.org or https://127.0.0.1:8443.");
   }
   return parsed.origin;
-}
-
-/** Returns the authority if its file exists: the daemon may run on another machine. */
-function readable(path: string): string[] {
-  return existsSync(path) ? [readOwnAuthority(path)] : [];
 }
 
 function readOwnAuthority(path: string): string {

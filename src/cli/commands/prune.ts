@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { cliPrincipal, requireRecorded } from "../../control/journal.ts";
+import { requireRecorded } from "../../control/journal.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import { sameHash } from "../../log/merkle.ts";
@@ -17,8 +17,7 @@ import { treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { answered } from "../../workspace/operation.ts";
-import type { WorkspaceWriter } from "../../workspace/perform.ts";
-import { sealOrWarn, writeWorkspace } from "../data-directory.ts";
+import { performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 
 interface PruneOptions {
@@ -55,23 +54,28 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
     const events = beforeSeq <= from ? 0 : await countPrunable(connection, beforeSeq);
     const plan = { from_seq: from, before_seq: Math.max(from, beforeSeq), events };
     if (events === 0 || !options.yes) {
-      const lines =
-        events === 0
-          ? ["Nothing to prune: no complete block of 256 sealed events is older."]
-          : [
-              `Would drop the bodies of ${events} events before event ${beforeSeq}.`,
-              "To drop them, add --yes and --export FILE.",
-            ];
+      const found = `Would drop the bodies of ${events} events before event ${beforeSeq}.`;
+      const none = "Nothing to prune: no complete block of 256 sealed events is older.";
+      const lines = events === 0 ? [none] : [found, "To drop them, add --yes and --export FILE."];
       return session.print({ ...plan, pruned: false }, lines);
     }
     if (options.export === undefined) {
       throw new Failure("usage", "Name the export that holds these events with --export FILE.");
     }
     const digest = await verifiedExport(connection, options.export, { from, beforeSeq, id: options.workspace });
-    const pruned = await perform(writer, { beforeSeq, timestamp, digest });
-    await sealOrWarn(session, writer);
-    await session.print({ ...plan, events: pruned, pruned: true, export_digest: digest }, [
-      `Dropped the bodies of ${pruned} events before event ${beforeSeq}.`,
+    let dropped = 0;
+    const reply = await performSealed(session, writer, {
+      operation: PRUNE,
+      async run(reader) {
+        const events = await countPrunable(reader, beforeSeq);
+        dropped = events;
+        const details = { before_seq: beforeSeq, before_time: timestamp, events, export_digest: digest };
+        return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
+      },
+    });
+    requireRecorded(reply?.auditId);
+    await session.print({ ...plan, events: dropped, pruned: true, export_digest: digest }, [
+      `Dropped the bodies of ${dropped} events before event ${beforeSeq}.`,
       `Keep the export: SHA-256 ${digest}`,
     ]);
   });
@@ -82,27 +86,6 @@ function timestampOf(text: string): string {
   const ms = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
   if (ms === null) throw new Failure("usage", "--before must be a date such as 2026-01-31.");
   return new Date(ms).toISOString();
-}
-
-async function perform(
-  writer: WorkspaceWriter,
-  what: { beforeSeq: number; timestamp: string; digest: string },
-): Promise<number> {
-  let events = 0;
-  const [settled] = await writer.perform([
-    {
-      operation: PRUNE,
-      principal: cliPrincipal(writer.workspaceId),
-      async run(reader) {
-        const { beforeSeq } = what;
-        events = await countPrunable(reader, beforeSeq);
-        const details = { before_seq: beforeSeq, before_time: what.timestamp, events, export_digest: what.digest };
-        return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
-      },
-    },
-  ]);
-  requireRecorded(settled?.auditId);
-  return events;
 }
 
 /**

@@ -14,10 +14,7 @@ import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.t
 import { FileInUse, rekeyFile } from "../../store/rekey.ts";
 import { addCommonOptions, type Session, settingsOf } from "../session.ts";
 
-interface RekeyOptions {
-  newKey?: string;
-  decrypt?: boolean;
-}
+type RekeyOptions = { newKey?: string; decrypt?: boolean };
 
 const DESCRIPTION = `encrypt the databases of a data directory, or change their key
 
@@ -57,19 +54,9 @@ async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> 
   ]);
 }
 
-interface RekeyResult {
-  rewritten: number;
-  already: number;
-  failed: { path: string; message: string }[];
-}
-
-function rekeyDatabases(
-  directory: DataDirectory,
-  known: readonly EncryptionKey[],
-  wanted: EncryptionKey | null,
-): RekeyResult {
+function rekeyDatabases(directory: DataDirectory, known: readonly EncryptionKey[], wanted: EncryptionKey | null) {
   const files = readdirSync(directory.workspaces).filter((name) => name.endsWith(".db"));
-  const result: RekeyResult = { rewritten: 0, already: 0, failed: [] };
+  const result = { rewritten: 0, already: 0, failed: [] as { path: string; message: string }[] };
   for (const path of [directory.control, ...files.map((name) => join(directory.workspaces, name))]) {
     try {
       if (rekeyFile(path, known, wanted)) result.rewritten += 1;

@@ -29,16 +29,7 @@ import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 
-interface RotateOptions {
-  newKey?: string;
-}
-
-interface NamedKey {
-  workspace_id: string;
-  verifier_key: string;
-  /** False when another key than the present one must seal the workspace. */
-  current: boolean;
-}
+type RotateOptions = { newKey?: string };
 
 const ROTATE_DESCRIPTION = `replace the key that signs the seals of all workspaces
 
@@ -67,10 +58,11 @@ export function addRotateSealKey(program: Command, session: Session): void {
 async function showKeyInfo(session: Session, options: object): Promise<void> {
   const { settings, directory } = dataDirectoryOf(options);
   const key = readSealKey(sealKeySource(directory, settings.seal_key));
-  const workspaces: NamedKey[] = [];
+  const workspaces: { workspace_id: string; verifier_key: string; current: boolean }[] = [];
   for (const id of workspaceIds(options)) {
     const named = await namedKey(directory, id);
     if (named === null) continue;
+    // False when another key than the present one must seal the workspace.
     const current = sameHash(parseVerifierKey(named).publicKey, key.publicBytes);
     workspaces.push({ workspace_id: id, verifier_key: named, current });
   }
@@ -96,12 +88,10 @@ async function rotateSealKey(session: Session, options: RotateOptions): Promise<
   const { settings, directory } = dataDirectoryOf(options);
   const isOwn = settings.seal_key === null;
   if (isOwn !== (options.newKey === undefined)) {
-    throw new Failure(
-      "usage",
-      isOwn
-        ? "--new-key is only for a key that the setting seal_key names. Without seal_key this command creates the key."
-        : "The key is kept outside the data directory (seal_key). Create the new key there and bring it with --new-key.",
-    );
+    const message = isOwn
+      ? "--new-key is only for a key that the setting seal_key names. Without seal_key this command creates the key."
+      : "The key is kept outside the data directory (seal_key). Create the new key there and bring it with --new-key.";
+    throw new Failure("usage", message);
   }
   const present = sealKeySource(directory, settings.seal_key);
   readSealKey(present);
@@ -124,10 +114,9 @@ async function rotateSealKey(session: Session, options: RotateOptions): Promise<
   ]);
 }
 
-function describe(key: SealKey): { fingerprint: string; public_key: string; lines: string[] } {
-  const [fingerprint, pem] = [sha256Hex(key.publicBytes), publicPem(key)];
-  const lines = [`Fingerprint (SHA-256)  ${fingerprint}`, "", pem.trimEnd()];
-  return { fingerprint, public_key: pem, lines };
+function describe(key: SealKey) {
+  const [fingerprint, public_key] = [sha256Hex(key.publicBytes), publicPem(key)];
+  return { fingerprint, public_key, lines: [`Fingerprint (SHA-256)  ${fingerprint}`, "", public_key.trimEnd()] };
 }
 
 /** The file of the new key until every workspace names it. An interrupted run leaves it behind. */

@@ -45,7 +45,7 @@ function ofCommand({ path, options, arguments: its, commands }: CommandNode): st
   const words = [
     ...commands.map((command) => command.path.at(-1) as string),
     ...its.flatMap((argument) => (argument.kind === "choice" ? argument.choices : [])),
-    ...options.flatMap(({ long, short }) => long ?? short ?? []),
+    ...options.flatMap(({ flags }) => flags.slice(-1)),
   ];
   const takesFiles = its.some(({ kind }) => kind === "file");
   const valued = options.filter(({ value }) => value !== null);
@@ -60,8 +60,8 @@ function ofCommand({ path, options, arguments: its, commands }: CommandNode): st
   ].join("\n");
 }
 
-function ofValue({ long, short, value }: CommandOption): string {
-  const names = [long, short].filter((name) => name !== undefined).join(" | ");
+function ofValue({ flags, value }: CommandOption): string {
+  const names = flags.toReversed().join(" | ");
   switch (value?.kind) {
     case "file":
       return `${names}) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;`;

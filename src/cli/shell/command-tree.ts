@@ -5,9 +5,8 @@ import type { Argument, Command, Option } from "commander";
 export type Value = { kind: "file" } | { kind: "choice"; choices: readonly string[] } | { kind: "free" };
 
 export interface CommandOption {
-  /** With its dashes; undefined for an option that has only a short form. */
-  long: string | undefined;
-  short: string | undefined;
+  /** The short form and the long form, as far as there are, with their dashes. */
+  flags: readonly string[];
   help: string;
   /** Null for an option without a value. */
   value: (Value & { name: string }) | null;
@@ -37,17 +36,15 @@ const LISTED = /^[a-z]+(\|[a-z]+)+$/;
 
 /** Returns a command with all its subcommands. */
 export function commandTree(command: Command, path: readonly string[] = []): CommandNode {
-  const children = command.commands.map((child) => commandTree(child, [...path, child.name()]));
-  const help = command.createHelp();
   return {
     path,
-    summary: command.summary() || firstLine(command.description()),
+    summary: command.summary() || (command.description().split("\n", 1)[0] as string),
     description: command.description(),
     after: textAfterHelp(command),
     usage: command.usage(),
-    options: help.visibleOptions(command).map(readOption),
+    options: command.createHelp().visibleOptions(command).map(readOption),
     arguments: command.registeredArguments.map(readArgument),
-    commands: children,
+    commands: command.commands.map((child) => commandTree(child, [...path, child.name()])),
   };
 }
 
@@ -58,13 +55,11 @@ export function everyCommand(node: CommandNode): CommandNode[] {
 
 function readOption(option: Option): CommandOption {
   const name = /[<[]([^>\]]*?)(?:\.\.\.)?[>\]]/.exec(option.flags)?.[1];
-  const repeats = option.variadic || / may be given several times/.test(option.description);
   return {
-    long: option.long ?? undefined,
-    short: option.short ?? undefined,
+    flags: [option.short, option.long].filter((flag) => typeof flag === "string"),
     help: option.description,
     value: name === undefined ? null : { name, ...placeOf(name, option.argChoices) },
-    repeatable: repeats,
+    repeatable: option.variadic || / may be given several times/.test(option.description),
   };
 }
 
@@ -88,8 +83,4 @@ function textAfterHelp(command: Command): string {
   const emitter = command as Command & { emit(event: string, context: object): void };
   emitter.emit("afterHelp", { error: false, command, write });
   return text.trim();
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] as string;
 }

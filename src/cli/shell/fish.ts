@@ -35,10 +35,9 @@ function ofCommand({ path, options, arguments: its, commands }: CommandNode): st
   ];
 }
 
-function ofOption({ long, short, help, value }: CommandOption): string {
+function ofOption({ flags, help, value }: CommandOption): string {
   const words = [
-    ...(short ? [`-s ${short.slice(1)}`] : []),
-    ...(long ? [`-l ${long.slice(2)}`] : []),
+    ...flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`)),
     // Without -x, fish would offer files for a value that is not a file.
     ...(value ? [value.kind === "file" ? "-r -F" : "-x"] : []),
     ...(value?.kind === "choice" ? [`-a ${quoted(value.choices.join(" "))}`] : []),

@@ -11,14 +11,6 @@ const FILES: readonly (readonly [string, string])[] = [
   ["governd-data/keys/seal.pub", "the public key that auditors need"],
 ];
 
-const SIGNALS: readonly (readonly [string, string])[] = [
-  [
-    "SIGTERM, SIGINT",
-    "stop: finish running requests, seal, and close, within ten seconds; a second signal stops at once",
-  ],
-  ["SIGHUP", "reload the certificate"],
-];
-
 /** Returns the page that `governd man` prints. */
 export function manualPage(root: CommandNode, version: string): string {
   const commands = everyCommand(root).filter(({ path, commands }) => path.length > 0 && commands.length === 0);
@@ -46,7 +38,11 @@ export function manualPage(root: CommandNode, version: string): string {
     ".SH FILES",
     ...FILES.map(([name, meaning]) => item(name, meaning)),
     ".SH SIGNALS",
-    ...SIGNALS.map(([name, meaning]) => item(name, meaning)),
+    item(
+      "SIGTERM, SIGINT",
+      "stop: finish running requests, seal, and close, within ten seconds; a second signal stops at once",
+    ),
+    item("SIGHUP", "reload the certificate"),
     ".SH EXIT STATUS",
     item("0", "done"),
     item("1", "the answer is no: tampering was found, the daemon is not healthy"),
@@ -57,7 +53,7 @@ export function manualPage(root: CommandNode, version: string): string {
 }
 
 function ofCommand({ path, usage, description, after, options }: CommandNode): string {
-  const usual = options.filter(({ long }) => long !== "--help");
+  const usual = options.filter(({ flags }) => !flags.includes("--help"));
   return [
     `.SS ${quoted(path.join(" "))}`,
     ".nf",
@@ -70,9 +66,8 @@ function ofCommand({ path, usage, description, after, options }: CommandNode): s
   ].join("\n");
 }
 
-function flagsOf({ short, long, value }: CommandOption): string {
-  const names = [short, long].filter((name) => name !== undefined).join(", ");
-  return value === null ? names : `${names} <${value.name}>`;
+function flagsOf({ flags, value }: CommandOption): string {
+  return value === null ? flags.join(", ") : `${flags.join(", ")} <${value.name}>`;
 }
 
 function item(term: string, meaning: string): string {
@@ -93,13 +88,12 @@ function escaped(text: string): string {
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")
     .replace(/^(?=[.'])/gm, "\\&")
-    .replace(/[^\n -~]/gu, (character) => `\\[u${codePoint(character)}]`);
+    .replace(/[^\n -~]/gu, (character) => {
+      const codePoint = (character.codePointAt(0) as number).toString(16).toUpperCase();
+      return `\\[u${codePoint.padStart(4, "0")}]`;
+    });
 }
 
 function quoted(text: string): string {
   return `"${escaped(text).replaceAll('"', '""')}"`;
-}
-
-function codePoint(character: string): string {
-  return (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
 }

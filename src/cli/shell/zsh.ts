@@ -45,11 +45,10 @@ ${branches.join("\n")}
 }`;
 }
 
-function ofOption({ long, short, help, value, repeatable }: CommandOption): string[] {
-  const names = [short, long].filter((name) => name !== undefined);
-  const exclusive = repeatable ? "*" : names.length > 1 ? `(${names.join(" ")})` : "";
+function ofOption({ flags, help, value, repeatable }: CommandOption): string[] {
+  const exclusive = repeatable ? "*" : flags.length > 1 ? `(${flags.join(" ")})` : "";
   const its = value === null ? "" : `:${escaped(value.name)}:${action(value)}`;
-  return names.map((name) =>
+  return flags.map((name) =>
     quoted(`${exclusive}${name}${value && name.startsWith("--") ? "=" : ""}[${escaped(help)}]${its}`),
   );
 }
