@@ -102,8 +102,9 @@ interface RecordedRequest extends Recorded, Requested {
    * - `plain`: runs on the workspace's thread.
    * - `inquiry`: a reader thread looks first; the workspace's thread records what was found.
    * - `stream`: the workspace's thread records it; a reader thread sends the body.
+   * - `inquired_stream`: both.
    */
-  kind: "plain" | "inquiry" | "stream";
+  kind: "plain" | "inquiry" | "stream" | "inquired_stream";
   /** Whether the operation is refused while its agent is suspended. */
   suspendable: boolean;
   /**

@@ -295,7 +295,7 @@ export const OPERATIONS = {
   },
   "audit.export": {
     ...TRAIL_READ,
-    kind: "stream",
+    kind: "inquired_stream",
     input: takes<{ scope: AuditScope; format: ExportFormat; window: TimeWindow; resume?: ExportResumption }>(),
     group: "proofs",
     did: "exported the log",
@@ -388,16 +388,16 @@ type OfKind<K extends Facts["kind"]> = {
 }[keyof Rows];
 
 /** The name of an operation that a client can request. */
-export type OperationName = OfKind<"plain" | "inquiry" | "stream" | "inspection" | "report">;
+export type OperationName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report">;
 
 /** The input of every operation that a client can request, after validation. */
 export type OperationInputs = { [N in OperationName]: Rows[N]["input"] };
 
 /** Operations that read on a reader thread and are recorded with what they found. */
-export type InquiryName = OfKind<"inquiry">;
+export type InquiryName = OfKind<"inquiry" | "inquired_stream">;
 
 /** Operations whose answer is a stream. */
-export type StreamName = OfKind<"stream">;
+export type StreamName = OfKind<"stream" | "inquired_stream">;
 
 /** Operations on a reader thread that are not recorded. They concern only the workspace's seals. */
 export type InspectionName = OfKind<"inspection">;
@@ -406,7 +406,7 @@ export type InspectionName = OfKind<"inspection">;
 type ReportName = OfKind<"report">;
 
 /** Operations that a client can request and that are recorded. */
-export type RecordedName = OfKind<"plain" | "inquiry" | "stream">;
+export type RecordedName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream">;
 
 /** Events of a workspace itself on behalf of accounts, keys and members. */
 export type AccountEventName = OfKind<"account">;
@@ -427,7 +427,8 @@ export const isInspection = (name: OperationName): name is InspectionName => FAC
 export const leavesNoTrace = (name: OperationName): name is InspectionName | ReportName =>
   isInspection(name) || isReport(name);
 
-export const isInquiry = (name: OperationName): name is InquiryName => FACTS[name].kind === "inquiry";
+export const isInquiry = (name: OperationName): name is InquiryName =>
+  FACTS[name].kind === "inquiry" || FACTS[name].kind === "inquired_stream";
 
 /** Whether an operation is refused while its agent is suspended. */
 export function isSuspendable(name: OperationName): boolean {

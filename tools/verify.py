@@ -92,8 +92,12 @@ def no_duplicates(pairs):
     return dict(pairs)
 
 
+def no_number(name):
+    raise ValueError(f"{name} is not JSON")
+
+
 def load_json(text):
-    return json.loads(text, object_pairs_hook=no_duplicates)
+    return json.loads(text, object_pairs_hook=no_duplicates, parse_constant=no_number)
 
 
 def check_event(event):
@@ -323,9 +327,7 @@ class Trust:
         """Every kept seal must be the beginning of a whole log."""
         for seal in self.anchors:
             require(seal.origin.endswith("/" + log.workspace), "the kept seal is of another workspace", Undetermined)
-            # a declared restore explains that events are gone, and excuses nothing
-            over = [seq for seq in log.restores if seq < seal.size]
-            why = f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
+            why = log.restored_before(seal)
             require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says" + why)
             root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
             require(root == seal.root, "the log is not the one of the kept seal" + why)
@@ -339,6 +341,7 @@ class Log:
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
+        self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
         self.restores = []  # where the log says that it was put back from a backup
 
     def add(self, canonical, details_text, salt, stored_hash):
@@ -372,19 +375,19 @@ class Log:
 
     def check_blanks(self, ends_early=False):
         """Every event without details must be named by a later erasure, or be counted by one of the older format."""
-        blanks, named = set(self.blanks), set()
+        blanks, named = set(self.blanks), []
         for seq, said in self.erasures:
-            ranges, last = said.get("erased"), -1
-            for first, end in ranges or []:
-                require(last < first <= end < seq, f"seq {seq}: not the positions of an erasure")
-                last = end
-                named.update(range(first, end + 1))
-            positions = sum(end - first + 1 for first, end in ranges or [])
-            require(ranges is None or positions == said["events"], f"seq {seq}: not the positions of an erasure")
+            named += check_erasure(seq, said)
         if self.whole and self.first_seq is not None:
-            restored = [seq for seq in named - blanks if seq >= self.first_seq]
+            positions = (seq for first, end in named for seq in range(max(first, self.first_seq), end + 1))
+            restored = [seq for seq in positions if seq not in blanks]
             require(not restored, f"details that an erasure destroyed are there again, of seq {sorted(restored)[:5]}")
-        missing, older = sorted(blanks - named), [(seq, said) for seq, said in self.erasures if "erased" not in said]
+        covered = lambda seq, ranges: any(first <= seq <= end for first, end in ranges)
+        sure = named + [one for ranges, proved in self.later if proved for one in ranges]
+        unsure = [one for ranges, proved in self.later if not proved for one in ranges]
+        unproved = [seq for seq in sorted(blanks) if not covered(seq, sure) and covered(seq, unsure)]
+        missing = [seq for seq in sorted(blanks) if not covered(seq, sure + unsure)]
+        older = [(seq, said) for seq, said in self.erasures if "erased" not in said]
         budget = 0
         for seq in reversed(missing):
             while older and older[-1][0] > seq:
@@ -392,8 +395,9 @@ class Log:
             if budget:
                 budget, self.unnamed = budget - 1, self.unnamed + 1
         missing = missing[self.unnamed :]
-        kind = Undetermined if ends_early else Tampered
+        kind = Undetermined if ends_early or self.open else Tampered
         require(not missing, f"details are gone, and no erasure names the events: seq {missing[:5]}", kind)
+        return unproved
 
     def read(self, canonical, details_text, salt, stored_hash):
         """An event by itself: its form, its hash, its details."""
@@ -424,6 +428,11 @@ class Log:
         self.heads[agent] = (place, value)
         return event
 
+    def restored_before(self, seal):
+        """A declared restore explains that events under a kept seal are gone, and excuses nothing."""
+        over = [seq for seq in self.restores if seq < seal.size]
+        return f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
+
     def summary(self):
         bodies = f", with bodies from seq {self.pruned} on" if self.pruned else ""
         epochs = f", {self.unnamed} erased, not named (older format)" if self.unnamed else ""
@@ -433,8 +442,11 @@ class Log:
 
 WHITE = " \t\r\n"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z"
-HEADER = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "starts_after",
-          "proof", "seal", "public_key"}
+FORMAT, OLDER = "governd.audit-export/2", "governd.audit-export/1"
+COMMON = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "proof", "seal",
+          "public_key"}
+OWN = {FORMAT: {"before", "after", "binding"}, OLDER: {"starts_after"}}
+OPTIONAL = {FORMAT: {"erasures"}, OLDER: {"proof"}}
 
 
 def is_count(value):
@@ -445,46 +457,77 @@ def is_hash(value):
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
+def is_hashes(value):
+    return isinstance(value, list) and len(value) <= 128 and all(map(is_hash, value))
+
+
+def has(value, *members):
+    return isinstance(value, dict) and set(value) == set(members)
+
+
 def check_header(header):
     """The members of a header and their types."""
-    require(isinstance(header, dict) and header.get("format") == "governd.audit-export/1", "not an export", Undetermined)
-    require(set(header) | {"proof"} == HEADER, "the header has not the members of a header")
+    known = isinstance(header, dict) and isinstance(header.get("format"), str) and header["format"] in OWN
+    require(known, "not an export of a known format", Undetermined)
+    form = header["format"]
+    members = COMMON | OWN[form]
+    require(members - OPTIONAL[form] <= set(header) <= members | OPTIONAL[form], "the header has not the members of a header")
     texts = [header["workspace_id"], header["exported_at"]]
     texts += [header[name] for name in ("agent_id", "start_time", "end_time", "seal", "public_key") if header[name] is not None]
-    after, proof = header["starts_after"], header.get("proof")
     good = all(isinstance(text, str) for text in texts) and is_count(header["event_count"])
-    good &= after is None or (
-        isinstance(after, dict) and set(after) == {"agent_seq", "hash"} and is_count(after["agent_seq"]) and is_hash(after["hash"])
+    proof = header.get("proof")
+    if form == OLDER:
+        after = header["starts_after"]
+        good &= after is None or (has(after, "agent_seq", "hash") and is_count(after["agent_seq"]) and is_hash(after["hash"]))
+        good &= proof is None or has(proof, "path") or has(proof, "before", "after")
+    else:
+        good &= isinstance(header["after"], dict) and isinstance(header["binding"], dict)
+        good &= header["before"] is None or isinstance(header["before"], dict)
+        good &= proof is None or has(proof, "path", "binding") or has(proof, "before", "after", "binding")
+    require(good and (proof is None or all(map(is_hashes, proof.values()))), "a member of the header has the wrong type")
+    if "erasures" in header:
+        check_erasures(header["erasures"])
+
+
+def check_erasures(value):
+    good = has(value, "events", "seal") and (value["seal"] is None or isinstance(value["seal"], str))
+    good = good and isinstance(value["events"], list) and all(
+        has(one, "event", "path") and isinstance(one["event"], dict) and (one["path"] is None or is_hashes(one["path"]))
+        for one in value["events"]
     )
-    good &= proof is None or (
-        isinstance(proof, dict)
-        and set(proof) in ({"path"}, {"before", "after"})
-        and all(isinstance(hashes, list) and len(hashes) <= 128 and all(map(is_hash, hashes)) for hashes in proof.values())
-    )
-    require(good, "a member of the header has the wrong type")
+    require(good, "the erasures are not in order")
+
+
+def is_text(text):
+    """Whether all of it was UTF-8."""
+    return not re.search("[\udc80-\udcff]", text)
 
 
 def read_ndjson(lines):
     """The header, the events, and the trailer or why there is none."""
     try:
         header = load_json(lines[0])
-        require(header.pop("type") == "header", "no header", Undetermined)
+        require(is_text(lines[0]) and header.pop("type") == "header", "no header", Undetermined)
     except (Tampered, ValueError):
         raise Undetermined("not an export: its first line cannot be read") from None
     check_header(header)
+    require("erasures" not in header, "the header has not the members of a header")
     events = []
     for number, line in enumerate(lines[1:], 2):
         try:
             value = load_json(line)
         except ValueError:
             return header, events, "the export is incomplete, or a line cannot be read"
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not is_text(line):
             return header, events, "a line of the export is no object"
         kind = value.get("type")
         require(kind in ("event", "trailer"), "a line is neither an event nor the trailer")
         if kind == "trailer":
-            good = set(value) == {"type", "event_count", "head"} and is_count(value["event_count"])
+            good = has({"erasures": 0, **value}, "type", "event_count", "head", "erasures") and is_count(value["event_count"])
             require(good and (value["head"] is None or is_hash(value["head"])), "the trailer is not in order")
+            if "erasures" in value:
+                check_erasures(value["erasures"])
+                require(header["format"] == FORMAT, "the trailer is not in order")
             require(not "".join(lines[number:]).strip(WHITE), "something follows the trailer")
             return header, events, value
         del value["type"]
@@ -493,16 +536,66 @@ def read_ndjson(lines):
 
 
 def read_document(text):
-    decoder = json.JSONDecoder(object_pairs_hook=no_duplicates)
-    text = text.lstrip(WHITE)
+    """The members of a json export but its events; these; and why its end is missing, or None.
+
+    It is read member by member and event by event, because an export that was cut off may be altered before that.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=no_duplicates, parse_constant=no_number)
+    header, events, at = {}, [], 0
+
+    def peek():
+        nonlocal at
+        while at < len(text) and text[at] in WHITE:
+            at += 1
+        return text[at : at + 1]
+
+    def skip(expected):
+        nonlocal at
+        if peek() == "" or text[at] not in expected:
+            raise ValueError("not JSON")
+        at += 1
+        return text[at - 1]
+
+    def value():
+        nonlocal at
+        peek()
+        found, end = decoder.raw_decode(text, at)
+        require(is_text(text[at:end]), "this is not UTF-8", Undetermined)
+        at = end
+        return found
+
+    def members():
+        nonlocal at
+        skip("{")
+        named = set()
+        while True:
+            name = value()
+            require(isinstance(name, str), "not JSON", Undetermined)
+            require(name not in named, "a member is there twice")
+            named.add(name)
+            skip(":")
+            if name != "events":
+                header[name] = value()
+            else:
+                require("agent_id" in header, "the events stand before the agent_id", Undetermined)
+                skip("[")
+                more = peek() != "]" or skip("]") != "]"
+                while more:
+                    events.append(value())
+                    more = skip(",]") == ","
+            if skip(",}") == "}":
+                return
+
     try:
-        header, end = decoder.raw_decode(text)
-        events = header.pop("events")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise Undetermined("not an export, or not all of it") from None
+        members()
+    except Tampered:
+        require(header.get("format") in OWN, "not an export", Undetermined)
+        raise
+    except (ValueError, RecursionError, Undetermined):
+        return header, events, "not an export, or not all of it"
+    require("format" in header, "not an export", Undetermined)
     check_header(header)
-    require(isinstance(events, list), "the export's events are not a list", Undetermined)
-    require(not text[end:].strip(WHITE), "something follows the end of the export")
+    require(not text[at:].strip(WHITE), "something follows the end of the export")
     return header, events, None
 
 
@@ -513,79 +606,311 @@ def check_export(text, trust):
     except (ValueError, AttributeError):
         ndjson = False
     header, events, trailer = read_ndjson(lines) if ndjson else read_document(text)
-    whole, after = header["agent_id"] is None, header["starts_after"]
-    if not whole:
+    if isinstance(trailer, str):
+        check_part(header, events)
+        raise Undetermined(trailer)
+    whole = header["agent_id"] is None
+    bound = read_bound(header, "ndjson" if ndjson else "json") if header["format"] == FORMAT else None
+    if bound:
+        before = bound.before
+        after = (before["agent_seq"], bound.before_hash) if before else (0, ZEROS)
+    else:
+        after = header["starts_after"]
         after = (after["agent_seq"], after["hash"]) if after else (0, ZEROS)
     log = Log(whole, header["agent_id"], None if whole else after)
-    if whole and header["start_time"] is None:
+    if whole and bound:
+        log.next_seq = bound.before["seq"] + 1 if bound.before else 0
+    elif whole and header["start_time"] is None:
         log.next_seq = 0
-    times, genesis = [], events[0].get("details") if events and isinstance(events[0], dict) else None
-    for event in events:
-        require(isinstance(event, dict) and {"details", "details_salt", "hash"} <= set(event), "not an event")
-        details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
-        log.add(check_event(event), None if details is None else jcs(details), salt, value)
-        times.append(event["timestamp"])
+    bodies = feed(log, events)
     require(not events or log.workspace == header["workspace_id"], "another workspace than stated")
-    require(not isinstance(trailer, str), trailer, Undetermined)
     require(header["event_count"] == len(events), "the number of events is wrong")
-    ends_early = header["end_time"] is not None
-    if not ends_early:
-        log.check_blanks()
     if ndjson:
         require(trailer["event_count"] == len(events), "the number of events is wrong")
         require(trailer["head"] == (log.hashes[-1] if log.hashes else None), "another end than stated")
-    check_window(header, times)
-    said = check_export_seal(header, log, trust, genesis, events and events[-1]["agent_seq"])
+    if bound:
+        check_bound(header, bound, bodies, log)
+        said = check_bound_seal(header, bound, bodies, log, trust, (trailer if ndjson else header).get("erasures"))
+        return f"{log.summary()}, {said}"
+    ends_early = header["end_time"] is not None
+    if not ends_early:
+        log.check_blanks()
+    check_window(header, [body["timestamp"] for body in bodies])
+    said = check_export_seal(header, log, trust, bodies and bodies[-1]["agent_seq"])
     if ends_early:
         log.check_blanks(ends_early)
     return f"{log.summary()}, {said}"
 
 
-def check_window(header, times):
-    """The edges of an export. The order of events is the log's: the clock may step back between them."""
+def feed(log, events):
+    """Adds events as they are shown; returns their bodies."""
+    bodies = []
+    for event in events:
+        require(isinstance(event, dict) and {"details", "details_salt", "hash"} <= set(event), "not an event")
+        bodies.append(log.add(*stored(event)))
+    return bodies
+
+
+def stored(shown):
+    """The canonical bytes, the details, the salt and the hash of a shown event."""
+    event = {**shown}
+    try:
+        details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
+        return check_event(event), None if details is None else jcs(details), salt, value
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise Tampered("not an event") from None
+
+
+def check_part(header, events):
+    """An export without its end: what is there must hold by itself."""
+    agent = header.get("agent_id")
+    log = Log(agent is None, agent)
+    feed(log, events)
+
+
+class Bound:
+    """The event of an export, and the events on both sides of the exported ones."""
+
+    def __init__(self, header):
+        self.event, self.hash = Log(False).read(*stored(header["binding"]))
+        self.said = header["binding"]["details"]
+        self.after, self.before, self.before_hash = header["after"], header["before"], None
+        self.after_hash = sha256(b"\0", check_event(self.after))
+        if self.before is not None:
+            self.before_hash = sha256(b"\0", check_event(self.before))
+
+
+def is_edge(value):
+    return value is None or (
+        has(value, "seq", "agent_seq", "hash") and is_count(value["seq"]) and is_count(value["agent_seq"]) and is_hash(value["hash"])
+    )
+
+
+def read_bound(header, form):
+    """Reads the event of an export and compares it with the header."""
+    bound = Bound(header)
+    event, said = bound.event, bound.said
+    needed = {"format", "event_count", "first", "last", "tree_root"}
+    good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
+    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before"}, "it is not the event of an export")
+    good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
+    good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
+    require(good, "it is not the event of an export")
+    own = [(event[name], header[name]) for name in ("workspace_id", "agent_id")]
+    own += [(said.get(name), header[name]) for name in ("start_time", "end_time", "event_count")]
+    own += [(event["timestamp"], header["exported_at"]), (said["format"], form)]
+    require(all(one == other for one, other in own), "the event of the export describes another export")
+    return bound
+
+
+def check_bound(header, bound, bodies, log):
+    """The events are those that the event of the export states, and there are no others in the window."""
+    event, said, agent = bound.event, bound.said, header["agent_id"]
+    edge = lambda at: {**{name: bodies[at][name] for name in ("seq", "agent_seq")}, "hash": log.hashes[at]} if bodies else None
+    require((said["first"], said["last"]) == (edge(0), edge(-1)), "the events are not the ones that the event of the export states")
+    beside = [bound.after] + ([bound.before] if bound.before else [])
+    good = all(one["workspace_id"] == header["workspace_id"] and agent in (None, one["agent_id"]) for one in beside)
+    previous, value = (bodies[-1], log.hashes[-1]) if bodies else (bound.before, bound.before_hash)
+    if agent is None:
+        good &= bound.after["seq"] == (previous["seq"] if previous else -1) + 1
+    else:
+        place = (previous["agent_seq"] + 1, value) if previous else (1, ZEROS)
+        good &= (bound.after["agent_seq"], bound.after["previous_hash"]) == place
+    at_end = bound.after["seq"] == event["seq"]
+    good &= bound.after["seq"] <= event["seq"] and (not at_end or bound.after_hash == bound.hash)
+    require(good, "the events before and after the exported ones are not the ones beside them")
+    start, end = window_of(header)
+    outside = lambda one: one["timestamp"] < start or one["timestamp"] >= end
+    pruned = said.get("pruned_before", 0)
+    require((bodies[0] if bodies else bound.after)["seq"] >= pruned, "the export holds events that were pruned")
+    before_fits = bound.before is None or bound.before["seq"] < pruned or outside(bound.before)
+    require(before_fits, "the event before the first one belongs to the export, and is not in it")
+    require(at_end or outside(bound.after), "the event after the last one belongs to the export, and is not in it")
+    require(not bodies or not outside(bodies[0]), "the first event is outside the header's times")
+    require(not bodies or not outside(bodies[-1]), "the last event is outside the header's times")
+    if agent is None and bodies and log.first_seq == 0 and len(bodies) == event["seq"]:
+        root = tree_root(map(bytes.fromhex, log.hashes)).hex()
+        require(root == said["tree_root"], "the log before the event of the export is not the one that it states")
+
+
+def check_bound_seal(header, bound, bodies, log, trust, erasures):
+    event, said, open_questions = bound.event, bound.said, []
+    seal = read_own_seal(header)
+    if seal is None:
+        words, sealed = "unsealed: its holder could have made all of it", False
+        if trust.keys:
+            open_questions.append("the export has no seal for the given key")
+    else:
+        require(seal.size == event["seq"] + 1, "the export's seal does not end with the event of the export")
+        check_bound_proof(header, bound, log, seal)
+        words, sealed = check_own_seal(header, seal, trust, open_questions)
+    whole = header["start_time"] is None and header["end_time"] is None
+    is_log, last, proved = whole and header["agent_id"] is None, log.next_seq - 1 if bodies else event["seq"], None
+    if sealed:
+        proved = last
+    run = log.hashes + [bound.after_hash]
+    for anchor in trust.anchors:
+        if not anchor.origin.endswith("/" + header["workspace_id"]):
+            open_questions.append("the kept seal is of another workspace")
+        elif is_damaged(anchor, trust):
+            open_questions.append("the kept seal is damaged: its signature is wrong")
+        elif is_log and anchor.size > event["seq"] + 1:
+            raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
+        elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
+            root = tree_root(map(bytes.fromhex, run[: anchor.size]))
+            require(root == anchor.root, "the log is not the one of the kept seal" + log.restored_before(anchor))
+            through = min(anchor.size - 1, last)
+            proved = through if proved is None else max(proved, through)
+        elif seal is not None and anchor.size == seal.size:
+            require(anchor.root == seal.root, "the export's seal is not the kept one of the same size")
+            proved = last
+        else:
+            open_questions.append("the kept seal is another one than the export was made under")
+    open_questions += take_erasures(header, erasures, log, last, seal, trust)
+    unproved = log.check_blanks()
+    if unproved:
+        open_questions.append(f"no seal covers the erasure of details yet: seq {unproved[:5]}")
+    require(not open_questions, "; ".join(open_questions), Undetermined)
+    if proved is None:
+        return f"{words}. {trust.unknown('no seal that could be checked says where the log ends')}"
+    pruned = said.get("pruned_before", 0)
+    if whole and not pruned:
+        return f"{words}. Complete through event {proved if header['agent_id'] is None else event['seq'] - 1}, sealed"
+    number = "seq" if header["agent_id"] is None else "agent_seq"
+    held = f"events {bodies[0][number]} to {bodies[-1][number]}" if bodies else "no events"
+    times = "" if whole else f", all from {header['start_time'] or 'the beginning'} until {header['end_time'] or 'the end'}"
+    return f"{words}. Partial: {held}{times}" + (f"; events before event {pruned} were pruned" if pruned else "")
+
+
+def check_bound_proof(header, bound, log, seal):
+    """The event of the export, the exported events and those on both sides are in the sealed log."""
+    proof = {name: [bytes.fromhex(value) for value in values] for name, values in (header["proof"] or {}).items()}
+    path = proof.get("binding", [])
+    good = path_root(bytes.fromhex(bound.hash), bound.event["seq"], seal.size, path) == seal.root
+    good = good and fold(path[::-1]).hex() == bound.said["tree_root"]
+    if header["agent_id"] is None:
+        leaves = ([bound.before_hash] if bound.before else []) + log.hashes + [bound.after_hash]
+        start = bound.after["seq"] + 1 - len(leaves)
+        try:
+            root = range_root(start, [bytes.fromhex(leaf) for leaf in leaves], seal.size, proof["before"], proof["after"])
+        except (ValueError, KeyError):
+            root = None
+    else:
+        known = bound.after["seq"] < seal.size and "path" in proof
+        root = path_root(bytes.fromhex(bound.after_hash), bound.after["seq"], seal.size, proof["path"]) if known else None
+    require(good and root == seal.root, "the events are not the ones that were sealed")
+
+
+def take_erasures(header, erasures, log, last, own, trust):
+    """Erasures after the last event, which account for details that are missing; returns open questions."""
+    if erasures is None:
+        return []
+    try:
+        seal = erasures["seal"] and Seal(erasures["seal"])
+    except (ValueError, Undetermined):
+        raise Tampered("the seal over the erasures is not in order") from None
+    require(not seal or seal.origin.endswith("/" + header["workspace_id"]), "the seal over the erasures is of another workspace")
+    keys = trust.keys or ([read_key(header["public_key"])] if header["public_key"] else [])
+    signed = bool(seal and own and seal.signed_by_any(keys))
+    for one in erasures["events"]:
+        event, value = Log(False).read(*stored(one["event"]))
+        details = one["event"]["details"]
+        good = (event["operation"], event["result"]) == ("data.erase", "ok") and log.hashes and event["seq"] > last
+        good = good and event["workspace_id"] == header["workspace_id"] and header["agent_id"] in (None, event["agent_id"])
+        require(good, "an erasure is not one of this log after the last event")
+        check_erasure(event["seq"], details)
+        included = False
+        if seal and one["path"] is not None:
+            path = [bytes.fromhex(value) for value in one["path"]]
+            included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
+            require(included, "an erasure is not in the sealed log")
+        if "erased" in details:
+            log.later.append((details["erased"], included and signed))
+        elif included and signed:
+            log.erasures.append((event["seq"], details))
+        else:
+            log.open = True
+    return []
+
+
+def check_erasure(seq, said):
+    """The ranges of positions that an erasure names; none in the older format."""
+    require(is_count(said.get("events")), f"seq {seq}: not the details of an erasure")
+    if "erased" not in said:
+        return []
+    ranges, last = said["erased"], -1
+    good = isinstance(ranges, list) and all(isinstance(one, list) and len(one) == 2 and all(map(is_count, one)) for one in ranges)
+    require(good, f"seq {seq}: not the positions of an erasure")
+    for first, end in ranges:
+        require(last < first <= end < seq, f"seq {seq}: not the positions of an erasure")
+        last = end
+    positions = sum(end - first + 1 for first, end in ranges)
+    require(positions == said["events"], f"seq {seq}: not the positions of an erasure")
+    return ranges
+
+
+def comparable(time):
+    seconds, _, decimals = time[:-1].partition(".")
+    return f"{seconds}.{decimals:0<3}Z"
+
+
+def window_of(header):
+    """The start and the end time of an export, in the form of events."""
     start, end = header["start_time"], header["end_time"]
-    first_is_named = header["starts_after"] is not None
-    window_of_agent = start is not None and header["agent_id"] is not None and times
-    require(not first_is_named or window_of_agent, "an event before the first one is named, which only a window of an agent has")
     good = all(time is None or re.fullmatch(TIME, time, re.ASCII) for time in (start, end))
     require(good, "the start or end time is not a time")
+    return "" if start is None else comparable(start), "~" if end is None else comparable(end)
 
-    def comparable(time):
-        seconds, _, decimals = time[:-1].partition(".")
-        return f"{seconds}.{decimals:0<3}Z"
 
-    start, end = "" if start is None else comparable(start), "~" if end is None else comparable(end)
+def check_window(header, times):
+    """The edges of an export of the older format. The order of events is the log's: the clock may step back."""
+    first_is_named = header["starts_after"] is not None
+    window_of_agent = header["start_time"] is not None and header["agent_id"] is not None and times
+    require(not first_is_named or window_of_agent, "an event before the first one is named, which only a window of an agent has")
+    start, end = window_of(header)
     if times:
         first, last = times[0], times[-1]
         require(start <= first < end, "the first event is outside the header's times")
         require(last < end and (start <= last or first == start), "the last event is outside the header's times")
 
 
-def check_export_seal(header, log, trust, genesis, last_agent_seq):
-    """The export's own seal, the kept ones, and what they say about events that are not here."""
+def read_own_seal(header):
+    """The seal that an export carries; the key that came with it must have signed it."""
+    if header["seal"] is None:
+        require(header.get("proof") is None and header["public_key"] is None, "there is a proof or a key, and no seal")
+        return None
+    try:
+        seal, key = Seal(header["seal"]), header["public_key"] and read_key(header["public_key"])
+    except (ValueError, Undetermined):
+        raise Tampered("the seal or its key is not in order") from None
+    require(not key or seal.signed_by(key), "the key that came with the seal did not sign it")
+    return seal
+
+
+def check_own_seal(header, seal, trust, open_questions):
+    """What is known of an export's seal, in words, and whether a given key signed it."""
+    try:
+        return seal.check(header["workspace_id"], trust), bool(trust.keys)
+    except Undetermined as question:
+        open_questions.append(str(question))
+        return str(question), False
+
+
+def check_export_seal(header, log, trust, last_agent_seq):
+    """The seal of an export of the older format, the kept ones, and what they say about events that are not here."""
     whole = header["start_time"] is None and header["end_time"] is None
     is_log, open_questions = whole and header["agent_id"] is None, []
     count = len(log.hashes)
-    if header["seal"] is None:
-        require(header.get("proof") is None and header["public_key"] is None, "there is a proof or a key, and no seal")
-        seal, said, proved = None, "unsealed: its holder could have made all of it", None
+    seal, proved = read_own_seal(header), None
+    if seal is None:
+        said = "unsealed: its holder could have made all of it"
         if trust.keys:
             open_questions.append("the export has no seal for the given key")
     else:
-        try:
-            seal, key = Seal(header["seal"]), header["public_key"] and read_key(header["public_key"])
-        except (ValueError, Undetermined):
-            raise Tampered("the seal or its key is not in order") from None
-        require(not key or seal.signed_by(key), "the key that came with the seal did not sign it")
         require(not is_log or seal.size <= count, f"the export ends before event {seal.size - 1}, the last one under its seal")
         check_connection(header, log, seal)
-        try:
-            said = seal.check(header["workspace_id"], trust)
-        except Undetermined as question:
-            said = open_questions.append(str(question))
-        named = genesis.get("signing_key") if isinstance(genesis, dict) and log.first_seq == 0 else None
-        by_own = not trust.keys and key and named == sha256(key)
-        proved = log.next_seq - 1 if count and (by_own or (trust.keys and not open_questions)) else None
+        said, sealed = check_own_seal(header, seal, trust, open_questions)
+        proved = log.next_seq - 1 if count and sealed else None
     for anchor in trust.anchors:
         through = compare_anchor(anchor, header, log, seal, trust, open_questions)
         proved = through if proved is None else max(proved, through or 0)
@@ -594,18 +919,15 @@ def check_export_seal(header, log, trust, genesis, last_agent_seq):
     require(not open_questions, "; ".join(open_questions), Undetermined)
     if proved is None:
         return f"{said}. {trust.unknown('no seal that could be checked says where the log ends')}"
-    size = f" of {seal.size}" if seal else ""
-    if header["agent_id"] is None and not whole:
-        return f"{said}. Partial: events {log.first_seq} to {log.next_seq - 1}{size}"
     if not whole:
-        return f"{said}. Partial: events {last_agent_seq - count + 1} to {last_agent_seq} of the agent"
+        return f"{said}. {trust.unknown('nothing binds the window of an export of the older format')}"
     if is_log or (seal and seal.size == log.next_seq):
         return f"{said}. Complete through event {proved}, sealed"
     return f"{said}. {trust.unknown(f'nothing proves that the agent has no events after event {log.next_seq - 1}')}"
 
 
 def check_connection(header, log, seal):
-    """The proof leads from the events to the seal."""
+    """The proof of an export of the older format leads from the events to the seal."""
     leaves, proof = [bytes.fromhex(value) for value in log.hashes], header.get("proof") or {}
     parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
     if not leaves:
@@ -622,25 +944,27 @@ def check_connection(header, log, seal):
         require(root == seal.root, "the last event is not in the sealed log")
 
 
+def is_damaged(anchor, trust):
+    """Whether a kept seal has a wrong signature of a given key."""
+    try:
+        return anchor.signed_by_any(trust.keys) and False
+    except Tampered:
+        return True
+
+
 def compare_anchor(anchor, header, log, seal, trust, open_questions):
     """Compares a kept seal with an export; returns the last event here that it covers."""
-    try:
-        damaged = anchor.signed_by_any(trust.keys) and False
-    except Tampered:
-        damaged = True
     count = len(log.hashes)
     if not anchor.origin.endswith("/" + header["workspace_id"]):
         open_questions.append("the kept seal is of another workspace")
-    elif damaged:
+    elif is_damaged(anchor, trust):
         open_questions.append("the kept seal is damaged: its signature is wrong")
     elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
         root = tree_root(map(bytes.fromhex, log.hashes[: anchor.size]))
         require(root == anchor.root, "the log is not the one of the kept seal")
         return anchor.size - 1 if anchor.size else None
     elif header["agent_id"] is None and header["start_time"] is None and header["end_time"] is None:
-        over = [seq for seq in log.restores if seq < anchor.size]
-        why = f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
-        raise Tampered("the export ends before the kept seal does" + why)
+        raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
     elif seal is None or seal.size != anchor.size:
         open_questions.append("the kept seal is another one than the export was made under")
     else:

@@ -1,6 +1,13 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import { parseEvent } from "./event.ts";
-import { EXPORT_FORMAT, type ExportHeader, type ExportProof } from "./export-format.ts";
+import {
+  type BoundExportHeader,
+  EXPORT_FORMAT,
+  type ExportErasures,
+  type ExportHeader,
+  OLDER_EXPORT_FORMAT,
+  type OlderExportHeader,
+} from "./export-format.ts";
 import { cloudEvent, ocsfEvent } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
@@ -17,22 +24,21 @@ interface ExportWriter {
   /** In place of `begin` and the first `count` events, when the reader has them. @param head the hash of the last */
   resume(count: number, head: string): void;
   /** Returns the text after the last event. @throws RangeError when events are missing or too many */
-  end(): string;
+  end(erasures?: ExportErasures): string;
 }
 
 /**
- * Returns the proof that connects an export with a seal over `size` events; null for an export without events.
+ * Returns the proof that connects a run of events with a seal over `size` events.
  *
  * @param agentId whose chain is exported; null for the whole workspace
- * @param run the seqs of the first and the last event of the export
+ * @param run the seqs of the first and the last event
  */
 export async function exportProof(
   agentId: string | null,
-  run: { first: number; last: number } | null,
+  run: { first: number; last: number },
   size: number,
   reader: TileReader,
-): Promise<ExportProof | null> {
-  if (run === null) return null;
+): Promise<{ path: string[] } | { before: string[]; after: string[] }> {
   const hex = (hashes: readonly Uint8Array[]): string[] => hashes.map((hash) => Buffer.from(hash).toString("hex"));
   if (agentId !== null) return { path: hex(await inclusionProof(run.last, size, reader)) };
   const { before, after } = await rangeProof(run.first, run.last + 1, size, reader);
@@ -48,12 +54,13 @@ export const EXPORT_CONTENT_TYPES = {
   ocsf: "application/x-ndjson",
 } as const;
 
-/** Returns a writer for one export, which adds `format` to the header. */
+/** Returns a writer for one export, which adds `format` to the header: the older format when there is no binding. */
 export function exportWriter(
   format: keyof typeof EXPORT_CONTENT_TYPES,
-  about: Omit<ExportHeader, "format">,
+  about: Omit<BoundExportHeader, "format"> | Omit<OlderExportHeader, "format">,
 ): ExportWriter {
-  const header: ExportHeader = { format: EXPORT_FORMAT, ...about };
+  const header: ExportHeader =
+    "binding" in about ? { format: EXPORT_FORMAT, ...about } : { format: OLDER_EXPORT_FORMAT, ...about };
   switch (format) {
     case "json":
       return new JsonWriter(header);
@@ -96,7 +103,7 @@ abstract class Counter implements ExportWriter {
     return "";
   }
 
-  end(): string {
+  end(_erasures?: ExportErasures): string {
     if (this.#left !== 0) throw new RangeError(`${this.#left} events are missing from the export`);
     return "";
   }
@@ -113,10 +120,11 @@ class JsonWriter extends Counter {
     return `${first ? "\n" : ",\n"}${renderEvent({ ...stored, canonical: text }, hash)}`;
   }
 
-  override end(): string {
+  override end(erasures?: ExportErasures): string {
     super.end();
     const { seal, public_key } = this.header;
-    return `\n],"seal":${JSON.stringify(seal)},"public_key":${JSON.stringify(public_key)}}\n`;
+    const more = erasures === undefined ? "" : `"erasures":${JSON.stringify(erasures)},`;
+    return `\n],${more}"seal":${JSON.stringify(seal)},"public_key":${JSON.stringify(public_key)}}\n`;
   }
 }
 
@@ -130,9 +138,10 @@ class NdjsonWriter extends Counter {
     return `{"type":"event",${renderEvent({ ...stored, canonical: text }, hash).slice(1)}\n`;
   }
 
-  override end(): string {
+  override end(erasures?: ExportErasures): string {
     super.end();
-    return `${JSON.stringify({ type: "trailer", event_count: this.header.event_count, head: this.head })}\n`;
+    const { event_count } = this.header;
+    return `${JSON.stringify({ type: "trailer", event_count, head: this.head, erasures })}\n`;
   }
 }
 

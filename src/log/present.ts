@@ -96,14 +96,32 @@ export function storedFromPresented(shown: JsonValue): ExportedEvent {
   }
   const { details, details_salt: salt, hash, ...body } = shown;
   if (typeof hash !== "string") throw new EventFormatError("hash has the wrong type or form");
+  const canonical = canonicalOf(body);
+  return { canonical, details: detailsText(details as JsonValue), salt: saltText(salt as JsonValue), hash };
+}
+
+/**
+ * Returns the canonical text of an event that is given by its 14 members alone.
+ *
+ * @throws EventFormatError when a member is missing, unknown, of a wrong type or malformed
+ */
+export function canonicalFromMembers(body: JsonObject): string {
+  const beside = ["details", "details_salt", "hash"];
+  const members = PRESENTED_MEMBERS.filter((member) => !beside.includes(member));
+  if (Object.keys(body).length !== members.length || !members.every((member) => Object.hasOwn(body, member))) {
+    throw new EventFormatError("an event does not have the members of its format");
+  }
+  return canonicalOf(body);
+}
+
+function canonicalOf(body: JsonObject): string {
   // canonicalEvent checks the text of the members. It cannot check their types.
   for (const [member, value] of Object.entries(body)) {
     const isNumber = member === "seq" || member === "agent_seq";
     const typed = isNumber ? typeof value === "number" : typeof value === "string" || value === null;
     if (!typed) throw new EventFormatError(`${member} has the wrong type or form`);
   }
-  const canonical = canonicalEvent(body as unknown as AuditEventBody);
-  return { canonical, details: detailsText(details as JsonValue), salt: saltText(salt as JsonValue), hash };
+  return canonicalEvent(body as unknown as AuditEventBody);
 }
 
 function detailsText(details: JsonValue): string | null {

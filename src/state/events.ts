@@ -4,7 +4,6 @@ import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
-import { prunedBefore } from "./pruning.ts";
 
 /** What a query of events asks for, newest first. */
 export interface EventQuery {
@@ -74,45 +73,29 @@ export async function listEvents(reader: Reader, query: EventQuery): Promise<{ j
   }));
 }
 
-/** A stretch without gaps: of the whole log by `seq`, or of an agent's chain by `agent_seq`. */
-export interface EventRange {
-  /** Null for the whole log. */
-  agentId: string | null;
-  /** First and last number, inclusive; `first` is greater when the stretch is empty. */
-  first: number;
-  last: number;
-  count: number;
-  /** The event of the chain right before the first one; null for the whole log or from the beginning. */
-  startsAfter: { agent_seq: number; hash: string } | null;
-}
-
 /**
- * The stretch from the first event in a window of time to the last one in it. Order is the log's and not the clock's:
- * where the clock stepped back, what lies between is in the stretch too, so that the stretch can always be verified.
+ * Returns the numbers of the first and the last event in a window of time: of the whole log by `seq`, or of an agent's
+ * chain by `agent_seq`, with numbers greater than `after` and positions from `fromSeq` on. Nulls when there is none. The
+ * order is the log's and not the clock's: if the clock stepped back, events between these two may be outside the window.
+ *
+ * @param agentId null for the whole log
  */
-export async function resolveRange(
+export async function windowLimits(
   reader: Reader,
-  { agentId, window, beforeSeq }: { agentId: string | null; window: TimeWindow; beforeSeq: number },
-): Promise<EventRange> {
+  agentId: string | null,
+  { startMs, endMs }: TimeWindow,
+  { after, fromSeq }: { after: number; fromSeq: number },
+): Promise<{ first: number | null; last: number | null }> {
   const number = agentId === null ? "seq" : "agent_seq";
-  const scope = agentId === null ? "" : "agent_id = ? AND ";
-  const bound: SqlValue[] = agentId === null ? [] : [agentId];
-  // Of what was pruned single events are kept: they make no stretch.
-  bound.push(beforeSeq, await prunedBefore(reader));
-  bound.push(window.startMs === undefined ? "" : toTimestamp(window.startMs));
-  bound.push(window.endMs === undefined ? "~" : toTimestamp(window.endMs));
+  const bound: SqlValue[] = agentId === null ? [after, fromSeq] : [agentId, after, fromSeq];
+  bound.push(startMs === undefined ? "" : toTimestamp(startMs), endMs === undefined ? "~" : toTimestamp(endMs));
   const limits = await reader.get<[number | null, number | null]>(
     `SELECT min(${number}), max(${number}) FROM events
-     WHERE ${scope}seq < ? AND seq >= ? AND timestamp >= ? AND timestamp < ?`,
+     WHERE ${agentId === null ? "" : "agent_id = ? AND "}${number} > ? AND seq >= ? AND timestamp >= ? AND timestamp < ?`,
     bound,
   );
   const [first, last] = limits ?? [null, null];
-  if (first === null || last === null) return { agentId, first: 1, last: 0, count: 0, startsAfter: null };
-  const startsAfter =
-    agentId === null || first === 1
-      ? null
-      : { agent_seq: first - 1, hash: await inChain<string>(reader, "hash", agentId, first - 1) };
-  return { agentId, first, last, count: last - first + 1, startsAfter };
+  return { first, last };
 }
 
 const toTimestamp = (ms: number): string => new Date(ms).toISOString();
@@ -138,13 +121,22 @@ export async function scanEvents(
 /** No `LIMIT`. */
 const ALL = -1;
 
-/** Returns the position in the log of an event of an agent's chain. @throws when the chain has no such event */
-export const positionOf = (reader: Reader, agentId: string, agentSeq: number): Promise<number> =>
-  inChain<number>(reader, "seq", agentId, agentSeq);
-
-async function inChain<V>(reader: Reader, column: "seq" | "hash", agentId: string, agentSeq: number): Promise<V> {
-  const sql = `SELECT ${column} FROM events WHERE agent_id = ? AND agent_seq = ?`;
-  const value = await reader.value<V>(sql, [agentId, agentSeq]);
-  if (value === undefined) throw new Error("an event of the chain is missing");
-  return value;
+/**
+ * Returns the erasures after position `last` that destroyed details of events in positions `first` to `last`, and those
+ * of the older format, which do not say.
+ */
+export async function erasuresOf(
+  reader: Reader,
+  agentId: string | null,
+  { first, last }: { first: number; last: number },
+): Promise<StoredEvent[]> {
+  const rows = await reader.all<[number, ...BodyRow]>(
+    `SELECT seq, body, hash, details, details_salt FROM events
+     WHERE seq > ?1 AND operation = 'data.erase' AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
+       AND (details -> '$.erased' IS NULL OR EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
+         WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3))
+     ORDER BY seq`,
+    [last, agentId, first],
+  );
+  return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
 }

@@ -11,11 +11,15 @@ import type { Reader, Transaction } from "../store/transaction.ts";
 /** The operation that records a pruning; its details carry `before_seq`. */
 export const PRUNE = "audit.prune" satisfies EventName;
 
-/** The position from which the log has all its bodies; 0 when nothing was pruned. */
-export async function prunedBefore(reader: Reader): Promise<number> {
+/**
+ * The position from which the log has all its bodies; 0 when nothing was pruned.
+ *
+ * @param after only prunings after this number of the workspace's own chain
+ */
+export async function prunedBefore(reader: Reader, after = 0): Promise<number> {
   const sql = `SELECT max(CAST(details ->> '$.before_seq' AS INTEGER)) FROM events
-    WHERE agent_id IS NULL AND operation = ?`;
-  return (await reader.value<number | null>(sql, [PRUNE])) ?? 0;
+    WHERE agent_id IS NULL AND agent_seq > ? AND operation = ?`;
+  return (await reader.value<number | null>(sql, [after, PRUNE])) ?? 0;
 }
 
 /** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */

@@ -52,6 +52,12 @@ export async function sealingKey(reader: Reader): Promise<string | null> {
   return (await reader.value("SELECT verifier_key FROM seal_keys ORDER BY announced_seq DESC LIMIT 1")) ?? null;
 }
 
+/** The verifier key that seals a log whose last event is `seq`; null when the log names none. */
+export async function sealingKeyAt(reader: Reader, seq: number): Promise<string | null> {
+  const sql = "SELECT verifier_key FROM seal_keys WHERE announced_seq < ? ORDER BY announced_seq DESC LIMIT 1";
+  return (await reader.get<[string]>(sql, [seq]))?.[0] ?? null;
+}
+
 /** Every key that this log names, the oldest first. */
 export async function sealingKeys(reader: Reader): Promise<{ announcedSeq: number; verifierKey: string }[]> {
   const rows = await reader.all<[number, string]>(

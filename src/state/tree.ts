@@ -76,6 +76,12 @@ export async function treeRoot(reader: Reader, size: number): Promise<Uint8Array
   return foldSubtrees(subtrees);
 }
 
+/** {@link treeRoot} in the transaction that appends the events. */
+export async function rootSoFar(tx: Transaction, size: number): Promise<Uint8Array> {
+  await storeTilesUpTo(tx, size);
+  return treeRoot(tx, size);
+}
+
 /** Stores what is not stored yet of the tiles of the first `size` events: for who reads the tree midway. */
 export async function storeTilesUpTo(tx: Transaction, size: number): Promise<void> {
   const stored = (await tx.value<number | null>("SELECT max(tile) FROM tiles WHERE level = 0")) ?? -1;

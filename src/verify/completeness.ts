@@ -1,7 +1,10 @@
 /** Whether evidence holds all events of its scope. */
-import type { ExportHeader } from "../log/export-format.ts";
+import { readBinding } from "../log/export-binding.ts";
+import type { BoundExportHeader, ExportHeader } from "../log/export-format.ts";
+import { storedFromPresented } from "../log/present.ts";
+import type { EventReference } from "./events/chains.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import { isWhole, sealedSize } from "./events/export-window.ts";
+import { isBound, isWhole, sealedSize } from "./events/export-claims.ts";
 
 /** What is known of events that evidence may omit. */
 export type Completeness =
@@ -12,11 +15,11 @@ export type Completeness =
   /** Events may be missing, at the end or at the beginning. */
   | { is: "unknown"; why: string };
 
-/** The last event under a seal that was checked: with a trusted key, or by comparing it with a given seal. */
+/** The last event under a seal that was checked with a given key, or by comparing it with a given seal. */
 export function provedThrough({ seals }: Pick<VerificationReport, "seals">): number | null {
-  const { sealedThrough = null, anchoredThrough = null } = seals ?? {};
-  if (sealedThrough === null || anchoredThrough === null) return sealedThrough ?? anchoredThrough;
-  return Math.max(sealedThrough, anchoredThrough);
+  const given = [seals?.keyGiven ? seals.sealedThrough : null, seals?.anchoredThrough ?? null];
+  const known = given.filter((through) => through !== null);
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 const unknown = (why: string): Completeness => ({ is: "unknown", why });
@@ -33,16 +36,36 @@ export function exportCompleteness(
   if (found.problemCount > 0) return TAMPERED;
   if (undetermined !== null || header === null) return unknown(undetermined ?? "the export cannot be read");
   const through = provedThrough(found);
+  if (through === null) return UNPROVED;
+  return isBound(header) ? boundCompleteness(header, found, through) : olderCompleteness(header, found, through);
+}
+
+/** What an export with a checked binding and seal proves. */
+function boundCompleteness(header: BoundExportHeader, found: VerificationReport, through: number): Completeness {
+  const { event, said } = readBinding(storedFromPresented(header.binding));
+  const pruned = said.pruned_before ?? 0;
+  if (isWhole(header) && pruned === 0)
+    return { is: "complete", through: header.agent_id === null ? through : event.seq - 1 };
+  const [first, last] = [found.chainStart, found.chainEnd];
+  const number = ({ seq, agent_seq }: EventReference): number => (header.agent_id === null ? seq : agent_seq);
+  const of = header.agent_id === null ? ` of ${event.seq}` : " of the agent";
+  const held = first === null || last === null ? "no events" : `events ${number(first)} to ${number(last)}${of}`;
+  const window = isWhole(header) ? "" : `, all ${windowText(header)}`;
+  const gone = pruned > 0 ? `; events before event ${pruned} were pruned` : "";
+  return { is: "partial", part: `${held}${window}${gone}` };
+}
+
+function windowText({ start_time: start, end_time: end }: BoundExportHeader): string {
+  if (start === null) return `before ${end}`;
+  return end === null ? `from ${start} on` : `from ${start} until ${end}`;
+}
+
+function olderCompleteness(header: ExportHeader, found: VerificationReport, through: number): Completeness {
   const { chainStart: first, chainEnd: last } = found;
-  if (through === null || first === null || last === null) return UNPROVED;
+  if (first === null || last === null) return UNPROVED;
   const size = sealedSize(header);
-  if (header.agent_id === null) {
-    if (isWhole(header)) return { is: "complete", through };
-    return { is: "partial", part: `events ${first.seq} to ${last.seq}${size === null ? "" : ` of ${size}`}` };
-  }
-  const named = `events ${first.agent_seq} to ${last.agent_seq} of the agent`;
-  if (!isWhole(header)) return { is: "partial", part: named };
-  if (size === last.seq + 1) return { is: "complete", through };
+  if (!isWhole(header)) return unknown(`nothing binds the window of an export of the older format`);
+  if (header.agent_id === null || size === last.seq + 1) return { is: "complete", through };
   return unknown(`nothing proves that the agent has no events after event ${last.seq}`);
 }
 

@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { isDriverError } from "../store/damage.ts";
 import { EncryptionKey } from "../store/encryption.ts";
-import { ExportPart, type PartOptions } from "./events/export-part.ts";
+import { ExportPart, type PartOptions } from "./events/export-lines.ts";
 import { type FileRange, linesOf } from "./events/lines.ts";
 import type { Segment } from "./events/segment.ts";
 import { type LogPart, type LogRange, verifyLogPart } from "./log-part.ts";

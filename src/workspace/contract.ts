@@ -63,11 +63,8 @@ export type StreamPlan =
       scope: AuditScope;
       format: ExportFormat;
       window: TimeWindow;
-      /** Only events before this position: the trail when the export began. */
-      beforeSeq: number;
-      /** The seal over all of them; null when the workspace could not be sealed. */
-      seal: { size: number; note: string; verifierKey: string } | null;
-      exportedAt: string;
+      /** The position of the event of the export, which states what the export holds. */
+      eventSeq: number;
       /** Events that the client has already; 0 for an export from its beginning. */
       received: number;
     }

@@ -35,6 +35,8 @@ export interface Context {
    * the operator's log says why.
    */
   seal(): Promise<StoredSeal | null>;
+  /** Returns the root of the tree over every event before this operation's own. */
+  treeRoot(): Promise<Uint8Array>;
 }
 
 /** What happened, as the audit trail will hold it, and the answer. */
@@ -44,6 +46,8 @@ export interface Outcome<A extends Answer = WholeAnswer> {
   result: AuditResult;
   details: JsonObject;
   blockedBy?: string;
+  /** Whether a seal is made over the log up to this operation's event, in the same transaction if it can be. */
+  sealed?: boolean;
   /** What is to change in the stored rows. */
   effect: Effect;
   answer: A;
@@ -163,9 +167,14 @@ export function notFound(
   return refused(agent, "not_found", named, { code, detail });
 }
 
-/** A finished operation without an effect, whose answer is a stream or a text. */
-export function finished<A extends Answer>(agent: AgentState | null, details: JsonObject, answer: A): Outcome<A> {
-  return { agent, result: "ok", details, effect: NO_EFFECT, answer };
+/** A finished operation without an effect, whose answer is a stream or a text. `sealed`: see {@link Outcome}. */
+export function finished<A extends Answer>(
+  agent: AgentState | null,
+  details: JsonObject,
+  answer: A,
+  sealed = false,
+): Outcome<A> {
+  return { agent, result: "ok", details, effect: NO_EFFECT, answer, sealed };
 }
 
 /** A finished operation with a JSON body. */

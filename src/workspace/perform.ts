@@ -11,7 +11,7 @@ import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory } from "../state/agents.ts";
 import { applyEffect } from "../state/apply.ts";
 import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
-import { storeTiles } from "../state/tree.ts";
+import { rootSoFar, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
 import { type Answer, type Principal, problem, type Reply, unrecorded } from "./contract.ts";
@@ -208,7 +208,7 @@ export class WorkspaceWriter {
     }
   }
 
-  /** A seal over every event before the one that is being recorded; null when it cannot be made. */
+  /** A seal over every event before position `seq`; null when it cannot be made. */
   async #sealBefore(seq: number): Promise<StoredSeal | null> {
     if (this.#sealer === null) return null;
     try {
@@ -270,6 +270,7 @@ export class WorkspaceWriter {
       agents: this.#agents,
       writeHeads: () => this.#agents.flush(this.#connection),
       seal: () => this.#sealBefore(this.#head.seq + 1),
+      treeRoot: () => rootSoFar(this.#connection, this.#head.seq + 1),
     };
   }
 
@@ -295,6 +296,7 @@ export class WorkspaceWriter {
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
     this.#agents.advance(chain, change, appended.agentSeq, appended.hash);
     this.#head = { seq: context.seq, hash: appended.hash };
+    if (outcome.sealed === true) await this.#sealBefore(context.seq + 1);
     if (effect.kind === "erase" || effect.kind === "prune") this.#toScrub = true;
     const { answer, result, blockedBy } = outcome;
     const reply: Reply = { answer, auditId: context.auditId, result };

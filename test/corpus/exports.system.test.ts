@@ -1,10 +1,10 @@
-/** Tamperings of exports, and honest exports, with what both programs must say of each. */
+/** Tamperings of exports of the older format, and honest ones, with what both programs must say of each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEvent } from "../../src/log/event.ts";
-import type { ExportHeader, ExportProof } from "../../src/log/export-format.ts";
+import type { OlderExportHeader } from "../../src/log/export-format.ts";
 import { exportProof, exportWriter } from "../../src/log/export-write.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import type { Verdict } from "../../src/verify/problems.ts";
@@ -20,13 +20,15 @@ const time = (seq: number): string => parseEvent((log.events[seq] as SampleEvent
 const seqOf = ({ canonical }: SampleEvent): number => parseEvent(canonical).seq;
 
 type Form = "json" | "ndjson";
-type Wanted = { events: readonly SampleEvent[]; seal?: string | null } & Partial<Omit<ExportHeader, "seal" | "proof">>;
+type Wanted = { events: readonly SampleEvent[]; seal?: string | null } & Partial<
+  Omit<OlderExportHeader, "seal" | "proof">
+>;
 
 /** An export with counts, proof and head that fit its events, as an attacker without the key would make it. */
 async function write(form: Form, { events, seal: by = seal, ...header }: Wanted): Promise<string> {
   const [first, last] = [events[0], events.at(-1)];
   const agent = header.agent_id ?? null;
-  let proof: ExportProof | null = null;
+  let proof: OlderExportHeader["proof"] = null;
   if (first && last && by !== null) {
     const run = { first: seqOf(first), last: seqOf(last) };
     proof = await exportProof(agent, run, parseSeal(by).size, log.tiles());
@@ -92,7 +94,7 @@ const honest: Case[] = [
     wanted: { events: all, seal: null },
     ...{ verdict: "verified", keyed: false, seals: [40], completeness: "complete" },
   },
-  { name: "a window", wanted: window, verdict: "verified", completeness: "partial" },
+  { name: "a window", wanted: window, verdict: "verified", completeness: "unknown" },
   { name: "a window, and its seal kept", wanted: window, verdict: "verified", seals: [60] },
   { name: "a window, and another seal kept", wanted: window, verdict: "undetermined", seals: [55] },
   { name: "a window without an end", wanted: { events: all.slice(9), start_time: time(9) }, verdict: "verified" },
@@ -113,7 +115,7 @@ const honest: Case[] = [
     wanted: { events: all.filter(({ canonical }) => canonical.includes('"agent_id":"alpha"')), agent_id: "alpha" },
     ...{ verdict: "verified", completeness: "unknown" },
   },
-  { name: "a window of an agent", wanted: agentWindow, verdict: "verified", completeness: "partial" },
+  { name: "a window of an agent", wanted: agentWindow, verdict: "verified", completeness: "unknown" },
   { name: "an empty window", wanted: { events: [], start_time: time(3), end_time: time(3) }, verdict: "undetermined" },
   { name: "with white space behind it", wanted: { events: all }, verdict: "verified", edit: append(" \r\n\t\n") },
 ];

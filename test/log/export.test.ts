@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
-import type { ExportHeader } from "../../src/log/export-format.ts";
+import type { OlderExportHeader } from "../../src/log/export-format.ts";
 import { csvField, exportWriter } from "../../src/log/export-write.ts";
 import { PRESENTED_MEMBERS, presentEvent, storedFromPresented } from "../../src/log/present.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
@@ -12,7 +12,10 @@ import { sampleLog, WORKSPACE } from "./sample.ts";
 const log = sampleLog(40);
 const beta = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
 
-function about(events: readonly StoredEvent[], change: Partial<ExportHeader> = {}): Omit<ExportHeader, "format"> {
+function about(
+  events: readonly StoredEvent[],
+  change: Partial<OlderExportHeader> = {},
+): Omit<OlderExportHeader, "format"> {
   return {
     workspace_id: WORKSPACE,
     agent_id: null,
@@ -30,7 +33,7 @@ function about(events: readonly StoredEvent[], change: Partial<ExportHeader> = {
 function write(
   format: "json" | "ndjson" | "csv",
   events: readonly StoredEvent[],
-  change: Partial<ExportHeader> = {},
+  change: Partial<OlderExportHeader> = {},
 ): string {
   const writer = exportWriter(format, about(events, change));
   return writer.begin() + events.map((event) => writer.event(event)).join("") + writer.end();

@@ -1,24 +1,29 @@
 /**
- * Exports: the operation that records one and decides what it holds, and the stream of its text, page by page, on a
- * reader thread.
+ * Exports. A reader thread looks where the window begins and ends. The workspace's thread records the export: its event
+ * states what the export holds (log/export-binding.ts), and a seal over this event is made in the same transaction. Then
+ * a reader thread streams the text page by page. All of it follows from the event, so an export that broke off can be
+ * resumed at any time.
  */
-import { showTime } from "../../ids.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeExportCursor } from "../../lists.ts";
-import type { ExportProof } from "../../log/export-format.ts";
+import { type AuditEventBody, parseEvent } from "../../log/event.ts";
+import { type BoundExport, EXPORT, readBinding } from "../../log/export-binding.ts";
+import type { BoundExportHeader, ExportErasures } from "../../log/export-format.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
-import { eventHash } from "../../log/hash.ts";
-import { presentEvent } from "../../log/present.ts";
-import type { StoredEvent } from "../../log/rows.ts";
-import { type EventRange, positionOf, resolveRange, scanEvents } from "../../state/events.ts";
+import { presentEvent, storedFromPresented } from "../../log/present.ts";
+import { inclusionProof } from "../../log/proof.ts";
+import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
+import { erasuresOf, scanEvents, windowLimits } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
-import { sealingKey, sealOfSize } from "../../state/seals.ts";
+import { newestSeal, sealingKeyAt, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-import { finished, notFound, type Operation } from "../../workspace/operation.ts";
+import { type Context, finished, type Inquiry, notFound, Refusal } from "../../workspace/operation.ts";
 import { agentIdOf, NO_AGENT, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
+type Wanted = Pick<ExportPlan, "scope" | "window">;
 
 /** Events read at once. */
 const EVENTS_AT_ONCE = 500;
@@ -31,100 +36,240 @@ const EXTENSIONS = {
   ocsf: "ocsf.ndjson",
 } as const;
 
-export const exportAudit: Operation<"audit.export"> = async (reader, context, input) => {
-  const { scope, format, window, resume } = input;
-  const { agent, asked } = await subjectOf(reader, context, scope);
-  if (agent === null && "agentId" in scope) {
-    return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
+/** What a reader thread found of the limits of an export, for the workspace's thread, which looks only at what came since. */
+interface FoundLimits extends JsonObject {
+  first: number | null;
+  last: number | null;
+  /** The last number that was looked at, and the last one of the workspace's own chain. */
+  through: number;
+  ownThrough: number;
+  pruned: number;
+}
+
+const isWindow = ({ window: { startMs, endMs } }: Wanted): boolean => startMs !== undefined || endMs !== undefined;
+
+/** Looks where an export begins and ends, among the events that were not looked at before. */
+async function findLimits(reader: Reader, wanted: Wanted, known?: FoundLimits): Promise<FoundLimits> {
+  const agentId = agentIdOf(wanted.scope);
+  const through = await lastNumber(reader, agentId);
+  const ownThrough = await ownNumber(reader);
+  const pruned = Math.max(known?.pruned ?? 0, await prunedBefore(reader, known?.ownThrough));
+  // After a pruning the first event that was found may be gone.
+  if (known !== undefined && pruned > known.pruned) return findLimits(reader, wanted);
+  const common = { through, ownThrough, pruned };
+  if (!isWindow(wanted)) {
+    const first = known?.first ?? (await firstNumber(reader, agentId, pruned));
+    return { first, last: first === null ? null : through, ...common };
   }
-  const seal = resume === undefined ? await context.seal() : await sealOfSize(reader, resume.beforeSeq);
-  const verifierKey = await sealingKey(reader);
-  const plan: ExportPlan = {
-    kind: "export",
-    scope,
-    format,
-    window,
-    // A cursor is not secret. It must not reach events after this operation.
-    beforeSeq: Math.min(resume?.beforeSeq ?? context.seq, context.seq),
-    seal: seal === null || verifierKey === null ? null : { size: seal.size, note: seal.note, verifierKey },
-    exportedAt: resume?.exportedAt ?? context.timestamp,
-    received: resume?.received ?? 0,
+  const after = known?.through ?? -1;
+  const found = await windowLimits(reader, agentId, wanted.window, { after, fromSeq: pruned });
+  return { first: known?.first ?? found.first, last: found.last ?? known?.last ?? null, ...common };
+}
+
+/** Returns the first number whose event has its body. */
+async function firstNumber(reader: Reader, agentId: string | null, pruned: number): Promise<number | null> {
+  if (agentId === null) return pruned;
+  return pruned === 0 ? 1 : (await windowLimits(reader, agentId, {}, { after: -1, fromSeq: pruned })).first;
+}
+
+const ownNumber = async (reader: Reader): Promise<number> =>
+  (await reader.value<number | null>("SELECT max(agent_seq) FROM events WHERE agent_id IS NULL")) ?? 0;
+
+async function lastNumber(reader: Reader, agentId: string | null): Promise<number> {
+  const [sql, bound] =
+    agentId === null
+      ? ["SELECT max(seq) FROM events", []]
+      : ["SELECT max(agent_seq) FROM events WHERE agent_id = ?", [agentId]];
+  return (await reader.value<number | null>(sql, bound)) ?? -1;
+}
+
+/** What the event of an export states of it. */
+async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?: FoundLimits): Promise<JsonObject> {
+  const { first, last, pruned } = await findLimits(reader, wanted, found);
+  const agentId = agentIdOf(wanted.scope);
+  const edge = async (number: number) => {
+    const [event] = await scanEvents(reader, agentId, { from: number, to: number });
+    if (event === undefined) throw new Error("an event of the export is missing");
+    const { seq, agent_seq } = bodyOf(event);
+    return { seq, agent_seq, hash: hexOf(event.hash as string) };
   };
-  const { beforeSeq, exportedAt, received } = plan;
-  return finished(
-    agent,
-    { ...asked, ...windowDetails(window), format, ...(received > 0 ? { received } : {}) },
-    {
-      kind: "stream",
-      ...headersOf(plan, context.workspaceId),
-      cursor: encodeExportCursor({ scope, format, window }, beforeSeq, exportedAt),
+  const empty = first === null || last === null;
+  return {
+    event_count: empty ? 0 : last - first + 1,
+    first: empty ? null : await edge(first),
+    last: empty ? null : await edge(last),
+    tree_root: hexOf(await context.treeRoot()),
+    ...(pruned > 0 ? { pruned_before: pruned } : {}),
+  };
+}
+
+export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
+  async query(reader, _context, { resume, ...wanted }) {
+    return resume === undefined ? findLimits(reader, wanted) : null;
+  },
+  async record(reader, context, input, found) {
+    const { scope, format, window, resume } = input;
+    const { agent, asked } = await subjectOf(reader, context, scope);
+    if (agent === null && "agentId" in scope) {
+      return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
+    }
+    const details = { ...asked, ...windowDetails(window), format };
+    const received = resume?.received ?? 0;
+    const eventSeq = resume?.beforeSeq ?? context.seq;
+    const plan: ExportPlan = { kind: "export", scope, format, window, eventSeq, received };
+    const exportedAt = resume?.exportedAt ?? context.timestamp;
+    const answer = {
+      kind: "stream" as const,
+      ...headersOf(plan, exportedAt, context.workspaceId),
+      cursor: encodeExportCursor({ scope, format, window }, eventSeq, exportedAt),
       body: plan,
-    },
-  );
+    };
+    if (resume === undefined) {
+      const bound = await boundBy(reader, context, input, found ?? undefined);
+      return finished(agent, { ...details, ...bound }, answer, true);
+    }
+    // A cursor is not secret. It must lead to the event of such an export, and to events that this export holds.
+    const resumed = await bindingAt(reader, plan);
+    if (resumed === null || received > resumed.said.event_count) throw new Refusal("invalid_request", NO_EXPORT);
+    return finished(agent, { ...details, received }, answer);
+  },
 };
 
-function headersOf(plan: ExportPlan, workspaceId: string): { contentType: string; filename: string } {
+const NO_EXPORT = 'The "cursor" does not continue an export of this trail. Export it from its beginning.';
+
+/** Returns the event of an export; null when the plan does not name one. */
+async function bindingAt(reader: Reader, { scope, format, eventSeq }: ExportPlan) {
+  const [stored] = await scanEvents(reader, null, { from: eventSeq, to: eventSeq });
+  if (stored === undefined || bodyOf(stored).operation !== EXPORT || stored.details === null) return null;
+  if (!Object.hasOwn(JSON.parse(stored.details) as JsonObject, "tree_root")) return null;
+  const shown = presentEvent(stored);
+  const binding = readBinding(storedFromPresented(shown as unknown as JsonValue));
+  const fits = binding.event.agent_id === agentIdOf(scope) && binding.said.format === format;
+  return fits ? { ...binding, shown } : null;
+}
+
+const bodyOf = (stored: StoredEvent): AuditEventBody => parseEvent(canonicalText(stored));
+
+function headersOf(plan: ExportPlan, at: string, workspaceId: string): { contentType: string; filename: string } {
   const name = (agentIdOf(plan.scope) ?? workspaceId).replaceAll(/[^A-Za-z0-9._-]/g, "_");
   return {
     // The second part of a JSON text is not JSON.
     contentType:
       plan.received > 0 && plan.format === "json" ? "application/octet-stream" : EXPORT_CONTENT_TYPES[plan.format],
-    filename: `audit-${name}-${plan.exportedAt.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
+    filename: `audit-${name}-${at.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
   };
 }
 
 /** Returns the export as pieces of text. Holds one page of events at a time. */
 export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceId: string): AsyncGenerator<string> {
+  const binding = await bindingAt(reader, plan);
+  if (binding === null) throw new Error("there is no event of this export");
+  const { event, said, shown } = binding;
   const agentId = agentIdOf(plan.scope);
-  const { window, beforeSeq } = plan;
-  const range = await resolveRange(reader, { agentId, window, beforeSeq });
-  const { startMs, endMs } = window;
-  const writer = exportWriter(plan.format, {
+  const numberOf = (of: { seq: number; agent_seq: number }): number => (agentId === null ? of.seq : of.agent_seq);
+  const { first, last } = said;
+  const bounds = first === null || last === null ? null : { first: numberOf(first), last: numberOf(last) };
+  const next = bounds === null ? await firstAfter(reader, agentId, plan, said, numberOf(event)) : bounds.last + 1;
+  const [before, after] = await around(reader, agentId, (bounds?.first ?? next) - 1, next);
+  const seal = await sealOfSize(reader, event.seq + 1);
+  const key = await sealingKeyAt(reader, event.seq);
+  const sealed = seal !== null && key !== null;
+  const tree = treeReader(reader);
+  const run = { first: before?.seq ?? after.seq, last: after.seq };
+  if (before === null && first !== null) run.first = first.seq;
+  const about: Omit<BoundExportHeader, "format"> = {
     workspace_id: workspaceId,
     agent_id: agentId,
-    start_time: startMs === undefined ? await prunedStart(reader, range) : showTime(startMs),
-    end_time: endMs === undefined ? null : showTime(endMs),
-    exported_at: plan.exportedAt,
-    event_count: range.count,
-    starts_after: range.startsAfter,
-    proof: plan.seal === null ? null : await proofOf(reader, range, plan.seal.size),
-    seal: plan.seal?.note ?? null,
-    public_key: plan.seal?.verifierKey ?? null,
-  });
+    start_time: said.start_time ?? null,
+    end_time: said.end_time ?? null,
+    exported_at: event.timestamp,
+    event_count: said.event_count,
+    before: before as JsonObject | null,
+    after: after as unknown as JsonObject,
+    binding: shown as unknown as JsonObject,
+    proof: sealed
+      ? {
+          ...(await exportProof(agentId, run, seal.size, tree)),
+          binding: (await inclusionProof(event.seq, seal.size, tree)).map(hexOf),
+        }
+      : null,
+    seal: sealed ? seal.note : null,
+    public_key: sealed ? key : null,
+  };
+  const writer = exportWriter(plan.format, about);
   const { received } = plan;
-  if (received > range.count) throw new RangeError("the export does not have that many events");
   if (received === 0) yield writer.begin();
-  else writer.resume(received, eventHash((await eventAt(reader, range, range.first + received - 1)).canonical));
-  for await (const page of pages(reader, { ...range, first: range.first + received }))
-    yield page.map((event) => writer.event(event)).join("");
-  yield writer.end();
+  let blanks = 0;
+  if (bounds !== null) {
+    const from = bounds.first + received;
+    if (received > 0) {
+      const [previous] = await scanEvents(reader, agentId, { from: from - 1, to: from - 1 });
+      writer.resume(received, hexOf(previous?.hash ?? ""));
+    }
+    for await (const page of pages(reader, agentId, from, bounds.last)) {
+      for (const { details } of page) if (details === null) blanks += 1;
+      yield page.map((one) => writer.event(one)).join("");
+    }
+  }
+  // In an export that is resumed, an earlier part may have blanks too.
+  yield writer.end(blanks > 0 || received > 0 ? await laterErasures(reader, agentId, said) : undefined);
 }
 
-async function proofOf(reader: Reader, range: EventRange, size: number): Promise<ExportProof | null> {
-  if (range.count === 0) return null;
-  const { agentId, first, last } = range;
-  const run =
-    agentId === null
-      ? { first, last }
-      : { first: await positionOf(reader, agentId, first), last: await positionOf(reader, agentId, last) };
-  return exportProof(agentId, run, size, treeReader(reader));
+/** Returns the number of the first event behind an empty window; at the latest the export's own. */
+async function firstAfter(
+  reader: Reader,
+  agentId: string | null,
+  { window: { endMs } }: ExportPlan,
+  { pruned_before: fromSeq = 0 }: BoundExport,
+  own: number,
+): Promise<number> {
+  if (endMs === undefined) return own;
+  const { first } = await windowLimits(reader, agentId, { startMs: endMs }, { after: -1, fromSeq });
+  return Math.min(first ?? own, own);
 }
 
-/** Returns the time of the first event if the beginning of the log is pruned: the export is then a window. */
-async function prunedStart(reader: Reader, range: EventRange): Promise<string | null> {
-  if (range.count === 0 || (await prunedBefore(reader)) === 0) return null;
-  return presentEvent(await eventAt(reader, range, range.first)).timestamp;
+/** Returns the bodies of the events with these numbers. The first is null when there is none. */
+async function around(
+  reader: Reader,
+  agentId: string | null,
+  before: number,
+  after: number,
+): Promise<[AuditEventBody | null, AuditEventBody]> {
+  const [left] = await scanEvents(reader, agentId, { from: before, to: before });
+  const [right] = await scanEvents(reader, agentId, { from: after, to: after });
+  if (right === undefined) throw new Error("the event after the export is missing");
+  return [left === undefined ? null : bodyOf(left), bodyOf(right)];
 }
 
-/** Returns one event of a range, by its number in the range. */
-async function eventAt(reader: Reader, range: EventRange, number: number): Promise<StoredEvent> {
-  const [event] = await scanEvents(reader, range.agentId, { from: number, to: number });
-  if (event === undefined) throw new Error("an event of the export is missing");
-  return event;
+/**
+ * Returns the erasures after the last exported event that destroyed details of exported events, with proofs to the
+ * newest seal; undefined when there is none.
+ */
+async function laterErasures(
+  reader: Reader,
+  agentId: string | null,
+  { first, last }: BoundExport,
+): Promise<ExportErasures | undefined> {
+  if (first === null || last === null) return undefined;
+  const found = await erasuresOf(reader, agentId, { first: first.seq, last: last.seq });
+  if (found.length === 0) return undefined;
+  const seal = await newestSeal(reader);
+  const tree = treeReader(reader);
+  const events = found.map(async (stored) => {
+    const { seq } = bodyOf(stored);
+    const path = seal !== null && seq < seal.size ? (await inclusionProof(seq, seal.size, tree)).map(hexOf) : null;
+    return { event: presentEvent(stored) as unknown as JsonObject, path };
+  });
+  return { events: await Promise.all(events), seal: seal?.note ?? null };
 }
 
-async function* pages(reader: Reader, range: EventRange): AsyncGenerator<StoredEvent[]> {
-  for (let from = range.first; from <= range.last; from += EVENTS_AT_ONCE) {
-    yield await scanEvents(reader, range.agentId, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, range.last) });
+async function* pages(
+  reader: Reader,
+  agentId: string | null,
+  first: number,
+  last: number,
+): AsyncGenerator<StoredEvent[]> {
+  for (let from = first; from <= last; from += EVENTS_AT_ONCE) {
+    yield await scanEvents(reader, agentId, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, last) });
   }
 }

@@ -4,11 +4,14 @@ import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
+import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { countActivity, INTERVALS } from "../../state/activity.ts";
 import { readAgent } from "../../state/agents.ts";
 import { listEvents } from "../../state/events.ts";
+import { sealingKeys } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { logCompleteness } from "../../verify/completeness.ts";
 import { verifyWorkspaceAndFile } from "../../verify/sources.ts";
 import {
   answered,
@@ -69,13 +72,19 @@ async function verifyTrail(reader: Reader, agentId: string | null) {
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
+  // The first key that the log names: it seals the later ones.
+  const [first] = await sealingKeys(reader);
   try {
     const report = await verifyWorkspaceAndFile(reader, agentId === null ? { scope: "workspace" } : { agentId }, {
       onProgress: giveWay,
+      ...(first === undefined ? {} : { publicKeys: [parseVerifierKey(first.verifierKey).publicKey] }),
       ...(helped ? { threads } : {}),
     });
+    const completeness = logCompleteness(report);
     return {
       valid: report.valid,
+      completeness: completeness.is,
+      complete_through: completeness.is === "complete" ? completeness.through : null,
       events_checked: report.eventsChecked,
       chain_intact: report.chainIntact,
       chain_start: report.chainStart && { ...report.chainStart },

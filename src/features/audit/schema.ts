@@ -88,6 +88,11 @@ const EventReference = nullable(object({ seq: Count, agent_seq: Count, id: t.Str
 export const Verification = shape("Verification", {
   valid: t.Boolean({ description: "The chain is intact, and every hash, commitment and stored entry agrees." }),
   events_checked: Count,
+  completeness: t.Union([t.Literal("complete"), t.Literal("partial"), t.Literal("unknown")], {
+    description:
+      "Whether every event up to `complete_through` is there, under a seal; a part of the log, the rest of which was pruned; or whether that cannot be established, as for one agent or without a seal.",
+  }),
+  complete_through: nullable(Count),
   chain_intact: t.Boolean({ description: "Every link is right and no number is missing." }),
   chain_start: EventReference,
   chain_end: EventReference,
@@ -98,7 +103,7 @@ export const Verification = shape("Verification", {
 export const AuditExport = component(
   "AuditExport",
   t.Object(
-    { format: t.String({ examples: ["governd.audit-export/1"] }), events: t.Array(AuditEvent) },
+    { format: t.String({ examples: ["governd.audit-export/2"] }), events: t.Array(AuditEvent) },
     { additionalProperties: true, description: "The json form. `governd verify` checks it offline." },
   ),
 );

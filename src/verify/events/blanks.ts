@@ -46,7 +46,7 @@ export const NO_ERASURE = "the details do not have the form of an erasure";
 export const isErasable = (operation: string): boolean => (eventFacts(operation)?.erasedBy.length ?? 0) > 0;
 
 /** Whether an event is an erasure. */
-const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
+export const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
   effectKind(operation, result) === "erase";
 
 /** The erasure that an event is; null when its details do not have the form of one. */
@@ -62,6 +62,9 @@ function erasureOf(event: AuditEventBody, details: string): Erasure | null {
 export class Blanks {
   readonly blanks: Blank[] = [];
   readonly erasures: Erasure[] = [];
+  /** Erasures after the last event that was fed; `proved`: they are under a seal. */
+  readonly #later: { named: readonly SeqRange[]; proved: boolean }[] = [];
+  #isOpen = false;
 
   /** Takes an event without details. */
   add(seq: number, agentId: string | null): void {
@@ -81,6 +84,16 @@ export class Blanks {
     const erasure = erasureOf(event, details);
     if (erasure !== null) this.erasures.push(erasure);
     return erasure !== null;
+  }
+
+  /** Notes an erasure after the last event, which events with details may precede. False as in {@link note}. */
+  noteLater(event: AuditEventBody, details: string, proved: boolean): boolean {
+    const erasure = erasureOf(event, details);
+    if (erasure === null) return false;
+    if (erasure.named !== null) this.#later.push({ named: erasure.named, proved });
+    else if (proved) this.erasures.push(erasure);
+    else this.#isOpen = true;
+    return true;
   }
 
   /** Both as plain data. */
@@ -107,6 +120,7 @@ export class Blanks {
     let at = 0;
     /** The first position that is not yet known to be blank, of the range at `at`. */
     let due = 0;
+    let unproved = 0;
     const skipTo = (seq: number) => {
       for (let range = named[at]; range !== undefined && range[1] < seq; range = named[++at]) {
         this.#requireBlank(problems, from, Math.max(range[0], due), range[1]);
@@ -118,13 +132,17 @@ export class Blanks {
     for (const blank of this.blanks) {
       skipTo(blank.seq);
       due = blank.seq + 1;
-      if ((named[at]?.[0] ?? Number.POSITIVE_INFINITY) > blank.seq) missing.push(blank);
+      if ((named[at]?.[0] ?? Number.POSITIVE_INFINITY) <= blank.seq) continue;
+      const later = this.#later.filter((erasure) => erasure.named.some(([a, b]) => a <= blank.seq && blank.seq <= b));
+      if (later.length === 0) missing.push(blank);
+      else if (!later.some(({ proved }) => proved)) unproved += 1;
     }
     skipTo(Number.POSITIVE_INFINITY);
     const unnamed = this.#countedByOlder(missing);
-    const open = isWhole ? 0 : missing.length - unnamed;
+    const wanting = missing.length - unnamed;
+    const open = unproved + (isWhole && !this.#isOpen ? 0 : wanting);
     const message = "the details are gone, and no erasure names this event";
-    if (isWhole && unnamed < missing.length) {
+    if (isWhole && !this.#isOpen && wanting > 0) {
       // Any of them may be the ones that were erased, so the first that no count covers is as good as another.
       for (const blank of missing.slice(unnamed)) problems.push({ ...blank, code: "details_missing", message });
     }

@@ -4,13 +4,13 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
 import {
   asHeader,
-  EXPORT_FORMAT,
   ExportFormatError,
   type ExportHeader,
+  isExportFormat,
   MAX_RECORD_CHARS,
 } from "../../log/export-format.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
-import { asObject, COMMA, isBlank, joined, NEW_LINE } from "./export-text.ts";
+import { asObject, COMMA, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 import { ELEMENT_LEAD } from "./fast/shown-event.ts";
 
 /** The longest unfinished line that is kept to be tried as an event. */
@@ -74,7 +74,7 @@ export class DocumentReader {
 
   /** Whether what was read says that it is an export of this format. */
   get namesFormat(): boolean {
-    return this.#members.get("format") === EXPORT_FORMAT;
+    return isExportFormat(this.#members.get("format"));
   }
 
   /** Whether an event comes next. */

@@ -17,11 +17,20 @@ import { parseJson, parseStrictJson, RepeatedMember } from "../../log/json-scan.
 import type { Seal } from "../../log/seal.ts";
 import { type Completeness, exportCompleteness } from "../completeness.ts";
 import type { VerificationReport } from "./contract.ts";
+import { checkExportClaims } from "./export-check.ts";
+import { isBound, NO_EVENTS, nothingOmitted } from "./export-claims.ts";
 import { DocumentReader } from "./export-document.ts";
-import { addShownText } from "./export-event.ts";
-import { checkExportSeal } from "./export-seal.ts";
-import { asObject, decode, isBlank, isJson, isNdjsonHeader, joined, NEW_LINE, unreadable } from "./export-text.ts";
-import { checkExportWindow, NO_EVENTS, nothingOmitted } from "./export-window.ts";
+import {
+  addShownText,
+  asObject,
+  decode,
+  isBlank,
+  isJson,
+  isNdjsonHeader,
+  joined,
+  NEW_LINE,
+  unreadable,
+} from "./export-lines.ts";
 import { LINE_LEAD } from "./fast/shown-event.ts";
 import { LogVerifier } from "./log-verifier.ts";
 import type { Segment } from "./segment.ts";
@@ -93,19 +102,21 @@ export class ExportVerifier {
     const { header, trailer } = this;
     const verifier = this.#verifier ?? this.#newVerifier();
     const complete = this.#undetermined === null && !this.#malformed;
+    const bound = header !== null && isBound(header);
+    const erasures = trailer?.erasures ?? (bound ? header.erasures : undefined);
     if (header !== null && complete) {
-      checkExportWindow(verifier, header);
-      checkExportSeal(verifier, header);
+      if (!bound && erasures !== undefined) this.#report("the export has erasures, which its format does not know");
+      checkExportClaims(verifier, header, this.form ?? "json", erasures);
     }
     // Of an export that is cut off, its seal and other people's say nothing: the events that they are of may follow.
     else for (const _ of verifier.seals?.takeAnchors() ?? []) verifier.seals?.cannotTell(CUT_OFF);
     const report = verifier.finish({
       ...(header && { workspaceId: header.workspace_id, agentId: header.agent_id }),
-      ...(header && header.agent_id !== null && { startsAfter: header.starts_after }),
+      ...(header && !isBound(header) && header.agent_id !== null && { startsAfter: header.starts_after }),
       ...(header && complete && { eventCounts: [header.event_count, (trailer ?? header).event_count] }),
       ...(trailer && { head: trailer.head }),
-      // Erasures after the window name details that are missing within it.
-      endsEarly: !complete || header?.end_time != null,
+      // In the older format, the erasures of details that are missing in a window may come after it.
+      endsEarly: !complete || (!bound && header?.end_time != null),
     });
     const empty = header !== null && complete && report.eventsChecked === 0 && !nothingOmitted(header);
     const undetermined = this.#undetermined ?? (empty ? NO_EVENTS : null);
@@ -129,7 +140,7 @@ export class ExportVerifier {
     addShownText(this.#verifier, text, value, line);
   }
 
-  /** Appends a part of the export that was verified by itself (export-part.ts). */
+  /** Appends a part of the export that was verified by itself (export-lines.ts). */
   append(segment: Segment): void {
     this.#verifier?.append(segment);
     this.#document.skipPart();

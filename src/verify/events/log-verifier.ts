@@ -35,7 +35,8 @@ export class LogVerifier {
   /** Null when seals were not asked for. */
   readonly #tree: SealedTree | null;
   readonly #restores: DeclaredRestore[] = [];
-  readonly #blanks = new Blanks();
+  /** Events without details, and the erasures. */
+  readonly blanks = new Blanks();
   readonly #startSeq: number;
   readonly #place: Place;
   readonly #noLeaf = new Uint8Array(HASH_BYTES);
@@ -97,7 +98,7 @@ export class LogVerifier {
         const details = this.#detailsOf(stored, event);
         this.#tree?.noteKey(event, details);
         this.#noteRestore(event, details);
-        if (!this.#blanks.note(event, details)) this.#problem("details_malformed", event, NO_ERASURE);
+        if (!this.blanks.note(event, details)) this.#problem("details_malformed", event, NO_ERASURE);
         this.#options.onEvent?.(event, details);
       }
       this.#tree?.check(this.#workspaceId);
@@ -161,7 +162,7 @@ export class LogVerifier {
     this.#nextSeq = Math.max(this.#nextSeq ?? 0, segment.nextSeq);
     this.#chains.append(segment);
     this.#problems.addAll(segment.problems);
-    this.#blanks.append(segment);
+    this.blanks.append(segment);
     for (const restore of segment.restores) this.#takeRestore(restore);
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
@@ -176,12 +177,12 @@ export class LogVerifier {
       first: this.#chains.first,
       last: this.last,
       events: this.#events,
-      erased: this.#blanks.blanks.length,
+      erased: this.blanks.blanks.length,
       intact: this.#intact,
       problems: this.#problems.toPlain(),
       ...(this.#tree?.toPlain() ?? { tree: null, marks: [], keys: [] }),
       restores: this.#restores,
-      ...this.#blanks.toPlain(),
+      ...this.blanks.toPlain(),
     };
   }
 
@@ -205,9 +206,8 @@ export class LogVerifier {
   finish(expected: Expectations = {}): VerificationReport {
     const { first, last } = this;
     const from = this.#options.scope === "workspace" ? (first?.event.seq ?? null) : null;
-    const { problems, counts } = this.#blanks.report(from, !expected.endsEarly);
+    const { problems, counts } = this.blanks.report(from, !expected.endsEarly);
     for (const { code, agentId, seq, message } of problems) this.report(code, agentId, seq, message);
-    const agents = this.#chains.reports();
     for (const { code, message } of unmet(expected, { first, last, events: this.#events })) {
       const { seq = null, id = null } = first?.event ?? {};
       this.#problems.add({ code, seq, id, message });
@@ -222,7 +222,7 @@ export class LogVerifier {
       chainStart: first && reference(first),
       chainEnd: last && reference(last),
       firstInvalid: this.#problems.first,
-      agents,
+      agents: this.#chains.reports(),
       seals,
       restores: this.#restores,
       ...counts,
@@ -243,7 +243,7 @@ export class LogVerifier {
     const { accepted } = this.#chains.known;
     this.#events += 1;
     this.#nextSeq = accepted.seq + 1;
-    if (accepted.erased) this.#blanks.add(accepted.seq, accepted.shape.event.agent_id);
+    if (accepted.erased) this.blanks.add(accepted.seq, accepted.shape.event.agent_id);
     this.#options.onAccepted?.(accepted, text);
     this.#tree?.accept(this.#workspaceId);
   }
@@ -305,7 +305,7 @@ export class LogVerifier {
 
   /** The details, when they are there and right. */
   #detailsOf(stored: StoredEvent, event: AuditEventBody): string | null {
-    if (this.#blanks.take(stored, event)) return null;
+    if (this.blanks.take(stored, event)) return null;
     const found = detailsProblem(stored, event);
     if (found === null) return stored.details;
     this.#problem(found.code, event, found.message);

@@ -23,6 +23,8 @@ export interface SealReport {
   sealedThrough: number | null;
   /** The last event under a seal that the auditor brought. */
   anchoredThrough: number | null;
+  /** Whether the auditor brought a key. Without one, a seal only shows that the log fits the key that it names itself. */
+  keyGiven: boolean;
   /** Seals compared with the log. */
   checked: number;
   /** Those of them whose signature could not be checked, since the key is not at hand. */
@@ -109,7 +111,8 @@ export class SealAudit {
   reached(tree: { size: number; root: Uint8Array }, workspaceId: string): void {
     while (this.#own[0]?.size === tree.size) this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
     while (this.#anchors[0]?.size === tree.size) {
-      this.#compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId);
+      const through = tree.size > 0 ? tree.size - 1 : null;
+      this.compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId, through);
     }
     this.#wait();
   }
@@ -143,9 +146,14 @@ export class SealAudit {
     this.#undetermined.push(reason);
   }
 
-  /** Notes that a seal which the auditor brought covers everything up to an event. */
-  anchored(through: number): void {
-    this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
+  /** What the keys at hand say of another seal's signature. */
+  signatureOf(seal: Seal): "good" | "bad" | "absent" {
+    const verdicts = [...this.#keys].map(([fingerprint, key]) => ({ fingerprint, verdict: checkSeal(seal, key) }));
+    if (verdicts.some(({ verdict }) => verdict === "bad")) return "bad";
+    const isTrusted = (fingerprint: string) => this.#trusted.size === 0 || this.#trusted.has(fingerprint);
+    return verdicts.some(({ fingerprint, verdict }) => verdict === "good" && isTrusted(fingerprint))
+      ? "good"
+      : "absent";
   }
 
   /** Returns what the seals establish. Those that still wait cover more than the log holds. */
@@ -159,6 +167,7 @@ export class SealAudit {
     return {
       sealedThrough: this.#sealedThrough,
       anchoredThrough: this.#anchoredThrough,
+      keyGiven: this.#options.trusted.length > 0,
       checked: this.#checked,
       unverified: this.#unverified,
       undetermined: this.#undetermined,
@@ -220,15 +229,16 @@ export class SealAudit {
     for (const [fingerprint, from] of this.#named) if (from <= seal.size) this.#trusted.add(fingerprint);
   }
 
-  #compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string): void {
+  /** Compares a seal that the auditor brought with the root of its tree. @param through the last event here under it */
+  compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string, through: number | null): void {
     if (sealedWorkspace(seal) !== workspaceId) {
       this.#undetermined.push("the given seal is of another workspace");
     } else if (this.#isDamaged(seal)) {
       this.#undetermined.push(DAMAGED);
     } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
       this.#problem("anchor_mismatch", seal, `the first ${seal.size} events are not the ones of the given seal`);
-    } else if (sameHash(seal.root, root) && seal.size > 0) {
-      this.anchored(seal.size - 1);
+    } else if (sameHash(seal.root, root) && through !== null) {
+      this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
     }
   }
 

@@ -1,0 +1,78 @@
+/**
+ * What the event of an export (`audit.export`, result `ok`) states in its details about the export, so that a seal over
+ * the event binds what the export holds:
+ *
+ *   scope        `workspace`; absent when the event is in the chain of the exported agent
+ *   format       `json`, `ndjson` …
+ *   start_time, end_time  the window; each absent when there is no such limit
+ *   event_count  how many events it holds
+ *   first, last  the first and the last of them: {"seq", "agent_seq", "hash"}; null when it holds none
+ *   tree_root    hex, the root of the tree (RFC 6962) over all events before this one. It binds every event of every
+ *                agent, so the event need not list the last event of each agent, of which there may be very many.
+ *   pruned_before  positions before this one were pruned when the export was taken; absent when nothing was
+ *
+ * The position at which the export was taken is the event's own. An export that was resumed has a further event, with
+ * `received` and none of the last five members.
+ */
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
+import type { EventName } from "../operations.ts";
+import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
+import { detailsCommitment, eventHash } from "./hash.ts";
+import { foldSubtrees } from "./merkle.ts";
+import type { ExportedEvent } from "./present.ts";
+
+/** The operation that records an export. */
+export const EXPORT = "audit.export" satisfies EventName;
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const Edge = Type.Union([
+  Type.Object({ seq: Count, agent_seq: Count, hash: Hash }, { additionalProperties: false }),
+  Type.Null(),
+]);
+const BoundSchema = Type.Object(
+  {
+    scope: Type.Optional(Type.Literal("workspace")),
+    format: Type.String(),
+    start_time: Type.Optional(Type.String()),
+    end_time: Type.Optional(Type.String()),
+    event_count: Count,
+    first: Edge,
+    last: Edge,
+    tree_root: Hash,
+    pruned_before: Type.Optional(Count),
+  },
+  { additionalProperties: false },
+);
+const bound = Compile(BoundSchema);
+
+/** What the event of an export states. */
+export type BoundExport = Static<typeof BoundSchema>;
+
+/** The event of an export, read and checked by itself. */
+export interface ExportBinding {
+  event: AuditEventBody;
+  hash: string;
+  said: BoundExport;
+}
+
+/**
+ * Reads the event of an export. Its hash and its details are checked, its place in the log is not.
+ *
+ * @throws EventFormatError when it is not the event of an export, or was changed
+ */
+export function readBinding({ canonical, details, salt, hash }: ExportedEvent): ExportBinding {
+  const event = parseEvent(canonical);
+  const genuine = eventHash(canonical) === hash;
+  const committed = details !== null && salt !== null && detailsCommitment(salt, details) === event.details_commitment;
+  const said: unknown = committed ? JSON.parse(details) : null;
+  const isExport = event.operation === EXPORT && event.result === "ok" && bound.Check(said);
+  if (!genuine || !isExport || (event.agent_id === null) !== (said.scope === "workspace")) {
+    throw new EventFormatError("it is not the event of an export");
+  }
+  return { event, hash, said };
+}
+
+/** Returns the root of the tree before its last leaf, from the inclusion proof of that leaf. */
+export const rootBefore = (path: readonly Uint8Array[]): Uint8Array => foldSubtrees(path.toReversed());

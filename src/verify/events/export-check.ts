@@ -1,0 +1,203 @@
+/**
+ * Checks an export after all events were fed: what it holds (export-claims.ts), the seal that covers it, the seals that
+ * the auditor kept, and the erasures that came after its last event.
+ */
+import { EventFormatError, parseEvent } from "../../log/event.ts";
+import { rootBefore } from "../../log/export-binding.ts";
+import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "../../log/export-format.ts";
+import { eventHash } from "../../log/hash.ts";
+import { CompactRange, EMPTY_ROOT, sameHash } from "../../log/merkle.ts";
+import { NoteError, parseVerifierKey } from "../../log/note.ts";
+import { storedFromPresented } from "../../log/present.ts";
+import { verifyInclusion, verifyRange } from "../../log/proof.ts";
+import { hexOf } from "../../log/rows.ts";
+import { parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
+import type { ProblemCode } from "../problems.ts";
+import { isErasure, NO_ERASURE } from "./blanks.ts";
+import { detailsProblem } from "./details.ts";
+import { type Bound, boundOf, boundProblem, isBound, isWhole, windowProblem } from "./export-claims.ts";
+import type { LogVerifier } from "./log-verifier.ts";
+
+/** Checks everything that an export says about its events. */
+export function checkExportClaims(
+  verifier: LogVerifier,
+  header: ExportHeader,
+  form: "json" | "ndjson",
+  erasures: ExportErasures | undefined,
+): void {
+  if (!isBound(header)) {
+    const problem = windowProblem(header, verifier.first, verifier.last);
+    if (problem !== null) fail(verifier, "export_window", problem);
+    checkOlderSeal(verifier, header);
+    return;
+  }
+  try {
+    const bound = boundOf(header);
+    const problem = boundProblem(verifier, header, bound, form);
+    if (problem !== null) fail(verifier, "export_window", problem);
+    if (erasures !== undefined) takeErasures(verifier, header, erasures);
+    checkBoundSeal(verifier, header, bound);
+  } catch (error) {
+    if (!(error instanceof EventFormatError)) throw error;
+    fail(verifier, "export_window", `what the export says of itself is not in order: ${error.message}`);
+  }
+}
+
+/** Takes the erasures after the last event, which account for details that are missing here. */
+function takeErasures(verifier: LogVerifier, header: BoundExportHeader, { events, seal: note }: ExportErasures): void {
+  const seal = note === null ? null : readSeal(verifier, header, note);
+  const signature = seal === null ? "absent" : (verifier.seals?.signatureOf(seal) ?? "absent");
+  if (signature === "bad") fail(verifier, "seal_signature", "the signature of the seal over the erasures is not right");
+  for (const { event: shown, path } of events) {
+    const stored = storedFromPresented(shown);
+    const event = parseEvent(stored.canonical);
+    const hash = eventHash(stored.canonical);
+    const later = event.seq > (verifier.last?.event.seq ?? Number.POSITIVE_INFINITY);
+    const related =
+      event.workspace_id === header.workspace_id && (header.agent_id ?? event.agent_id) === event.agent_id;
+    if (!isErasure(event) || stored.hash !== hash || !later || !related) {
+      throw new EventFormatError("an erasure is not one of this log after the last event");
+    }
+    const included = seal !== null && path !== null && verifyInclusion(bytes(hash), event.seq, seal, path.map(bytes));
+    if (seal !== null && path !== null && !included)
+      fail(verifier, "proof_invalid", "an erasure is not in the sealed log");
+    const genuine = stored.details !== null && detailsProblem(stored, event) === null;
+    if (!genuine || !verifier.blanks.noteLater(event, stored.details as string, included && signature === "good")) {
+      throw new EventFormatError(`event ${event.seq}: ${NO_ERASURE}`);
+    }
+  }
+}
+
+function checkOlderSeal(verifier: LogVerifier, header: OlderExportHeader): void {
+  const seal = ownSeal(verifier, header);
+  const last = verifier.last?.event.seq ?? null;
+  const isLog = header.agent_id === null && isWhole(header);
+  // The end of a whole export was compared with its seal's size already.
+  const isCut = isLog && seal !== null && seal.size > (last === null ? 0 : last + 1);
+  const sealed = seal !== null && !isCut && isConnected(verifier, header, seal);
+  if (sealed || isCut) verifier.seals?.proved(seal, sealed ? last : null);
+  for (const anchor of verifier.seals?.takeAnchors() ?? []) {
+    if (isLog && sealedWorkspace(anchor) === header.workspace_id) {
+      // It covers more than the export holds. Where that is reported already, it is not reported twice.
+      if (!isCut) verifier.seals?.anchor(anchor);
+    } else if (!sealed) verifier.seals?.cannotTell(ANOTHER_SEAL);
+    else compare(verifier, header, anchor, seal, last);
+  }
+}
+
+const ANOTHER_SEAL = "the given seal is another one than the export was made under";
+
+function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound: Bound): void {
+  const { event } = bound.binding;
+  const through = verifier.last?.event.seq ?? event.seq;
+  const seal = ownSeal(verifier, header);
+  const sealed = seal !== null && isBoundConnected(verifier, header, seal, bound);
+  if (sealed) verifier.seals?.proved(seal, through);
+  const isLog = header.agent_id === null && isWhole(header);
+  for (const anchor of verifier.seals?.takeAnchors() ?? []) {
+    // Of a whole log that begins at 0, earlier seals were compared already, and its end is that of the export's event.
+    const run = isLog && verifier.first?.event.seq === 0 ? runOf(verifier, bound) : null;
+    const root = run?.end === anchor.size ? { size: anchor.size, root: run.root() } : sealed ? seal : null;
+    if (isLog && anchor.size > event.seq + 1 && sealedWorkspace(anchor) === header.workspace_id) {
+      verifier.seals?.anchor(anchor);
+    } else if (root === null) verifier.seals?.cannotTell(ANOTHER_SEAL);
+    else compare(verifier, header, anchor, root, through);
+  }
+}
+
+/** Compares a seal that the auditor kept with a tree whose root is known. */
+function compare(
+  verifier: LogVerifier,
+  header: ExportHeader,
+  anchor: Seal,
+  { size, root }: { size: number; root: Uint8Array },
+  through: number | null,
+): void {
+  if (sealedWorkspace(anchor) !== header.workspace_id || anchor.size === size) {
+    verifier.seals?.compareAnchor(anchor, root, header.workspace_id, through);
+  } else verifier.seals?.cannotTell(ANOTHER_SEAL);
+}
+
+function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
+  if (header.seal === null) {
+    if ((header.proof ?? null) !== null || header.public_key !== null) {
+      fail(verifier, "seal_invalid", "the export has a proof or a key, and no seal");
+    }
+    return null;
+  }
+  const seal = readSeal(verifier, header, header.seal);
+  try {
+    if (header.public_key !== null) verifier.seals?.offerKey(parseVerifierKey(header.public_key).publicKey);
+    return seal;
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error;
+    fail(verifier, "seal_invalid", `the export's key is not in order: ${error.message}`);
+    return null;
+  }
+}
+
+function readSeal(verifier: LogVerifier, header: ExportHeader, note: string): Seal | null {
+  try {
+    const seal = parseSeal(note);
+    if (sealedWorkspace(seal) === header.workspace_id) return seal;
+    fail(verifier, "seal_invalid", "the export's seal is of another workspace");
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error;
+    fail(verifier, "seal_invalid", `the export's seal is not in order: ${error.message}`);
+  }
+  return null;
+}
+
+function isConnected(verifier: LogVerifier, header: OlderExportHeader, seal: Seal): boolean {
+  const { last, tree } = verifier;
+  // Without events there is nothing to connect.
+  if (last === null) return seal.size > 0 || sameHash(seal.root, EMPTY_ROOT);
+  const proof = header.proof ?? null;
+  let proved = false;
+  if (proof !== null && header.agent_id === null && "before" in proof && tree !== null) {
+    proved = verifyRange(tree, seal, { before: proof.before.map(bytes), after: proof.after.map(bytes) });
+  } else if (proof !== null && header.agent_id !== null && "path" in proof) {
+    proved = verifyInclusion(bytes(last.hash), last.event.seq, seal, proof.path.map(bytes));
+  }
+  if (!proved) fail(verifier, "proof_invalid", "the export's events are not the ones that were sealed");
+  return proved;
+}
+
+function isBoundConnected(verifier: LogVerifier, header: BoundExportHeader, seal: Seal, bound: Bound): boolean {
+  const { binding, after } = bound;
+  const { proof } = header;
+  if (seal.size !== binding.event.seq + 1) {
+    fail(verifier, "seal_invalid", "the export's seal does not end with the event of the export");
+    return false;
+  }
+  const path = (proof?.binding ?? []).map(bytes);
+  let proved = verifyInclusion(bytes(binding.hash), binding.event.seq, seal, path);
+  proved &&= hexOf(rootBefore(path)) === binding.said.tree_root;
+  if (proof !== null && header.agent_id === null && "before" in proof) {
+    const run = runOf(verifier, bound);
+    proved &&=
+      run !== null && verifyRange(run, seal, { before: proof.before.map(bytes), after: proof.after.map(bytes) });
+  } else if (proof !== null && header.agent_id !== null && "path" in proof) {
+    proved &&= verifyInclusion(bytes(after.hash), after.event.seq, seal, proof.path.map(bytes));
+  } else proved = false;
+  if (!proved) fail(verifier, "proof_invalid", "the export's events are not the ones that were sealed");
+  return proved;
+}
+
+/** The leaves from the event before the exported ones to the one after; null when they do not meet. */
+function runOf({ tree, first }: LogVerifier, { before, after }: Bound): CompactRange | null {
+  const events = first === null ? null : tree;
+  const run = new CompactRange((before?.event ?? first?.event ?? after.event).seq);
+  if (before !== null) run.append(bytes(before.hash));
+  if (events !== null && events.start !== run.end) return null;
+  if (events !== null) run.appendRange(events);
+  if (run.end !== after.event.seq) return null;
+  run.append(bytes(after.hash));
+  return run;
+}
+
+function fail(verifier: LogVerifier, code: ProblemCode, message: string): void {
+  verifier.report(code, null, null, message);
+}
+
+const bytes = (hex: string): Uint8Array => Buffer.from(hex, "hex");

@@ -1,0 +1,169 @@
+/**
+ * What an export holds, compared with what it claims.
+ *
+ * The event of the export states which events it holds. The events on both sides of them show that there are no others:
+ * each is outside the window, was pruned, or is the event of the export.
+ *
+ * In the older format nothing binds the header: only that a whole export begins at the first event and ends at the last
+ * one under its seal, and that the times of the first and the last event of a window are in it.
+ */
+import type { JsonObject } from "../../json.ts";
+import { parseEvent } from "../../log/event.ts";
+import { type ExportBinding, readBinding } from "../../log/export-binding.ts";
+import {
+  type BoundExportHeader,
+  EXPORT_FORMAT,
+  type ExportHeader,
+  type OlderExportHeader,
+} from "../../log/export-format.ts";
+import { eventHash, ZERO_HASH } from "../../log/hash.ts";
+import { NoteError } from "../../log/note.ts";
+import { canonicalFromMembers, storedFromPresented } from "../../log/present.ts";
+import { hexOf } from "../../log/rows.ts";
+import { parseSeal } from "../../log/seal.ts";
+import type { ChainEnd } from "./chains.ts";
+import type { LogVerifier } from "./log-verifier.ts";
+
+/** Why nothing can be established of an export of the older format that holds no events. */
+export const NO_EVENTS = "the export holds no events, and nothing proves that there were none";
+
+/** Whether an export is to hold its scope from the first event to the last. */
+export function isWhole(header: ExportHeader): boolean {
+  return header.start_time === null && header.end_time === null;
+}
+
+/** Whether the event of an export binds what it holds. */
+export const isBound = (header: ExportHeader): header is BoundExportHeader => header.format === EXPORT_FORMAT;
+
+/** The size of an export's seal; null when it has none that can be read. */
+export function sealedSize({ seal }: ExportHeader): number | null {
+  if (seal === null) return null;
+  try {
+    return parseSeal(seal).size;
+  } catch (error) {
+    if (error instanceof NoteError) return null;
+    throw error;
+  }
+}
+
+/** Whether an export without events can be right. */
+export function nothingOmitted(header: ExportHeader): boolean {
+  return isBound(header) || (isWhole(header) && header.agent_id === null && sealedSize(header) === 0);
+}
+
+/** The event of an export and the events on both sides of the exported ones, each read by itself. */
+export interface Bound {
+  binding: ExportBinding;
+  before: ChainEnd | null;
+  after: ChainEnd;
+}
+
+/** @throws EventFormatError */
+export function boundOf({ binding, before, after }: BoundExportHeader): Bound {
+  const bodyOf = (members: JsonObject): ChainEnd => {
+    const text = canonicalFromMembers(members);
+    return { event: parseEvent(text), hash: eventHash(text) };
+  };
+  return { binding: readBinding(storedFromPresented(binding)), before: before && bodyOf(before), after: bodyOf(after) };
+}
+
+/** Returns what contradicts the event of an export; null when nothing does. */
+export function boundProblem(
+  { first, last, tree }: LogVerifier,
+  header: BoundExportHeader,
+  { binding: { event, hash, said }, before, after }: Bound,
+  form: "json" | "ndjson",
+): string | null {
+  const { agent_id: agentId, start_time: start = null, end_time: end = null } = header;
+  const own =
+    event.workspace_id === header.workspace_id &&
+    event.agent_id === agentId &&
+    event.timestamp === header.exported_at &&
+    said.format === form;
+  if (!own) return "the event of the export describes another export";
+  if ((said.start_time ?? null) !== start || (said.end_time ?? null) !== end) {
+    return "the header's start or end time is not the one that the event of the export states";
+  }
+  if (said.event_count !== header.event_count || !isEdge(said.first, first) || !isEdge(said.last, last)) {
+    return "the events are not the ones that the event of the export states";
+  }
+  if (tree?.start === 0 && tree.end === event.seq && hexOf(tree.root()) !== said.tree_root) {
+    return "the log before the event of the export is not the one that it states";
+  }
+  const follows = ({ event: next }: ChainEnd, previous: ChainEnd | null): boolean =>
+    agentId === null
+      ? next.seq === (previous?.event.seq ?? -1) + 1
+      : next.agent_seq === (previous?.event.agent_seq ?? 0) + 1 && next.previous_hash === (previous?.hash ?? ZERO_HASH);
+  const ends = [...(before === null ? [] : [before]), after];
+  const related = ends.every(
+    ({ event: one }) => one.workspace_id === header.workspace_id && (agentId === null || one.agent_id === agentId),
+  );
+  const atEnd = after.event.seq === event.seq;
+  const adjacent =
+    first === null || last === null
+      ? [[after, before]]
+      : [
+          [first, before],
+          [after, last],
+        ];
+  const inPlace = adjacent.every(([next, previous]) => follows(next as ChainEnd, previous as ChainEnd | null));
+  if (!related || !inPlace || after.event.seq > event.seq || (atEnd && after.hash !== hash)) {
+    return "the events before and after the exported ones are not the ones beside them";
+  }
+  const from = start === null ? "" : comparable(start);
+  const to = end === null ? "~" : comparable(end);
+  if (from === null || to === null) return "the header's start or end time is not a time";
+  const isOutside = ({ event: { timestamp } }: ChainEnd): boolean => timestamp < from || timestamp >= to;
+  const pruned = said.pruned_before ?? 0;
+  if ((first ?? after).event.seq < pruned) return "the export holds events that were pruned";
+  if (before !== null && before.event.seq >= pruned && !isOutside(before)) {
+    return "the event before the first one belongs to the export, and is not in it";
+  }
+  if (!atEnd && !isOutside(after)) return "the event after the last one belongs to the export, and is not in it";
+  if (first !== null && isOutside(first)) return "the first event is outside the header's times";
+  return last !== null && isOutside(last) ? "the last event is outside the header's times" : null;
+}
+
+function isEdge(said: ExportBinding["said"]["first"], found: Readonly<ChainEnd> | null): boolean {
+  if (said === null || found === null) return said === found;
+  return said.seq === found.event.seq && said.agent_seq === found.event.agent_seq && said.hash === found.hash;
+}
+
+/** Returns what is wrong with the edges of an export of the older format; null when nothing is. */
+export function windowProblem(
+  header: OlderExportHeader,
+  first: Readonly<ChainEnd> | null,
+  last: Readonly<ChainEnd> | null,
+): string | null {
+  const { agent_id: agentId, starts_after: startsAfter, start_time: start, end_time: end } = header;
+  if (startsAfter !== null && (start === null || agentId === null || first === null)) {
+    return "the header names an event before the first one, which only a window of an agent has";
+  }
+  const size = sealedSize(header);
+  if (first === null || last === null) {
+    const omits = agentId === null && isWhole(header) && size !== null && size > 0;
+    return omits ? `the export holds no events, and its seal covers ${size}` : null;
+  }
+  if (start === null && agentId === null && first.event.seq !== 0) {
+    return `the export begins with event ${first.event.seq}, and states no start time`;
+  }
+  if (isWhole(header) && agentId === null && size !== null && last.event.seq < size - 1) {
+    return `the export ends with event ${last.event.seq}, and its seal covers events through ${size - 1}`;
+  }
+  const from = start === null ? "" : comparable(start);
+  const to = end === null ? "~" : comparable(end);
+  if (from === null || to === null) return "the header's start or end time is not a time";
+  const [early, late] = [first.event.timestamp, last.event.timestamp];
+  if (early < from || early >= to) return "the first event is outside the header's times";
+  // A log whose beginning was pruned is exported from the time of its first event on, whatever the clock did later.
+  return (late < from && early !== from) || late >= to ? "the last event is outside the header's times" : null;
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
+
+/** A time in the form of events, in which times compare as texts; null when it is not a time. */
+function comparable(time: string): string | null {
+  if (!TIME.test(time)) return null;
+  const [seconds, decimals = ""] = time.slice(0, -1).split(".");
+  return `${seconds}.${decimals.padEnd(3, "0")}Z`;
+}
