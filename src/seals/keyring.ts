@@ -5,24 +5,21 @@ import { readSealKey, type SealKey, type SealKeySource } from "../datadir/seal-k
 import { sameHash } from "../log/merkle.ts";
 
 export class SealKeyring {
-  readonly #source: SealKeySource;
   #key: SealKey | null = null;
 
-  constructor(source: SealKeySource) {
-    this.#source = source;
-  }
+  constructor(private readonly source: SealKeySource) {}
 
   /** Returns the present key. @throws {Failure} when it cannot be read */
   current(): SealKey {
-    this.#key ??= readSealKey(this.#source);
+    this.#key ??= readSealKey(this.source);
     return this.#key;
   }
 
   /** Reports whether this is the present key. Reads the file again before it returns false: the key may be new. */
   has(publicKey: Uint8Array): boolean {
     if (sameHash(this.current().publicBytes, publicKey)) return true;
-    if (this.#source.kind === "pem") return false;
-    this.#key = readSealKey(this.#source);
+    if (this.source.kind === "pem") return false;
+    this.#key = readSealKey(this.source);
     return sameHash(this.#key.publicBytes, publicKey);
   }
 }

@@ -14,9 +14,7 @@ const waitOf = ({ notedAtMs, dueAtMs }: Appointment, nowMs: number): number =>
   nowMs < notedAtMs ? 0 : Math.max(0, dueAtMs - nowMs);
 
 export class SealSchedule {
-  readonly #intervalMs: number;
   readonly #startTimer: Timer;
-  readonly #onDue: () => void;
   /** By workspace. */
   readonly #due = new Map<string, Appointment>();
   /** Since when each workspace has unsealed events, the longest first. Kept while a workspace is being sealed. */
@@ -24,14 +22,16 @@ export class SealSchedule {
   #cancelTimer: (() => void) | null = null;
 
   /** `onDue` is called when a workspace is due. It must call {@link takeDue}. */
-  constructor(intervalMs: number, onDue: () => void, timer: Timer = systemTimer) {
-    this.#intervalMs = intervalMs;
-    this.#onDue = onDue;
+  constructor(
+    private readonly intervalMs: number,
+    private readonly onDue: () => void,
+    timer: Timer = systemTimer,
+  ) {
     this.#startTimer = timer;
   }
 
   /** Schedules a workspace that has unsealed events. Does nothing when it is already scheduled. */
-  note(workspaceId: string, nowMs: number, afterMs = this.#intervalMs): void {
+  note(workspaceId: string, nowMs: number, afterMs = this.intervalMs): void {
     if (this.#due.has(workspaceId)) return;
     if (!this.#since.has(workspaceId)) this.#since.set(workspaceId, nowMs);
     this.#due.set(workspaceId, { notedAtMs: nowMs, dueAtMs: nowMs + afterMs });
@@ -75,6 +75,6 @@ export class SealSchedule {
     if (this.#due.size === 0) return;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const one of this.#due.values()) waitMs = Math.min(waitMs, waitOf(one, nowMs));
-    this.#cancelTimer = this.#startTimer(waitMs, this.#onDue);
+    this.#cancelTimer = this.#startTimer(waitMs, this.onDue);
   }
 }

@@ -36,16 +36,13 @@ export interface SealerOptions {
 }
 
 export class WorkspaceSealer {
-  readonly #options: SealerOptions;
   /** Seals of transactions that are not committed yet. */
   #made: StoredSeal[] = [];
   /** Seals that are on disk, but not yet in the seal file. */
   #unfiled: StoredSeal[] = [];
   #sealedSize = 0;
 
-  constructor(options: SealerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: SealerOptions) {}
 
   /**
    * Loads the state of the workspace. Call it first. Adds seals that a crash kept out of the seal file. A file that is
@@ -80,7 +77,7 @@ export class WorkspaceSealer {
     try {
       if (newest !== null) await this.#requireContinuation(tx, newest, size);
       const name = await this.#requireKey(tx);
-      const signer = ed25519Signer(name, this.#options.keyring.current().privateKey);
+      const signer = ed25519Signer(name, this.options.keyring.current().privateKey);
       const note = makeSeal({ origin: name, size, root: await treeRoot(tx, size) }, [signer]);
       const seal = await insertSeal(tx, { size, note });
       this.#made.push(seal);
@@ -98,7 +95,7 @@ export class WorkspaceSealer {
     this.#made = [];
     this.#unfiled.push(...made);
     this.#sealedSize = (made.at(-1) as StoredSeal).size;
-    for (const seal of made) this.#options.onSealed?.(seal);
+    for (const seal of made) this.options.onSealed?.(seal);
     this.#file();
   }
 
@@ -116,14 +113,14 @@ export class WorkspaceSealer {
   #file(): void {
     if (this.#unfiled.length === 0) return;
     appendSeals(
-      this.#options.file,
+      this.options.file,
       this.#unfiled.map(({ note }) => note),
     );
     this.#unfiled = [];
   }
 
   async #findUnfiled(reader: Reader, newest: StoredSeal | null): Promise<void> {
-    const last = lastFiledSeal(this.#options.file);
+    const last = lastFiledSeal(this.options.file);
     if (newest === null || (last !== null && last.seal.size >= newest.size)) return;
     for (let after = 0; ; ) {
       const page = await sealsAfter(reader, after);
@@ -136,7 +133,7 @@ export class WorkspaceSealer {
 
   /** Checks that the tree continues the newest seals in the database and in the seal file. */
   async #requireContinuation(tx: Reader, newest: StoredSeal, size: number): Promise<void> {
-    const last = lastFiledSeal(this.#options.file);
+    const last = lastFiledSeal(this.options.file);
     for (const seal of [parseSeal(newest.note), ...(last === null ? [] : [last.seal])]) {
       if (seal.size > size) {
         throw new SealRefused(
@@ -153,7 +150,7 @@ export class WorkspaceSealer {
     const text = await sealingKey(tx);
     if (text === null) throw new SealRefused("the log names no sealing key");
     const named: VerifierKey = parseVerifierKey(text);
-    if (!this.#options.keyring.has(named.publicKey)) {
+    if (!this.options.keyring.has(named.publicKey)) {
       throw new SealRefused(
         "the present sealing key is not the one that the log names: restore that key, or announce the present one with `governd rotate-seal-key`",
       );

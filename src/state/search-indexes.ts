@@ -40,8 +40,6 @@ export class SearchIndexes {
   readonly #loaded = new Map<string, Loaded>();
   /** By agent, the end of the work on its index, which is done one piece after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
-  readonly #maxBytes: number;
-  readonly #fullTextFrom: number;
   /** Agents whose index alone is larger than all may be, and how many entries they had then. */
   readonly #misfits = new Map<string, number>();
 
@@ -49,14 +47,14 @@ export class SearchIndexes {
    * `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case. `fullTextFrom`: agents
    * with more live entries are to be searched by full text.
    */
-  constructor(maxBytes: number, fullTextFrom = Number.POSITIVE_INFINITY) {
-    this.#maxBytes = maxBytes;
-    this.#fullTextFrom = fullTextFrom;
-  }
+  constructor(
+    private readonly maxBytes: number,
+    private readonly fullTextFrom = Number.POSITIVE_INFINITY,
+  ) {}
 
   /** Whether an agent is so large that full text should replace its index. */
   isTooLarge(workspaceId: string, agent: AgentState): boolean {
-    if (agent.liveEntries > this.#fullTextFrom) return true;
+    if (agent.liveEntries > this.fullTextFrom) return true;
     const misfit = this.#misfits.get(nameOf(workspaceId, agent));
     return misfit !== undefined && 2 * agent.liveEntries > misfit;
   }
@@ -104,7 +102,7 @@ export class SearchIndexes {
       throw error;
     }
     this.#loaded.set(name, loaded);
-    if (bytesOf(loaded) > this.#maxBytes) this.#misfits.set(name, loaded.rows.size);
+    if (bytesOf(loaded) > this.maxBytes) this.#misfits.set(name, loaded.rows.size);
     else this.#misfits.delete(name);
     return loaded;
   }
@@ -113,7 +111,7 @@ export class SearchIndexes {
   #evict(inUse: string): void {
     let bytes = this.memoryBytes;
     for (const [name, loaded] of this.#loaded) {
-      if (bytes <= this.#maxBytes) return;
+      if (bytes <= this.maxBytes) return;
       if (name === inUse || this.#turns.has(name)) continue;
       bytes -= bytesOf(loaded);
       this.#loaded.delete(name);

@@ -30,15 +30,13 @@ export interface Writable extends Closable {
 }
 
 export class CircuitBreaker<T extends Writable> {
-  readonly #open: OpenWorkspaces<T>;
-  readonly #clock: Clock;
-  readonly #post: (message: FromWriter) => void;
   readonly #troubles: Troubles;
 
-  constructor(open: OpenWorkspaces<T>, clock: Clock, post: (message: FromWriter) => void) {
-    this.#open = open;
-    this.#clock = clock;
-    this.#post = post;
+  constructor(
+    private readonly open: OpenWorkspaces<T>,
+    private readonly clock: Clock,
+    private readonly post: (message: FromWriter) => void,
+  ) {
     this.#troubles = new Troubles((workspaceId, trouble, error) => {
       const reason = trouble === null ? null : reportFailure("", error).name;
       post({ kind: "trouble", workspaceId, reason, trouble });
@@ -50,8 +48,8 @@ export class CircuitBreaker<T extends Writable> {
    * @throws what opening and the work throw, and {WorkspacePaused} just after the workspace failed
    */
   async use<R>(workspaceId: string, work: (open: T) => Promise<R>): Promise<R> {
-    this.#troubles.require(workspaceId, this.#clock());
-    const open = this.#open.use(workspaceId, this.#clock());
+    this.#troubles.require(workspaceId, this.clock());
+    const open = this.open.use(workspaceId, this.clock());
     await open.ready;
     try {
       return await work(open);
@@ -64,22 +62,22 @@ export class CircuitBreaker<T extends Writable> {
   #look(workspaceId: string, failure: unknown): void {
     if (failure === null) {
       this.#troubles.recovered(workspaceId);
-      this.#open.release(workspaceId);
+      this.open.release(workspaceId);
     } else if (failure !== undefined && mustReopen(failure)) {
-      if (failedWriting(failure)) this.#open.setAside(workspaceId);
-      else this.#open.drop(workspaceId);
+      if (failedWriting(failure)) this.open.setAside(workspaceId);
+      else this.open.drop(workspaceId);
     }
   }
 
   /** Notes a failure, and reports it to the log unless the same trouble was reported recently. */
   fail(workspaceId: string, where: string, error: unknown): void {
-    if (!this.#troubles.failed(workspaceId, error, this.#clock())) return;
-    this.#post(failureOf(where, error));
+    if (!this.#troubles.failed(workspaceId, error, this.clock())) return;
+    this.post(failureOf(where, error));
   }
 
   /** Tries workspaces in trouble again, so that a recovery is noticed without a request. */
   async probe(): Promise<void> {
-    const due = this.#troubles.toProbe(this.#clock(), PROBES_AT_ONCE);
+    const due = this.#troubles.toProbe(this.clock(), PROBES_AT_ONCE);
     // A file that was opened while it could not be written stays read-only until its last connection is closed.
     if (due.length > 0 && releaseClosed()) await new Promise((resolve) => setImmediate(resolve));
     for (const workspaceId of due) {
@@ -88,7 +86,7 @@ export class CircuitBreaker<T extends Writable> {
       } catch (error) {
         this.fail(workspaceId, `opening ${workspaceId}`, error);
         if (troubleOf(error) === "disk_failing" && !failedWriting(error))
-          this.#post({ kind: "unwritable", workspaceId });
+          this.post({ kind: "unwritable", workspaceId });
       }
     }
   }

@@ -23,16 +23,13 @@ export interface EmbeddingUpkeepOptions {
 }
 
 export class EmbeddingUpkeep {
-  readonly #options: EmbeddingUpkeepOptions;
   readonly #waiting = new Set<string>();
   readonly #outage = new Outage();
   readonly #abort = new AbortController();
   #working = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: EmbeddingUpkeepOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: EmbeddingUpkeepOptions) {}
 
   /** A workspace was opened or written to: its vectors are to be looked after. */
   note(workspaceId: string): void {
@@ -75,13 +72,13 @@ export class EmbeddingUpkeep {
   #failed(workspaceId: string, error: unknown): number {
     const temporary = error instanceof EmbeddingError && error.temporary;
     const { pauseMs, isNews } = this.#outage.fail(String(error), temporary ? AWAY_PAUSES : REFUSED_PAUSES);
-    if (isNews) this.#options.onFailure(workspaceId, error);
+    if (isNews) this.options.onFailure(workspaceId, error);
     return pauseMs;
   }
 
   /** Makes the vectors of one batch. Returns whether there may be more. */
   async #step(workspaceId: string): Promise<boolean> {
-    const { run, embedder } = this.#options;
+    const { run, embedder } = this.options;
     const model = await embedder();
     this.#abort.signal.throwIfAborted();
     const batch = await run(workspaceId, async (connection) => {
@@ -91,7 +88,7 @@ export class EmbeddingUpkeep {
     if (batch === null) return false;
     const vectors = await embedBatch(model, batch, this.#abort.signal);
     const failures = batch.entries.length === 0 ? 0 : this.#outage.end();
-    if (failures > 0) this.#options.onRecovery(failures);
+    if (failures > 0) this.options.onRecovery(failures);
     this.#abort.signal.throwIfAborted();
     await run(workspaceId, (connection) => storeVectors(connection, model.model, batch, vectors));
     return true;

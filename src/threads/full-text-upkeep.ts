@@ -13,15 +13,13 @@ const PAUSE_MS = 2;
 export class FullTextUpkeep {
   /** Workspaces with full text; true while a step is due. */
   readonly #due = new Map<string, boolean>();
-  readonly #queue: Queue;
-  readonly #timer: Timer;
   #stopped = false;
 
   /** `queue` runs work on a workspace in a transaction, after what is waiting already. */
-  constructor(queue: Queue, timer: Timer) {
-    this.#queue = queue;
-    this.#timer = timer;
-  }
+  constructor(
+    private readonly queue: Queue,
+    private readonly timer: Timer,
+  ) {}
 
   /** Continues the full text of a workspace that was opened. */
   async opened(workspaceId: string, connection: Connection): Promise<void> {
@@ -47,7 +45,7 @@ export class FullTextUpkeep {
   }
 
   #start(workspaceId: string, agentId: string): void {
-    this.#queue(workspaceId, async (connection) => {
+    this.queue(workspaceId, async (connection) => {
       await startFullText(connection, agentId);
       this.#next(workspaceId);
     });
@@ -56,9 +54,9 @@ export class FullTextUpkeep {
   #next(workspaceId: string): void {
     if (this.#stopped || this.#due.get(workspaceId) === true) return;
     this.#due.set(workspaceId, true);
-    this.#timer(PAUSE_MS, () => {
+    this.timer(PAUSE_MS, () => {
       if (this.#stopped) return;
-      this.#queue(workspaceId, async (connection) => {
+      this.queue(workspaceId, async (connection) => {
         const worked = await stepFullText(connection);
         this.#due.set(workspaceId, false);
         if (worked) this.#next(workspaceId);

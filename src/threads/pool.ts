@@ -71,15 +71,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly groups = new Histogram(GROUP_BOUNDS);
   /** What each workspace thread and each reader thread says of itself. */
   readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
-  readonly #options: PoolOptions;
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[] = [];
   #sparing = false;
   #ending = false;
 
-  constructor(options: PoolOptions) {
-    this.#options = options;
+  constructor(private readonly options: PoolOptions) {
     this.down = new UnavailableWorkspaces(() => systemClock() + options.clockOffsetMs);
     this.#events = this.#watched(options);
     const count = Math.max(1, options.threads);
@@ -229,7 +227,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #reader(workspaceId: string): ReaderThread {
     const index = this.#shard(workspaceId);
     const { memory } = this.gauges.readers[index] as ThreadGauges;
-    this.#readers[index] ??= new ReaderThread(threadOptions(this.#options, memory), this.#events);
+    this.#readers[index] ??= new ReaderThread(threadOptions(this.options, memory), this.#events);
     return this.#readers[index];
   }
 }

@@ -54,17 +54,16 @@ interface Supervision {
 }
 
 export class SupervisedWorker {
-  readonly #supervision: Supervision;
-  readonly #spawning: Spawning;
   readonly #ready = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   #worker: ThreadHandle | null = null;
   #deaths = 0;
   #isClosing = false;
 
-  constructor(supervision: Supervision, spawning: Spawning) {
-    this.#supervision = supervision;
-    this.#spawning = spawning;
+  constructor(
+    private readonly supervision: Supervision,
+    private readonly spawning: Spawning,
+  ) {
     // A rejection that is not awaited is not an error: the thread's death is reported.
     this.#ready.promise.catch(() => {});
     this.#start();
@@ -96,10 +95,10 @@ export class SupervisedWorker {
         this.#ready.resolve();
         break;
       case "failure":
-        this.#supervision.reports.onFailure(message.failure);
+        this.supervision.reports.onFailure(message.failure);
         break;
       case "recovery":
-        this.#supervision.reports.onRecovery?.(message.recovery);
+        this.supervision.reports.onRecovery?.(message.recovery);
         break;
       case "closed":
         this.#closed.resolve();
@@ -110,14 +109,14 @@ export class SupervisedWorker {
   async close(ask: () => void): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    if (!this.alive) return this.#supervision.onEnd();
+    if (!this.alive) return this.supervision.onEnd();
     ask();
     await this.#closed.promise;
   }
 
   #start(): void {
-    const { entry, options, onMessage } = this.#supervision;
-    const worker = this.#spawning.start(entry, options, onMessage, (error) => this.#die(worker, error));
+    const { entry, options, onMessage } = this.supervision;
+    const worker = this.spawning.start(entry, options, onMessage, (error) => this.#die(worker, error));
     this.#worker = worker;
   }
 
@@ -125,14 +124,14 @@ export class SupervisedWorker {
     if (this.#worker !== worker) return;
     this.#worker = null;
     if (!this.#isClosing) {
-      const { entry, reports } = this.#supervision;
+      const { entry, reports } = this.supervision;
       const name = error instanceof Error ? `died: ${error.name}` : "died";
       reports.onFailure({ where: entry, name, frames: [] });
       this.#ready.reject(new Error(`the thread ${entry} could not be started`, { cause: error }));
       const pause = Math.min(RESTART_MS * 2 ** this.#deaths++, MAX_RESTART_MS);
-      this.#spawning.timer(pause, () => this.#isClosing || this.#start());
+      this.spawning.timer(pause, () => this.#isClosing || this.#start());
     }
-    this.#supervision.onEnd();
+    this.supervision.onEnd();
     if (this.#isClosing) this.#closed.resolve();
   }
 }

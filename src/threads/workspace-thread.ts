@@ -74,8 +74,6 @@ interface Open {
 type Message = OperationMessage | EventMessage;
 
 export class WorkspaceThread {
-  readonly #options: ThreadOptions;
-  readonly #around: Surroundings;
   readonly #encryptionKey: EncryptionKey | null;
   readonly #gauges: ThreadGauges;
   /** Everything that is done with workspaces: none ever sees two things at once. */
@@ -93,11 +91,12 @@ export class WorkspaceThread {
   /** While the disk is full, write-ahead logs are kept short. */
   #sparing = false;
 
-  constructor(options: ThreadOptions, around: Surroundings) {
+  constructor(
+    private readonly options: ThreadOptions,
+    private readonly around: Surroundings,
+  ) {
     const { workspacesDir, encryptionKey, sealing, embeddings } = options;
     const { clock, timer } = around;
-    this.#options = options;
-    this.#around = around;
     this.#encryptionKey = encryptionKey === null ? null : EncryptionKey.ofText(encryptionKey);
     this.#gauges = new ThreadGauges(options.gauges);
     this.#gauges.begin();
@@ -133,7 +132,7 @@ export class WorkspaceThread {
   }
 
   #post(message: FromWriter): void {
-    this.#around.post(JSON.stringify(message));
+    this.around.post(JSON.stringify(message));
   }
 
   #enqueue(what: string, work: () => Promise<void>): void {
@@ -155,7 +154,7 @@ export class WorkspaceThread {
   }
 
   #openWorkspace(workspaceId: string): Open {
-    const { clock, random, openFile } = this.#around;
+    const { clock, random, openFile } = this.around;
     const connection = openFile(this.#workspaces.path(workspaceId), this.#encryptionKey);
     if (this.#sparing) connection.keepLogShort(true);
     const onFailure = (operation: string, error: unknown) => {
@@ -164,7 +163,7 @@ export class WorkspaceThread {
     };
     const sealer = new WorkspaceSealer({
       keyring: this.#keyring,
-      file: sealFilePath(this.#options.sealing, workspaceId),
+      file: sealFilePath(this.options.sealing, workspaceId),
       onSealed: (seal) => this.#post({ kind: "sealed", workspaceId, seal }),
     });
     try {
@@ -196,12 +195,12 @@ export class WorkspaceThread {
   /** Seals workspaces one after another, until a moment if one is given. */
   async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     for (const workspaceId of workspaceIds) {
-      if (this.#around.clock() > untilMs) return;
+      if (this.around.clock() > untilMs) return;
       try {
         await this.#breaker.use(workspaceId, ({ writer }) => writer.seal());
         this.#schedule.remove(workspaceId);
       } catch (error) {
-        this.#schedule.note(workspaceId, this.#around.clock(), SEAL_RETRY_MS);
+        this.#schedule.note(workspaceId, this.around.clock(), SEAL_RETRY_MS);
         this.#gauges.increment("sealFailures");
         this.#breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
       }
@@ -239,7 +238,7 @@ export class WorkspaceThread {
   async #runOperations(workspaceId: string, group: readonly Message[]): Promise<void> {
     const replies = await this.#runGroup(workspaceId, group);
     const ids = group.map(({ id }) => id);
-    this.#around.post(writeReplies(ids, replies));
+    this.around.post(writeReplies(ids, replies));
   }
 
   async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Reply[]> {
@@ -262,7 +261,7 @@ export class WorkspaceThread {
       last += own.length;
       return all[last] as Reply;
     });
-    if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
+    if (writer.unsealed) this.#schedule.note(workspaceId, this.around.clock());
     this.#gaugeSeals();
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
     this.#fullText.performed(workspaceId, group);
@@ -274,7 +273,7 @@ export class WorkspaceThread {
   #jobsOf(message: Message): Job[] {
     if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
     const { name, input, found, workspaceId } = message;
-    const job = jobOf(message, found, this.#options.quota);
+    const job = jobOf(message, found, this.options.quota);
     const before = expiryBefore(name, input, workspaceId);
     return before === null ? [job] : [before, job];
   }
@@ -285,7 +284,7 @@ export class WorkspaceThread {
         await this.#breaker.use(workspaceId, async ({ connection, writer }) => {
           await sweepWorkspace(connection, writer);
           // This also covers events that a crash or another process left unsealed.
-          if (writer.unsealed) this.#schedule.note(workspaceId, this.#around.clock());
+          if (writer.unsealed) this.#schedule.note(workspaceId, this.around.clock());
         });
       } catch (error) {
         this.#breaker.fail(workspaceId, `sweeping ${workspaceId}`, error);
@@ -295,9 +294,9 @@ export class WorkspaceThread {
 
   async #upkeep(): Promise<void> {
     await this.#sealAll(
-      this.#workspaces.idle(this.#around.clock()).filter((workspaceId) => this.#schedule.has(workspaceId)),
+      this.#workspaces.idle(this.around.clock()).filter((workspaceId) => this.#schedule.has(workspaceId)),
     );
-    this.#workspaces.closeIdle(this.#around.clock());
+    this.#workspaces.closeIdle(this.around.clock());
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
   }
 
@@ -307,9 +306,9 @@ export class WorkspaceThread {
     this.#endProbing();
     this.#fullText.stop();
     this.#embedding?.stop();
-    await this.#sealAll(this.#schedule.end(), this.#around.clock() + LAST_SEALS_MS);
+    await this.#sealAll(this.#schedule.end(), this.around.clock() + LAST_SEALS_MS);
     this.#workspaces.end();
     this.#post({ kind: "closed" });
-    this.#around.onClosed();
+    this.around.onClosed();
   }
 }

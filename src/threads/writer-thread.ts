@@ -57,7 +57,6 @@ function principalText(principal: Principal): string {
 }
 
 export class WriterThread {
-  readonly #events: ThreadEvents;
   readonly #worker: SupervisedWorker;
   #nextId = 1;
   #waiting: Waiting[] = [];
@@ -70,8 +69,11 @@ export class WriterThread {
   /** Whether the disk is full. */
   #sparing = false;
 
-  constructor(options: ThreadOptions, events: ThreadEvents, spawning = REAL_THREADS) {
-    this.#events = events;
+  constructor(
+    options: ThreadOptions,
+    private readonly events: ThreadEvents,
+    spawning = REAL_THREADS,
+  ) {
     const onMessage = (text: string) =>
       text.startsWith(REPLIES) ? this.#complete(readReplies(text)) : this.#receive(JSON.parse(text) as FromWriter);
     const onEnd = () => this.#end();
@@ -181,13 +183,13 @@ export class WriterThread {
   #receive(message: FromWriter): void {
     switch (message.kind) {
       case "sealed":
-        this.#events.onSealed?.(message.workspaceId, message.seal);
+        this.events.onSealed?.(message.workspaceId, message.seal);
         break;
       case "trouble":
-        this.#events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
+        this.events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
         break;
       case "unwritable":
-        this.#events.onUnwritable?.(message.workspaceId);
+        this.events.onUnwritable?.(message.workspaceId);
         break;
       default:
         this.#worker.receive(message);
@@ -202,7 +204,7 @@ export class WriterThread {
   }
 
   #complete(replies: ReturnType<typeof readReplies>): void {
-    this.#events.onGroup?.(replies.length);
+    this.events.onGroup?.(replies.length);
     for (const { id, reply } of replies) {
       this.#sent.get(id)?.(reply);
       this.#sent.delete(id);
@@ -212,7 +214,7 @@ export class WriterThread {
 
   /** The thread ended: what was on its way has an unknown end; what waited was never begun. */
   #end(): void {
-    this.#events.onCrash?.();
+    this.events.onCrash?.();
     for (const complete of this.#sent.values()) complete("crashed");
     this.#sent.clear();
     if (!this.#worker.isClosing) return;
