@@ -7,11 +7,12 @@
  * A seal may occur more than once: again with cosignatures of witnesses, or when two processes updated the file at the
  * same time.
  */
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { fstatSync, fsyncSync, ftruncateSync, readSync, writeSync } from "node:fs";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
 import { NoteError } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
+import { withFile } from "../store/sync.ts";
 
 /** How much of the file's end is read to find its last seal: first, and when that holds no complete one. */
 const TAIL_BYTES = 16 * 1024;
@@ -63,8 +64,7 @@ export function lastFiledSeal(path: string): FiledSeal | null {
 
 /** Appends seals to the file, durably. Removes an incomplete record of an interrupted write first. */
 export function appendSeals(path: string, notes: readonly string[]): void {
-  const file = openSync(path, "a+", PRIVATE_FILE_MODE);
-  try {
+  const append = (file: number) => {
     const { size } = fstatSync(file);
     const tail = readAt(file, size);
     const cutOff = tail.length - wholeRecords(tail);
@@ -72,9 +72,8 @@ export function appendSeals(path: string, notes: readonly string[]): void {
     const bytes = Buffer.from(notes.map((note) => `${note}\n`).join(""));
     for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
     fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  };
+  withFile(path, "a+", append, PRIVATE_FILE_MODE);
 }
 
 /**
@@ -91,17 +90,11 @@ function wholeRecords(bytes: Buffer): number {
 }
 
 function readTail(path: string): Buffer {
-  let file: number;
   try {
-    file = openSync(path, "r");
+    return withFile(path, "r", (file) => readAt(file, fstatSync(file).size));
   } catch (error) {
     if (systemCode(error) === "ENOENT") return Buffer.alloc(0);
     throw error;
-  }
-  try {
-    return readAt(file, fstatSync(file).size);
-  } finally {
-    closeSync(file);
   }
 }
 

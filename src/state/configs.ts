@@ -68,10 +68,8 @@ export async function listConfigs(
 }
 
 export async function loadConfigInForce(reader: Reader, agent: number): Promise<InForce | null> {
-  const row = await reader.get<[number, string]>(
-    "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1",
-    [agent],
-  );
+  const sql = "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1";
+  const row = await reader.get<[number, string]>(sql, [agent]);
   return row === undefined ? null : inForce(...row);
 }
 
@@ -87,13 +85,8 @@ export async function insertConfig(
   { version, config, rolledBackFrom }: NewConfig,
   createdSeq: number,
 ): Promise<InForce> {
-  await tx.run("INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)", [
-    agent,
-    version,
-    config,
-    createdSeq,
-    rolledBackFrom,
-  ]);
+  const sql = "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)";
+  await tx.run(sql, [agent, version, config, createdSeq, rolledBackFrom]);
   const now = inForce(version, config);
   if (now.policies[RETENTION] !== null) await ensureAgeIndex(tx);
   return now;

@@ -117,11 +117,8 @@ export async function storeVectors(
       [model, dimensions, packed(own), id, agent, writtenSeq],
     );
   }
-  await tx.run("UPDATE search_embedding SET after = ?, through_seq = ? WHERE model = ?", [
-    batch.after,
-    batch.throughSeq,
-    model,
-  ]);
+  const sql = "UPDATE search_embedding SET after = ?, through_seq = ? WHERE model = ?";
+  await tx.run(sql, [batch.after, batch.throughSeq, model]);
 }
 
 /** Little-endian, as the processors are that this runs on. */

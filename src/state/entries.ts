@@ -232,10 +232,8 @@ async function endWhere(
 
 /** Ends one key's present entry unless it is past its retention. Returns 1 or 0. */
 export function endEntry(tx: Transaction, agent: AgentState, key: string, moment: Moment): Promise<number> {
-  return endWhere(tx, agent, moment.seq, "key = ? AND updated_at >= ?", [
-    key,
-    retentionCutoff(agent.policies, moment.nowMs),
-  ]);
+  const cutoffMs = retentionCutoff(agent.policies, moment.nowMs);
+  return endWhere(tx, agent, moment.seq, "key = ? AND updated_at >= ?", [key, cutoffMs]);
 }
 
 const UNDER_PREFIX = "key >= ? AND key < ? AND updated_at >= ?";

@@ -109,17 +109,15 @@ async function candidateIds(
   if (terms.length === 0) return [];
   const match = terms.join(" OR ");
   const count = Math.max(CANDIDATES, limit);
-  const rows =
+  const [sql, under] =
     prefix === ""
-      ? await reader.all<[number]>("SELECT rowid FROM search_texts WHERE search_texts MATCH ? ORDER BY rank LIMIT ?", [
-          match,
-          count,
-        ])
-      : await reader.all<[number]>(
+      ? ["SELECT rowid FROM search_texts WHERE search_texts MATCH ? ORDER BY rank LIMIT ?", []]
+      : [
           `SELECT t.rowid FROM search_texts t CROSS JOIN search_rows s ON s.entry = t.rowid
            WHERE search_texts MATCH ? AND s.agent = ? AND s.key >= ? AND s.key < ? ORDER BY t.rank LIMIT ?`,
-          [match, agent.firstSeq, prefix, endOfPrefix(prefix), count],
-        );
+          [agent.firstSeq, prefix, endOfPrefix(prefix)],
+        ];
+  const rows = await reader.all<[number]>(sql, [match, ...under, count]);
   return rows.map(([id]) => id);
 }
 

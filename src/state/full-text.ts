@@ -215,12 +215,8 @@ async function put(tx: Transaction, agent: number, entry: { id: number; key: str
   await takeOut(tx, id);
   const words = documentStems(await readVersion(tx, id)).map((stem) => termOf(agent, stem));
   await tx.run("INSERT INTO search_texts (rowid, words) VALUES (?, ?)", [id, words.join(" ")]);
-  await tx.run("INSERT INTO search_rows (entry, agent, key, written_seq) VALUES (?, ?, ?, ?)", [
-    id,
-    agent,
-    key,
-    writtenSeq,
-  ]);
+  const sql = "INSERT INTO search_rows (entry, agent, key, written_seq) VALUES (?, ?, ?, ?)";
+  await tx.run(sql, [id, agent, key, writtenSeq]);
 }
 
 async function takeOut(tx: Transaction, entry: number): Promise<void> {

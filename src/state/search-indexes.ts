@@ -185,20 +185,22 @@ async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key:
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
     [agent.firstSeq, key],
   );
-  const indexed = loaded.rows.get(key);
-  if (indexed !== undefined && indexed.id !== row?.[0]) removeRow(loaded, key, indexed.id);
-  if (row !== undefined && (indexed?.id !== row[0] || indexed.writtenSeq !== row[4])) addRow(loaded, row);
+  setRow(loaded, key, row);
 }
 
-/** Takes a key out. Its row's id may name another key's row by now, which stays. */
-function removeRow({ index, rows }: Loaded, key: string, id: number): void {
-  if (index.keyOf(id) === key) index.remove(id);
-  rows.delete(key);
-}
-
-function addRow(loaded: Loaded, [id, key, value, metadata, writtenSeq]: DocumentRow): void {
-  loaded.index.add(id, contentOf(key, value, metadata));
-  loaded.rows.set(key, { id, writtenSeq });
+/** Makes a key's row the one that is given, or takes the key out. */
+function setRow({ index, rows }: Loaded, key: string, row: DocumentRow | undefined): void {
+  const indexed = rows.get(key);
+  if (indexed !== undefined && indexed.id !== row?.[0]) {
+    // The id may name another key's row by now, which stays.
+    if (index.keyOf(indexed.id) === key) index.remove(indexed.id);
+    rows.delete(key);
+  }
+  if (row === undefined) return;
+  const [id, , value, metadata, writtenSeq] = row;
+  if (indexed?.id === id && indexed.writtenSeq === writtenSeq) return;
+  index.add(id, contentOf(key, value, metadata));
+  rows.set(key, { id, writtenSeq });
 }
 
 /** Compares an index with all live entries, in key order, and corrects what differs. */
@@ -212,16 +214,12 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
       [agent.firstSeq, after, ENTRIES_AT_ONCE],
     );
     for (const row of rows) {
-      const [id, key, , , writtenSeq] = row;
-      stale.delete(key);
-      const indexed = loaded.rows.get(key);
-      if (indexed?.id === id && indexed.writtenSeq === writtenSeq) continue;
-      if (indexed !== undefined && indexed.id !== id) removeRow(loaded, key, indexed.id);
-      addRow(loaded, row);
+      stale.delete(row[1]);
+      setRow(loaded, row[1], row);
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
     after = goOn(after, (rows.at(-1) as DocumentRow)[1]);
     await giveWay();
   }
-  for (const key of stale) removeRow(loaded, key, (loaded.rows.get(key) as { id: number }).id);
+  for (const key of stale) setRow(loaded, key, undefined);
 }

@@ -6,10 +6,12 @@
  * with that key, write the result into the file, and delete the log. So the key is checked first, on a connection that
  * cannot write and ignores the log.
  */
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { readSync, statSync } from "node:fs";
 import { inspect } from "node:util";
 import Database from "libsql";
+import { systemCode } from "../failure.ts";
 import { damageOf } from "./damage.ts";
+import { withFile } from "./sync.ts";
 
 /** Length of a key, bytes. */
 export const ENCRYPTION_KEY_BYTES = 32;
@@ -69,22 +71,16 @@ const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
  * @throws the system's error when it cannot be read
  */
 export function databaseKind(path: string): DatabaseKind {
-  let file: number;
+  const head = Buffer.alloc(HEADER_BYTES);
   try {
-    file = openSync(path, "r");
+    const length = withFile(path, "r", (file) => readSync(file, head, 0, HEADER_BYTES, 0));
+    if (length === 0) return "empty";
   } catch (error) {
-    if ((error as { code?: unknown }).code === "ENOENT") return "absent";
+    if (systemCode(error) === "ENOENT") return "absent";
     throw error;
   }
-  try {
-    const head = Buffer.alloc(HEADER_BYTES);
-    const length = readSync(file, head, 0, HEADER_BYTES, 0);
-    if (length === 0) return "empty";
-    if (head.subarray(0, PLAIN_MAGIC.length).equals(PLAIN_MAGIC)) return "plain";
-    return head.subarray(PAYLOAD_FRACTIONS_AT).equals(PAYLOAD_FRACTIONS) ? "encrypted" : "foreign";
-  } finally {
-    closeSync(file);
-  }
+  if (head.subarray(0, PLAIN_MAGIC.length).equals(PLAIN_MAGIC)) return "plain";
+  return head.subarray(PAYLOAD_FRACTIONS_AT).equals(PAYLOAD_FRACTIONS) ? "encrypted" : "foreign";
 }
 
 /** Why a key does not match a file, and what to do. */

@@ -39,53 +39,39 @@ export function fileState(path: string, nowMs: number): string | null {
 
 const NO_FILE = { dev: 0n, ino: 0n, size: 0n, ctimeNs: 0n };
 
-/**
- * Reads a database without changing its file, even while others write. A file that nobody has open is read without
- * locks, which creates no other files. When somebody opens it meanwhile, it is read again with SQLite's locks, so
- * `read` may run twice.
- */
-function readDatabase<T>(
-  path: string,
-  read: (connection: Connection) => T,
-  encryptionKey: EncryptionKey | null = null,
-): T {
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-  if (log === undefined || log.size === 0) {
-    const before = inPlace(path);
-    const isSame = () => inPlace(path) === before;
-    try {
-      const done = readOpened(path, { immutable: true, encryptionKey }, read);
-      if (isSame()) return done;
-    } catch (error) {
-      if (isSame()) throw error;
-    }
-  }
-  return readOpened(path, { readOnly: true, encryptionKey }, read);
-}
-
-function readOpened<T>(path: string, options: OpenOptions, read: (connection: Connection) => T): T {
-  using connection = openConnection(path, options);
-  return read(connection);
-}
-
 /** The same as {@link fileState}, to detect a write between two calls. */
 const inPlace = (path: string): string | null => fileState(path, Number.MAX_SAFE_INTEGER);
 
 /**
+ * Runs `read`, which reads a file that nobody has open. Returns false when somebody has it open, or wrote to it
+ * meanwhile: then nothing was read, or what was read is worth nothing.
+ */
+function readUndisturbed(path: string, read: () => void): boolean {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (log !== undefined && log.size > 0) return false;
+  const before = inPlace(path);
+  try {
+    read();
+  } catch (error) {
+    if (inPlace(path) === before) throw error;
+  }
+  return inPlace(path) === before;
+}
+
+/**
  * Writes a snapshot of a database to a new file, mode 0600, durably. The copy is compact, one file, and has the same
- * schema version and key.
+ * schema version and key. The database is not changed, even while others write: it is read without locks, which creates
+ * no other files, or with SQLite's locks when somebody has it open.
  * @throws the driver's error, and {@link isDiskFull} ones; no file remains
  */
-export function copyDatabase(path: string, target: string, key: EncryptionKey | null = null): void {
+export function copyDatabase(path: string, target: string, encryptionKey: EncryptionKey | null = null): void {
+  const copy = (options: OpenOptions) => {
+    using connection = openConnection(path, { ...options, encryptionKey });
+    rmSync(target, { force: true });
+    copyInto(connection, target);
+  };
   try {
-    readDatabase(
-      path,
-      (connection) => {
-        rmSync(target, { force: true });
-        copyInto(connection, target);
-      },
-      key,
-    );
+    if (!readUndisturbed(path, () => copy({ immutable: true }))) copy({ readOnly: true });
   } catch (error) {
     rmSync(target, { force: true });
     throw error;

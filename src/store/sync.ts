@@ -1,12 +1,15 @@
-/** Makes a file or the names in a directory durable. */
+/** Work on the descriptor of a file. */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 
-/** Returns once the content of a file, or the names in a directory, are on disk. */
-export function syncPath(path: string): void {
-  const descriptor = openSync(path, "r");
+/** Opens a file, runs `work` on its descriptor, and closes it. `mode`: of a file that is created. */
+export function withFile<T>(path: string, flags: "r" | "a+", work: (descriptor: number) => T, mode?: number): T {
+  const descriptor = openSync(path, flags, mode);
   try {
-    fsyncSync(descriptor);
+    return work(descriptor);
   } finally {
     closeSync(descriptor);
   }
 }
+
+/** Returns once the content of a file, or the names in a directory, are on disk. */
+export const syncPath = (path: string): void => withFile(path, "r", fsyncSync);

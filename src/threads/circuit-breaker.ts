@@ -3,7 +3,7 @@
  * clients are refused at once; then it is opened and its log checked again, by the next request or by a probe.
  */
 import type { Clock } from "../ids.ts";
-import { releaseClosed } from "../store/connection.ts";
+import { type Connection, releaseClosed } from "../store/connection.ts";
 import { rewriteHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { failedWriting, isOfDisk, mustReopen, type StorageTrouble, troubleOf } from "../workspace/storage-failure.ts";
@@ -23,17 +23,18 @@ const UNREADABLE =
 const DISK_FAILS = "The disk takes no writes just now; nothing was changed. Try again shortly.";
 
 /** A workspace that is open for writing. */
-export interface Writable extends Closable {
+export interface OpenWriter extends Closable {
+  connection: Connection;
   writer: WorkspaceWriter;
-  /** Resolves when it can be used. */
+  /** Resolves when its seals are loaded; nothing is done with it before. */
   ready: Promise<void>;
 }
 
-export class CircuitBreaker<T extends Writable> {
+export class CircuitBreaker {
   readonly #troubles: Troubles;
 
   constructor(
-    private readonly open: OpenWorkspaces<T>,
+    private readonly open: OpenWorkspaces<OpenWriter>,
     private readonly clock: Clock,
     private readonly post: (message: FromWriter) => void,
   ) {
@@ -47,7 +48,7 @@ export class CircuitBreaker<T extends Writable> {
    * Runs `work` on a workspace, which is opened when it is not open.
    * @throws what opening and the work throw, and {WorkspacePaused} just after the workspace failed
    */
-  async use<R>(workspaceId: string, work: (open: T) => Promise<R>): Promise<R> {
+  async use<R>(workspaceId: string, work: (open: OpenWriter) => Promise<R>): Promise<R> {
     this.#troubles.require(workspaceId, this.clock());
     const open = this.open.use(workspaceId, this.clock());
     await open.ready;

@@ -20,7 +20,7 @@ import { WorkspaceWriter } from "../workspace/perform.ts";
 import { DamagedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { BatchQueue } from "./batch-queue.ts";
-import { CircuitBreaker, whyUnusable } from "./circuit-breaker.ts";
+import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import { ThreadGauges } from "./gauges.ts";
@@ -63,14 +63,6 @@ export interface Surroundings {
   onClosed(): void;
 }
 
-interface Open {
-  connection: Connection;
-  writer: WorkspaceWriter;
-  /** Resolves when its seals are taken up; nothing is done with it before. */
-  ready: Promise<void>;
-  close(): void;
-}
-
 type Message = OperationMessage | EventMessage;
 
 export class WorkspaceThread {
@@ -79,8 +71,8 @@ export class WorkspaceThread {
   /** Everything that is done with workspaces: none ever sees two things at once. */
   readonly #queue = new SerialQueue();
   readonly #batches = new BatchQueue<Message>();
-  readonly #workspaces: OpenWorkspaces<Open>;
-  readonly #breaker: CircuitBreaker<Open>;
+  readonly #workspaces: OpenWorkspaces<OpenWriter>;
+  readonly #breaker: CircuitBreaker;
   readonly #keyring: SealKeyring;
   readonly #schedule: SealSchedule;
   readonly #fullText: FullTextUpkeep;
@@ -100,7 +92,7 @@ export class WorkspaceThread {
     this.#encryptionKey = encryptionKey === null ? null : EncryptionKey.ofText(encryptionKey);
     this.#gauges = new ThreadGauges(options.gauges);
     this.#gauges.begin();
-    this.#workspaces = new OpenWorkspaces<Open>(
+    this.#workspaces = new OpenWorkspaces(
       (workspaceId) => this.#openWorkspace(workspaceId),
       { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
       (workspaceId) => join(workspacesDir, `${workspaceId}.db`),
@@ -153,7 +145,7 @@ export class WorkspaceThread {
     });
   }
 
-  #openWorkspace(workspaceId: string): Open {
+  #openWorkspace(workspaceId: string): OpenWriter {
     const { clock, random, openFile } = this.around;
     const connection = openFile(this.#workspaces.path(workspaceId), this.#encryptionKey);
     if (this.#sparing) connection.keepLogShort(true);
@@ -178,11 +170,6 @@ export class WorkspaceThread {
       connection.close();
       throw error;
     }
-  }
-
-  #spare(wanted: boolean): void {
-    this.#sparing = wanted;
-    for (const { connection } of this.#workspaces.resources()) connection.keepLogShort(wanted);
   }
 
   /** Updates the gauges of what is not sealed yet. */
@@ -217,7 +204,10 @@ export class WorkspaceThread {
     await new Promise((resolve) => setImmediate(resolve));
     const next = this.#batches.take();
     if (!this.#batches.isEmpty) this.#enqueue("operations", () => this.#serve());
-    if (next !== null) await this.#runOperations(next.workspaceId, next.group);
+    if (next === null) return;
+    const replies = await this.#runGroup(next.workspaceId, next.group);
+    const ids = next.group.map(({ id }) => id);
+    this.around.post(writeReplies(ids, replies));
   }
 
   async #handle(message: Exclude<ToWriter, { kind: "operations" }>): Promise<void> {
@@ -225,7 +215,9 @@ export class WorkspaceThread {
       case "sweep":
         return this.#sweep(message.workspaceIds);
       case "spare":
-        return this.#spare(message.sparing);
+        this.#sparing = message.sparing;
+        for (const { connection } of this.#workspaces.resources()) connection.keepLogShort(message.sparing);
+        return;
       case "cosigned":
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),
@@ -233,12 +225,6 @@ export class WorkspaceThread {
       case "close":
         return this.#shutDown();
     }
-  }
-
-  async #runOperations(workspaceId: string, group: readonly Message[]): Promise<void> {
-    const replies = await this.#runGroup(workspaceId, group);
-    const ids = group.map(({ id }) => id);
-    this.around.post(writeReplies(ids, replies));
   }
 
   async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Reply[]> {
@@ -250,7 +236,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #runJobs(workspaceId: string, { writer }: Open, group: readonly Message[]): Promise<Reply[]> {
+  async #runJobs(workspaceId: string, { writer }: OpenWriter, group: readonly Message[]): Promise<Reply[]> {
     const jobs = group.map((message) => this.#jobsOf(message));
     const beganMs = performance.now();
     const all = await writer.perform(jobs.flat());

@@ -45,12 +45,7 @@ export async function appendEvent(
     workspace_id: event.workspace_id,
   });
   const hash = eventHash(body);
-  await tx.run("INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)", [
-    event.seq,
-    body,
-    hash,
-    details,
-    salt.toHex(),
-  ]);
+  const sql = "INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)";
+  await tx.run(sql, [event.seq, body, hash, details, salt.toHex()]);
   return { agentSeq: agent.headSeq + 1, hash };
 }

@@ -87,15 +87,11 @@ export async function createWorkspaceFile(
         workspace_id: genesis.workspaceId,
       },
     });
-    connection.run("INSERT INTO head (one, workspace_id, format, seq, hash) VALUES (1, ?, ?, 0, ?)", [
-      genesis.workspaceId,
-      AUDIT_FORMAT,
-      hash,
-    ]);
-    connection.run(
-      "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)",
-      [agentSeq, hash],
-    );
+    const head = "INSERT INTO head (one, workspace_id, format, seq, hash) VALUES (1, ?, ?, 0, ?)";
+    connection.run(head, [genesis.workspaceId, AUDIT_FORMAT, hash]);
+    const chain =
+      "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)";
+    connection.run(chain, [agentSeq, hash]);
     await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");
     // The driver keeps a closed connection until its statements are collected, and with it the write-ahead log; so the

@@ -33,7 +33,8 @@ const POLICIES: readonly Policies[] = [
 ];
 const NO_CHECKPOINT = "cp_01h455vb4pex5vsknk084sn02q";
 
-type Make = (random: Seeded, model: ModelWorkspace) => { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
+type Named = { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
+type Make = (random: Seeded, model: ModelWorkspace) => Named;
 
 const agent = (random: Seeded) => random.pick(AGENTS);
 const checkpoint = (random: Seeded, model: ModelWorkspace): string => {
@@ -91,8 +92,26 @@ export function randomOperation(random: Seeded, model: ModelWorkspace, workspace
     const details = { key_id: actor, n: random.below(9) };
     return { event: { operation: "key.create", actor, details } };
   }
-  const scope = random.chance(0.1) ? "agent" : "full";
-  const principal: Principal = { actor, workspaceId, scope, agents: null };
-  const [name, input] = random.weighted(OPERATIONS)(random, model);
-  return { request: { name, input, principal } as OperationRequest };
+  const principal: Principal = { actor, workspaceId, scope: random.chance(0.1) ? "agent" : "full", agents: null };
+  return { request: requestOf(random.weighted(OPERATIONS)(random, model), principal) };
+}
+
+const requestOf = ([name, input]: Named, principal: Principal) => ({ name, input, principal }) as OperationRequest;
+
+/**
+ * A restore of a configuration between two writes of one key. The first write is the newest event that the restore's
+ * safety checkpoint sees, so what the second one replaces must be kept. Empty without a checkpoint to restore.
+ */
+export function writesAroundRestore(random: Seeded, model: ModelWorkspace): ((principal: Principal) => Asked)[] {
+  const owned = [...model.agents].flatMap(([agentId, { checkpoints }]) =>
+    Array.from(checkpoints.keys(), (checkpointId) => ({ agentId, checkpointId })),
+  );
+  if (owned.length === 0) return [];
+  const { agentId, checkpointId } = random.pick(owned);
+  const key = random.pick(KEYS);
+  const write = (value: string): Named => ["data.write", { agentId, key, value, metadata: {} }];
+  const restore: Named = ["checkpoint.restore", { checkpointId, restoreConfig: true, restoreData: false }];
+  return [write("before"), restore, write("after")].map((named) => (principal) => ({
+    request: requestOf(named, principal),
+  }));
 }

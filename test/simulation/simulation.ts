@@ -26,7 +26,7 @@ import { WorkspaceView } from "../support/workspace-view.ts";
 import { inMemory, temporaryDirectory } from "../temporary.ts";
 import { SimulatedDisk } from "./disk.ts";
 import { type Asked, ModelWorkspace } from "./model.ts";
-import { randomOperation } from "./operations.ts";
+import { randomOperation, writesAroundRestore } from "./operations.ts";
 import { SimulatedThreads } from "./thread.ts";
 import { SimulatedTime } from "./time.ts";
 
@@ -183,6 +183,7 @@ class Simulation {
             ]),
           ),
       ],
+      [3, () => this.#askAroundRestore()],
       [10, () => this.#pass(random.pick([1, 50, 1_000, 30_000]))],
       [3, () => this.#sleep(random.between(1, 60) * HOUR_MS)],
       [1, () => this.#jump(random.between(-48, 48) * HOUR_MS)],
@@ -201,17 +202,28 @@ class Simulation {
   #ask(count: number): void {
     const workspace = this.#random.pick(this.#workspaces);
     for (let i = 0; i < count; i++) {
-      const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
-      const asked = randomOperation(this.#random, workspace.model, workspace.id, actor);
-      workspace.asked.set(actor, asked);
-      this.#note(`asks for ${describe(asked)} as ${this.#operations}`);
-      const settle = (told: Told) => this.#tell(workspace, actor, told);
-      const refused =
-        "event" in asked
-          ? this.#main?.record(workspace.id, asked.event, settle)
-          : this.#main?.submit(asked.request, undefined, settle);
-      if (refused !== null && refused !== undefined) this.#tell(workspace, actor, refused);
+      this.#askFor(workspace, (actor) => randomOperation(this.#random, workspace.model, workspace.id, actor));
     }
+  }
+
+  #askAroundRestore(): void {
+    const workspace = this.#random.pick(this.#workspaces);
+    for (const make of writesAroundRestore(this.#random, workspace.model)) {
+      this.#askFor(workspace, (actor) => make({ actor, workspaceId: workspace.id, scope: "full", agents: null }));
+    }
+  }
+
+  #askFor(workspace: SimulatedWorkspace, make: (actor: string) => Asked): void {
+    const actor = `key_${String(++this.#operations).padStart(26, "0")}`;
+    const asked = make(actor);
+    workspace.asked.set(actor, asked);
+    this.#note(`asks for ${describe(asked)} as ${this.#operations}`);
+    const settle = (told: Told) => this.#tell(workspace, actor, told);
+    const refused =
+      "event" in asked
+        ? this.#main?.record(workspace.id, asked.event, settle)
+        : this.#main?.submit(asked.request, undefined, settle);
+    if (refused !== null && refused !== undefined) this.#tell(workspace, actor, refused);
   }
 
   #tell(workspace: SimulatedWorkspace, actor: string, told: Told): void {
