@@ -51,6 +51,21 @@ export type EffectKind =
   | "resume"
   | "prune";
 
+/**
+ * How an event changes rows of the control database. `log/control-effects.ts` has the rows and columns of each, from
+ * which the verifier derives what must be stored there.
+ */
+export type ControlEffect =
+  | "found_workspace"
+  | "create_key"
+  | "rotate_key"
+  | "revoke_key"
+  | "invite"
+  | "uninvite"
+  | "join"
+  | "change_role"
+  | "remove_member";
+
 /** Class and activity in OCSF; `log/export-views.ts` has their numbers. */
 export type OcsfActivity =
   | `api.${"read" | "delete"}`
@@ -134,6 +149,7 @@ interface RecordedOnly extends Recorded {
    * - `upkeep`: by the daemon or the command line.
    */
   kind: "account" | "upkeep";
+  control: ControlEffect | "none";
 }
 
 /** All facts of one operation. */

@@ -7,6 +7,7 @@
 import type { JsonObject } from "./json.ts";
 import {
   type AuditScope,
+  type ControlEffect,
   type EffectKind,
   type ExportFormat,
   type ExportResumption,
@@ -88,7 +89,7 @@ const SUSPENSION = {
 } as const;
 
 /** Events that the daemon or a command records. */
-const UPKEEP = { kind: "upkeep", erasedBy: [] } as const;
+const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
 
 /** Events on behalf of accounts, keys and members. */
 const ACCOUNT = { kind: "account", effect: "none", erasedBy: [] } as const;
@@ -352,6 +353,7 @@ export const OPERATIONS = {
   "workspace.create": {
     ...UPKEEP,
     effect: "none",
+    control: "found_workspace",
     ocsf: "entity.create",
     group: "workspace",
     did: "made the workspace",
@@ -370,14 +372,32 @@ export const OPERATIONS = {
     group: "workspace",
     did: "restored the workspace from a backup",
   },
-  "key.create": { ...ACCOUNT, ocsf: "entity.create", group: "keys", did: "made an API key" },
-  "key.revoke": { ...ACCOUNT, ocsf: "entity.delete", group: "keys", did: "revoked an API key" },
-  "key.rotate": { ...ACCOUNT, ocsf: "entity.update", group: "keys", did: "rotated an API key" },
-  "member.invite": { ...ACCOUNT, ocsf: "entity.create", group: "members", did: "invited a member" },
-  "member.uninvite": { ...ACCOUNT, ocsf: "entity.delete", group: "members", did: "withdrew an invitation" },
-  "member.join": { ...ACCOUNT, ocsf: "group.add_user", group: "members", did: "joined" },
-  "member.change": { ...ACCOUNT, ocsf: "entity.update", group: "members", did: "changed a member's role" },
-  "member.remove": { ...ACCOUNT, ocsf: "group.remove_user", group: "members", did: "removed a member" },
+  "key.create": { ...ACCOUNT, control: "create_key", ocsf: "entity.create", group: "keys", did: "made an API key" },
+  "key.revoke": { ...ACCOUNT, control: "revoke_key", ocsf: "entity.delete", group: "keys", did: "revoked an API key" },
+  "key.rotate": { ...ACCOUNT, control: "rotate_key", ocsf: "entity.update", group: "keys", did: "rotated an API key" },
+  "member.invite": { ...ACCOUNT, control: "invite", ocsf: "entity.create", group: "members", did: "invited a member" },
+  "member.uninvite": {
+    ...ACCOUNT,
+    control: "uninvite",
+    ocsf: "entity.delete",
+    group: "members",
+    did: "withdrew an invitation",
+  },
+  "member.join": { ...ACCOUNT, control: "join", ocsf: "group.add_user", group: "members", did: "joined" },
+  "member.change": {
+    ...ACCOUNT,
+    control: "change_role",
+    ocsf: "entity.update",
+    group: "members",
+    did: "changed a member's role",
+  },
+  "member.remove": {
+    ...ACCOUNT,
+    control: "remove_member",
+    ocsf: "group.remove_user",
+    group: "members",
+    did: "removed a member",
+  },
 } as const satisfies Record<string, Facts>;
 
 type Rows = typeof OPERATIONS;
@@ -457,3 +477,12 @@ export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] 
   const wanted: ReadonlySet<string> = new Set(effects);
   return EVENT_NAMES.filter((name) => wanted.has(FACTS[name].effect));
 }
+
+/** Returns how an event of this operation with the result `ok` changes the control database. */
+export function controlEffect(operation: string): ControlEffect | "none" {
+  const facts = eventFacts(operation);
+  return facts !== undefined && "control" in facts ? facts.control : "none";
+}
+
+/** The operations whose events change the control database. */
+export const CONTROL_EVENT_NAMES: readonly EventName[] = EVENT_NAMES.filter((name) => controlEffect(name) !== "none");

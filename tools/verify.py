@@ -3,7 +3,7 @@
 
     python3 verify.py [--public-key KEY]... [--seal FILE] [--complete] FILE...
 
-FILE   an export (json or ndjson), a receipt, or a workspace file (ws_....db)
+FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory with its control.db
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
@@ -11,7 +11,8 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
 """
-import argparse, base64, hashlib, json, re, shutil, sqlite3, sys, tempfile
+import argparse, base64, contextlib, hashlib, json, re, shutil, sqlite3, sys, tempfile
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -342,6 +343,7 @@ class Log:
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
         self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
+        self.control = []  # events about rows of control.db
         self.restores = []  # where the log says that it was put back from a backup
 
     def add(self, canonical, details_text, salt, stored_hash):
@@ -989,18 +991,25 @@ def check_receipt(text, trust):
     return f"{log.workspace}: event {index}, {said}. {known}"
 
 
-def check_workspace(path, trust):
-    with tempfile.TemporaryDirectory() as scratch:  # the evidence itself is not opened, only copied
+@contextlib.contextmanager
+def copied(path):
+    """A copy of a database, opened: the evidence itself is not opened."""
+    with tempfile.TemporaryDirectory() as scratch:
         for part in (path, Path(f"{path}-wal")):
             if part.exists():
                 shutil.copy(part, Path(scratch, "evidence.db" + part.name[len(path.name):]))
         db = sqlite3.connect(Path(scratch, "evidence.db"))
         try:
-            return check_database(db, trust)
+            yield db
         except sqlite3.Error as error:
-            raise Undetermined(f"not a workspace file ({error})") from None
+            raise Undetermined(f"not a database of governd ({error})") from None
         finally:
             db.close()
+
+
+def check_workspace(path, trust, logs=None):
+    with copied(path) as db:
+        return check_database(db, trust, [] if logs is None else logs)
 
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
@@ -1022,19 +1031,19 @@ OWN_TABLES = {  # that SQLite makes for itself
 }
 
 
-def check_schema(db):
+def check_schema(db, schemas=SCHEMAS):
     """The schema must be the one that governd makes, and every index must hold what its table holds."""
     rows = [row for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema") if row[3] not in OWN_TABLES]
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    require(version <= max(SCHEMAS), "a newer governd wrote this file", Undetermined)
+    require(version <= max(schemas), "a newer governd wrote this file", Undetermined)
     groups = {}
     for row in rows:
         group = next((form for form in DERIVED if re.fullmatch(form, row[1])), None)
         groups.setdefault(group, []).append("".join(f"{value or ''}\0" for value in row))
     for group, objects in groups.items():
-        expected = SCHEMAS.get(version) if group is None else DERIVED[group]
+        expected = schemas.get(version) if group is None else DERIVED[group]
         require(sha256("".join(sorted(objects)).encode()) == expected, "the schema was changed: an object of it is missing, added or has another text")
-    require(version > 2 or "entries_by_age" in groups, "the schema was changed: index entries_by_age is missing")
+    require(schemas is not SCHEMAS or version > 2 or "entries_by_age" in groups, "the schema was changed: index entries_by_age is missing")
     for kind, name, _, sql in rows:
         if kind != "table" or sql.startswith("CREATE VIRTUAL TABLE") or name.startswith("search_texts_"):
             continue
@@ -1043,7 +1052,7 @@ def check_schema(db):
             require(message == "ok", f"table {name}: {message}", Tampered if about_rows else Undetermined)
 
 
-def check_database(db, trust):
+def check_database(db, trust, logs):
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'events'").fetchone()
     require(known, "this database is no workspace of governd", Undetermined)
     check_schema(db)
@@ -1060,6 +1069,8 @@ def check_database(db, trust):
             continue
         said = load_json(details)
         require(jcs(said) == details, f"seq {seq}: details are not canonical")
+        if event["agent_id"] is None and (operation in CONTROL_OPERATIONS or operation == "log.restore"):
+            log.control.append(ControlEvent(event, said))
         if operation == "data.write":
             writes[seq] = (event["agent_id"], said["key"], said["value_digest"])
         elif operation in ("config.update", "config.rollback"):
@@ -1085,6 +1096,7 @@ def check_database(db, trust):
         require(configs.pop(seq, None) == (agents.get(agent), f"v{version}", digest), f"config of seq {seq}")
     require(not configs, f"config versions are missing, of seq {sorted(configs)[:5]}")
     trust.anchor(log)
+    logs.append(log)
     said, by_key = check_stored_seals(db, log, trust)
     covered = [seal.size - 1 for seal in trust.anchors if seal.size] + ([] if by_key is None else [by_key])
     if not covered:
@@ -1131,13 +1143,296 @@ def check_stored_seals(db, log, trust):
     return f"sealed with the given key through seq {by_key}", by_key
 
 
+# SHA-256 over the schema of control.db, for each of its numbers, as above.
+CONTROL_SCHEMAS = {
+    1: "52c7a02bd631b0c882427bac2ce810adbb13252f86acca1ece265c39739d0438",
+    2: "3d75138ebb70b22b5365843942d760c4db009da465e924e8191f845603c57243",
+    3: "8b160d6b9b2be7351e9326ee777ec988f9ab9e71d8c692a312533aa401c80560",
+}
+KEY_COLUMNS = "workspace_id digest label scope agents created_at created_by expires_at revoked_at revoked_by replaced_by"
+LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
+COVERED = {  # the columns of control.db that events cover
+    "workspaces": "id name created_by",
+    "api_keys": "id " + KEY_COLUMNS,
+    "members": "workspace_id account_id role joined_at",
+    "links": "id " + LINK_COLUMNS,
+}
+SOME = object()  # in a column that an event states: anything but NULL
+
+
+def moment(value):
+    """A time as control.db stores it, in milliseconds; None and what is not stated stay."""
+    return round(datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp() * 1000) if isinstance(value, str) else value
+
+
+def control_changes(event, said):
+    """The rows of control.db that an event states: (table, id, kind, columns, columns that were NULL before)."""
+    operation, actor, workspace = event["operation"], event["actor"], event["workspace_id"]
+
+    def columns(names, **others):
+        stated = {name: said[name] for name in names.split() if name in said} | others
+        return {name: moment(value) if name.endswith("_at") else value for name, value in stated.items()}
+
+    account = said.get("account_id")
+    link = said.get("invitation_id")
+    if operation == "workspace.create":
+        yield "workspaces", workspace, "add", columns("name", created_by=actor), ()
+        if actor.startswith("usr_"):  # a person owns the workspace that they create
+            yield "members", actor, "add", {"role": "owner"}, ()
+    elif operation in ("key.create", "key.rotate"):
+        if operation == "key.rotate":
+            old = {"replaced_by": said.get("key_id"), "expires_at": moment(said.get("replaced_expires_at"))}
+            yield "api_keys", said.get("replaces"), "set", old, ("replaced_by", "revoked_at")
+        none = dict.fromkeys(("revoked_at", "revoked_by", "replaced_by"))
+        key = columns("label scope agents created_at expires_at", workspace_id=workspace, created_by=actor, **none)
+        if isinstance(key.get("agents"), list):
+            key["agents"] = json.dumps(key["agents"], separators=(",", ":"), ensure_ascii=False)
+        if "key_digest" in said:
+            key["digest"] = said["key_digest"]
+        yield "api_keys", said.get("key_id"), "add", key, ()
+    elif operation == "key.revoke":
+        columns_now = {"revoked_at": SOME, "revoked_by": actor} | columns("revoked_at")
+        yield "api_keys", said.get("key_id"), "set", columns_now, ("revoked_at",)
+    elif operation == "member.invite":
+        none = dict.fromkeys(("account_id", "used_at", "used_by", "revoked_at"))
+        row = columns("role label created_at expires_at", kind="invitation", workspace_id=workspace, drops_totp=0, created_by=actor, **none)
+        if "link_digest" in said:
+            row["digest"] = said["link_digest"]
+        yield "links", link, "add", row, ()
+    elif operation == "member.uninvite":
+        yield "links", link, "put", {"revoked_at": SOME} | columns("revoked_at"), ("used_at", "revoked_at")
+    elif operation == "member.join":
+        joined = columns("joined_at")
+        used = {"workspace_id": workspace, "used_by": account, "used_at": joined.get("joined_at", SOME), "revoked_at": None}
+        yield "links", link, "put", used, ("used_at", "revoked_at")
+        yield "members", account, "add", columns("role joined_at"), ()
+    elif operation == "member.change":
+        yield "members", account, "set", {"role": said.get("role")}, ()
+    elif operation == "member.remove":
+        yield "members", account, "remove", {}, ()
+
+
+CONTROL_OPERATIONS = {"workspace.create", "key.create", "key.rotate", "key.revoke", "member.invite", "member.uninvite",
+                      "member.join", "member.change", "member.remove"}
+
+
+class ControlEvent:
+    def __init__(self, event, said):
+        self.seq, self.id, self.operation, self.time = event["seq"], event["id"], event["operation"], event["timestamp"]
+        self.actor, self.said, self.restored_from = event["actor"], said, None
+        if self.operation == "log.restore":
+            self.restored_from = said.get("backup_created_at") or ""
+        self.changes = [change for change in control_changes(event, said) if isinstance(change[1], str)]
+
+
+def row_name(table, row, workspace):
+    return (table, row) + ((workspace,) if table == "members" else ())
+
+
+def differs(state, row):
+    """Whether a row is not in a state; None stands for no row."""
+    if state is None or row is None:
+        return (state is None) != (row is None)
+    return any(row[name] is None if value is SOME else row[name] != value for name, value in state.items() if name in row)
+
+
+def distinct(states):
+    return [state for at, state in enumerate(states) if state not in states[:at]]
+
+
+def expected_rows(log, backup_time, after):
+    """The states of which each row must be in one. Optional events are those that control.db need not have seen:
+    recorded beside a backup or while this was read, or in contradiction to others (older versions recorded refused acts)."""
+    events, optional = log.control, {event for event in log.control if event.seq > after}
+
+    def lag(time, before):
+        first = next((at for at, event in enumerate(before) if event.time >= time), len(before))
+        optional.update(before[first:])
+
+    if backup_time is not None:
+        lag(backup_time, events)
+    for at, event in enumerate(events):
+        if event.restored_from is not None:
+            lag(event.restored_from, events[:at])
+    while True:
+        rows, doubtful = replay_control(log, optional)
+        if doubtful <= optional:
+            return rows
+        optional |= doubtful
+
+
+def replay_control(log, optional):
+    rows, by, doubtful = {}, {}, set()
+    unknown = [None, {}] if log.pruned else [None]
+
+    def owners():
+        return any(state and state.get("role") == "owner" for name, states in rows.items() if name[0] == "members" for state in states)
+
+    def fits(kind, unset, state):
+        if kind == "add":
+            return not state
+        return kind == "put" if state is None else all(state.get(name) is None for name in unset)
+
+    for event in log.control:
+        if event.restored_from is not None:  # a restore revokes the links that nobody has used
+            for name in rows:
+                if name[0] == "links":
+                    unused = [state for state in rows[name] if state and not state.get("used_at") and not state.get("revoked_at")]
+                    rows[name] = distinct(rows[name] + [state | {"revoked_at": SOME} for state in unused])
+        owned = owners()
+        for table, row, kind, columns, unset in event.changes:
+            name = row_name(table, row, log.workspace)
+            states = rows.get(name, unknown)
+            if not any(fits(kind, unset, state) for state in states):
+                doubtful.update([event], by.get(name, [])[-1:])
+            now = [None if kind == "remove" else columns if kind == "add" else (state or {}) | columns for state in states]
+            rows[name] = distinct(states + now if event in optional else now)
+            by.setdefault(name, []).append(event)
+        if owned and not owners():  # a workspace keeps an owner
+            gone = [seen for name, seen in by.items() if any(row[0] == "members" and row[1] == name[1] and row[3].get("role") == "owner" for one in seen for row in one.changes)]
+            doubtful.update([event], *(seen[-1:] for seen in gone))
+    return {name: (states, by.get(name, [])) for name, states in rows.items()}, doubtful
+
+
+def stored_rows(db):
+    rows = {}
+    for table, names in COVERED.items():
+        present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+        names = [name for name in names.split() if name in present]
+        for values in db.execute(f"SELECT {', '.join(names)} FROM {table}") if names else ():
+            store(rows, table, {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(names, values)})
+    return rows
+
+
+def store(rows, table, row):
+    workspace = row["id"] if table == "workspaces" else row["workspace_id"]
+    rows[row_name(table, row["account_id" if table == "members" else "id"], workspace)] = row
+
+
+def finish_act(rows, changes):
+    """Changes the rows as the next start of the daemon will, for an act whose event is in the log."""
+
+    def update(table, row, workspace=None, **columns):
+        if row_name(table, row, workspace) in rows:
+            rows[row_name(table, row, workspace)] |= columns
+
+    def snake(record):
+        return {re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name): value for name, value in record.items()}
+
+    for kind, said in changes:
+        said = snake(said)
+        if kind == "addWorkspace":
+            store(rows, "workspaces", said)
+        elif kind == "addKey":
+            agents = said["agents"] and json.dumps(said["agents"], separators=(",", ":"), ensure_ascii=False)
+            store(rows, "api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | {"agents": agents})
+        elif kind == "replaceKey":
+            update("api_keys", said["id"], replaced_by=said["by"], expires_at=said["expires_at"])
+        elif kind == "revokeKey":
+            update("api_keys", said["id"], revoked_at=said["at"], revoked_by=said["by"])
+        elif kind == "addMember":
+            store(rows, "members", said)
+        elif kind == "setRole":
+            update("members", said["account_id"], said["workspace_id"], role=said["role"])
+        elif kind == "removeMember":
+            rows.pop(row_name("members", said["account_id"], said["workspace_id"]), None)
+        elif kind == "addLink":
+            row = dict.fromkeys(("id " + LINK_COLUMNS).split()) | said
+            store(rows, "links", row | {"drops_totp": int(said["drops_totp"])})
+        elif kind == "takeLink":
+            update("links", said["id"], used_at=said["at"], used_by=said["by"])
+        elif kind == "revokeInvitation":
+            update("links", said["id"], revoked_at=said["at"])
+        else:
+            require(kind == "addAccount", "pending_acts: a row does not have the form of an act")
+
+
+def check_control(db, logs, backup_time, again):
+    """The rows of control.db against those that the events of all logs leave."""
+    check_schema(db, CONTROL_SCHEMAS)
+    rows = stored_rows(db)
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts") if "pending_acts" in tables else ()
+    for workspace, event, changes in acts:
+        event, log = load_json(event), logs.get(workspace)
+        recorded = next((one for one in log.control if one.id == event["id"]), None) if log else None
+        if recorded is None:
+            continue  # without its event, an act is dropped
+        same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))
+        require(same, f"pending_acts: the act is not what seq {recorded.seq} of {workspace} says")
+        finish_act(rows, load_json(changes))
+    expected = {}
+    for workspace, log in logs.items():
+        own = {name for name, row in rows.items() if workspace in (row.get("workspace_id"), row.get("id"))}
+        found = expected_rows(log, backup_time, len(log.hashes) - 1)
+        if any(row_problem(name, said, rows) for name, said in found.items()) or not own <= found.keys():
+            newer = again(workspace)
+            if newer and len(newer.hashes) > len(log.hashes):
+                found = expected_rows(newer, backup_time, len(log.hashes) - 1)
+        expected |= found
+    for name, said in expected.items():
+        problem = row_problem(name, said, rows)
+        require(problem is None, problem)
+    left_out = 0
+    for (table, row, *_), columns in ((name, row) for name, row in rows.items() if name not in expected):
+        if table == "links" and (columns["kind"] != "invitation" or columns["created_by"] in ("cli", "system")):
+            continue  # no event records those of the operator
+        workspace = row if table == "workspaces" else columns["workspace_id"]
+        log = logs.get(workspace)
+        require(log is not None or again(workspace), f"{table} {row}: its workspace has no log")
+        require(log is None or log.pruned, f"{table} {row}: no event created this row")
+        left_out += 1
+    pruned = f", {left_out} rows whose events were pruned" if left_out else ""
+    return f"{len(rows) - left_out} rows are as the logs say. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
+
+
+def row_problem(name, said, rows):
+    states, events = said
+    row = rows.get(name)
+    if not all(differs(state, row) for state in states):
+        return None
+    last = events[-1]
+    return f"{name[0]} {name[1]} is not what the log says, last in seq {last.seq} ({last.operation}, {last.time})"
+
+
+def check_directory(root, trust):
+    """Every workspace of a data directory, and its control.db, which is read after them."""
+    require((root / "workspaces").is_dir(), "this directory is not a data directory of governd", Undetermined)
+    logs, said, control = {}, [], root / "control.db"
+
+    def read(workspace):
+        found = []
+        path = root / "workspaces" / f"{workspace}.db"
+        return (path.exists() and check_workspace(path, trust, found)) and found[0]
+
+    for path in sorted((root / "workspaces").glob("*.db")):
+        found = []
+        said.append(check_workspace(path, trust, found))
+        require(found[0].workspace == path.stem, f"{path.name} stands in the place of another workspace")
+        logs[path.stem] = found[0]
+    if not control.exists():
+        return ". ".join([*said, WITHOUT_CONTROL])
+    require(control.read_bytes()[:16] == b"SQLite format 3\0", "control.db is encrypted or damaged", Undetermined)
+    manifest = root / "manifest.json"
+    backup_time = load_json(manifest.read_text())["created_at"] if manifest.exists() else None
+    with copied(control) as db:
+        db.text_factory = lambda text: text.decode(errors="surrogateescape")
+        said.append(f"control.db: {check_control(db, logs, backup_time, read)}")
+    return ". ".join(said)
+
+
+WITHOUT_CONTROL = "Not covered: control.db is not part of this (workspaces, keys, members, invitations)"
+
+
 def check(path, trust):
+    if path.is_dir():
+        return check_directory(path, trust)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise Undetermined(str(error)) from None
     if data.startswith(b"SQLite format 3\0"):
-        return check_workspace(path, trust)
+        return f"{check_workspace(path, trust)}. {WITHOUT_CONTROL}"
     try:
         text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
         return check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)

@@ -49,6 +49,9 @@ export interface Unchanged<T> {
   result: T;
 }
 
+/** Returns a time, milliseconds since the Unix epoch, as events state it. */
+export const rfc3339 = (ms: number): string => new Date(ms).toISOString();
+
 /** The id of the event that recorded an act. */
 type Recorded = { auditId: string };
 

@@ -1,7 +1,7 @@
 /** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
 import { Failure } from "../failure.ts";
 import type { Clock, RandomPool } from "../ids.ts";
-import { type ActParts, act, type Decision } from "./acts.ts";
+import { type ActParts, act, type Decision, rfc3339 } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
 import type { Change } from "./changes.ts";
 import { findKey, type KeyRecord, type KeyScope, keyState } from "./keys.ts";
@@ -78,7 +78,7 @@ export class Administration {
       const { changes, also = () => {} } = more(workspace);
       return {
         genesis: { id, name, actor },
-        event: { operation: "key.create", actor, details: keyDetails(key.record) },
+        event: { operation: "key.create", actor, details: keyDetails(key) },
         changes: [["addWorkspace", workspace], added(key), ...changes],
         also,
         result: { ...key, workspace },
@@ -95,7 +95,7 @@ export class Administration {
       permit(wish.workspaceId);
       const key = this.#newKey(wish);
       return {
-        event: { operation: "key.create", actor, details: keyDetails(key.record) },
+        event: { operation: "key.create", actor, details: keyDetails(key) },
         changes: [added(key)],
         result: key,
       };
@@ -124,9 +124,9 @@ export class Administration {
         replacedBy: key.record.id,
       };
       const { id, expiresAt, replacedBy: by } = replaced;
-      const replaces = { replaces: id, replaced_expires_at: new Date(expiresAt).toISOString() };
+      const replaces = { replaces: id, replaced_expires_at: rfc3339(expiresAt) };
       return {
-        event: { operation: "key.rotate", actor, details: { ...keyDetails(key.record), ...replaces } },
+        event: { operation: "key.rotate", actor, details: { ...keyDetails(key), ...replaces } },
         changes: [["replaceKey", { id, by, expiresAt }], added(key)],
         result: { ...key, replaced },
       };
@@ -143,7 +143,7 @@ export class Administration {
       if (revokedAt !== null) return { event: null, result: { ...key, revokedAt } };
       const at = clock();
       return {
-        event: { operation: "key.revoke", actor, details: { key_id: id } },
+        event: { operation: "key.revoke", actor, details: { key_id: id, revoked_at: rfc3339(at) } },
         changes: [["revokeKey", { id, at, by: actor }]],
         result: { ...key, revokedAt: at },
       };
@@ -211,12 +211,15 @@ const REPLACED = "The key was already rotated. Rotate the key that replaced it, 
 const added = ({ apiKey, record }: DraftKey): Change => ["addKey", { ...record, digest: digestOf(apiKey).toHex() }];
 
 /** Returns what the audit event says about a key: everything except the key itself. */
-function keyDetails(record: KeyRecord) {
+function keyDetails({ apiKey, record }: DraftKey) {
+  const { id, label, scope, agents, createdAt, expiresAt } = record;
   return {
-    key_id: record.id,
-    label: record.label,
-    scope: record.scope,
-    agents: record.agents && [...record.agents],
-    expires_at: record.expiresAt === null ? null : new Date(record.expiresAt).toISOString(),
+    key_id: id,
+    key_digest: digestOf(apiKey).toHex(),
+    label,
+    scope,
+    agents: agents && [...agents],
+    created_at: rfc3339(createdAt),
+    expires_at: expiresAt === null ? null : rfc3339(expiresAt),
   };
 }

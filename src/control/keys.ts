@@ -23,7 +23,7 @@ export interface KeyRecord {
   replacedBy: string | null;
 }
 
-const KEYS = new Table<KeyRecord>("api_keys", {
+export const KEYS = new Table<KeyRecord>("api_keys", {
   id: "id",
   workspaceId: "workspace_id",
   label: "label",

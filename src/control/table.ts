@@ -29,14 +29,19 @@ export class Table<R extends object> {
     return row && this.#decode(row);
   }
 
+  /** Returns the values of a record by column. */
+  columns(record: R): Record<string, SqlValue> {
+    return Object.fromEntries(this.#members.map(([member, column, as]) => [column, encoded(record[member], as)]));
+  }
+
   /** Stores a new record. `more` has the columns that the record does not show. */
   insert(connection: Connection, record: R, more: Readonly<Record<string, SqlValue>> = {}): void {
-    const columns = [...this.#members.map(([, column]) => column), ...Object.keys(more)];
-    const values = this.#members.map(([member, , as]) => encoded(record[member], as));
-    connection.run(`INSERT INTO ${this.#name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`, [
-      ...values,
-      ...Object.values(more),
-    ]);
+    const values = { ...this.columns(record), ...more };
+    const columns = Object.keys(values);
+    connection.run(
+      `INSERT INTO ${this.#name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+      Object.values(values),
+    );
   }
 
   #decode(row: readonly SqlValue[]): R {

@@ -17,7 +17,7 @@ export interface WorkspaceRecord {
   createdBy: string;
 }
 
-const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
+export const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
   id: "id",
   name: "name",
   createdAt: "created_at",

@@ -1,11 +1,12 @@
 /**
  * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the tiles of the tree.
  * Kept are the events that something else stands on: each chain's first and last one before the position, every event
- * that a stored entry, config, checkpoint or key names, and the declared restores.
+ * that a stored entry, config, checkpoint or key names, every event that states rows of the control database, and the
+ * declared restores.
  */
 import { LOG_RESTORE } from "../log/restores.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
-import type { EventName } from "../operations.ts";
+import { CONTROL_EVENT_NAMES, type EventName } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** The operation that records a pruning; its details carry `before_seq`. */
@@ -30,6 +31,8 @@ export async function pruneBoundary(reader: Reader, timestamp: string, limit: nu
   return end - (end % TILE_WIDTH);
 }
 
+const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, ...CONTROL_EVENT_NAMES].map((name) => `'${name}'`).join(", ");
+
 /** The events that a pruning deletes, as SQL with the position as its only parameter. */
 const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN (SELECT 0
   UNION SELECT first_seq FROM agents
@@ -39,7 +42,7 @@ const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN (SELECT 0
   UNION SELECT created_seq FROM configs
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
-  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN ('${PRUNE}', '${LOG_RESTORE}'))`;
+  UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN (${KEPT_OPERATIONS}))`;
 
 /** How many events a pruning up to `beforeSeq` deletes. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {

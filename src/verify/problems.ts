@@ -40,6 +40,21 @@ export const PROBLEM_MEANINGS = {
   restore_invalid: "a restore that the log declares does not fit the place where it stands",
   anchor_mismatch: "the log is not a continuation of the log that the given seal was made of",
   proof_invalid: "the proof does not lead from the event to the seal",
+  workspace_added: "the control database has a workspace that no log created",
+  workspace_missing: "a workspace has a log, but the control database does not know it",
+  workspace_changed: "what the control database says of a workspace is not what its log says",
+  key_added: "the control database has an API key that no event created",
+  key_missing: "an API key that an event created is gone; keys are never deleted",
+  key_moved: "an API key belongs to another workspace than the one whose log created it",
+  key_changed:
+    "an API key is not as the events left it: its scope, agents, expiry, revocation or successor was changed",
+  member_added: "the control database has a member that no event added",
+  member_missing: "a member is gone although no event removed them",
+  member_changed: "a member does not have the role that the events gave them",
+  invitation_added: "the control database has an invitation that no event created",
+  invitation_missing: "an invitation that an event created is gone; invitations are never deleted",
+  invitation_changed: "an invitation is not as the events left it",
+  act_changed: "an unfinished change of members, keys or workspaces is not what its event says",
 } as const;
 
 export type ProblemCode = keyof typeof PROBLEM_MEANINGS;

@@ -1,7 +1,9 @@
 /** What `governd verify` reports of each piece of evidence, and the verdict over all of them. */
 
+import type { ControlTable } from "../log/control-effects.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
 import type { Completeness } from "./completeness.ts";
+import type { ControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
 import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
@@ -30,7 +32,7 @@ export interface ReportedProblem extends Omit<Problem, "code"> {
   code: ProblemCode | ObstacleCode;
 }
 
-export type SourceKind = "workspace" | "export" | "receipt" | "directory" | "unknown";
+export type SourceKind = "workspace" | "export" | "receipt" | "directory" | "control" | "unknown";
 
 /** One agent's chain; `agent_id` null is the workspace's own. */
 export interface SourceAgent {
@@ -68,6 +70,8 @@ export interface SourceReport {
   pruned_before?: number;
   /** Where the log was put back from a backup, as it says itself. */
   restores?: ReportedRestore[];
+  /** What this evidence does not allow to verify, or what no event records. Only where there is something. */
+  not_covered?: readonly string[];
   problems: ReportedProblem[];
 }
 
@@ -83,6 +87,10 @@ export interface SourceResult {
   /** Of these, those that only the counts of erasures in the older format account for. */
   unnamedErased: number;
   completeness: Completeness;
+  /** What a workspace's log says about the control database, if all of the log was read. */
+  controlLog?: ControlLog | null;
+  /** How many rows of each table of the control database agree with the logs. */
+  agreeing?: Readonly<Record<ControlTable, number>>;
 }
 
 /** Returns the result for evidence that could not be read. */

@@ -9,6 +9,7 @@ import { schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { logCompleteness, TAMPERED } from "./completeness.ts";
+import { readControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
@@ -92,7 +93,8 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
     if (damage !== null) obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
     const report = withProblems(found, all);
-    return resultOf(source, report, obstacles, logCompleteness(report));
+    const controlLog = whole ? await readControlLog(connection) : null;
+    return { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
   });
 }
 
@@ -117,7 +119,7 @@ export async function verifyWorkspaceAndFile(
 const schemaChangesOf = (connection: Connection): string[] =>
   schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
 
-const schemaProblem = (message: string): Problem => ({ code: "schema_mismatch", seq: null, id: null, message });
+export const schemaProblem = (message: string): Problem => ({ code: "schema_mismatch", seq: null, id: null, message });
 
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
   const { agentId } = wish;
@@ -157,7 +159,7 @@ const DAMAGE = {
 } as const;
 
 /** The failure as what is wrong with the file. @throws what it is when it is no matter of the file */
-function unreadable({ path }: DatabaseWish, error: unknown): SourceResult {
+export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown): SourceResult {
   const message = whyUnreadable(error);
   if (message === null) throw error;
   return obstacle(path, "unknown", "evidence_unreadable", message);

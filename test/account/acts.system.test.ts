@@ -347,3 +347,10 @@ describe.each(["before", "after"] as const)("killed %s its event is recorded", (
     for (const id of after.slice(before.length)) assertAgreement(id);
   });
 });
+
+test("the daemon's directory verifies with its control database while it runs", async () => {
+  const { code, json } = await governdProcess(["verify", daemon.dataDir, "--json"]);
+  const { sources } = json<{ sources: { kind: string; problems: unknown[] }[] }>();
+  expect(sources.flatMap(({ problems }) => problems)).toEqual([]);
+  expect([code, sources.at(-1)?.kind]).toEqual([0, "control"]);
+});

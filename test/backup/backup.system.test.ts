@@ -72,7 +72,8 @@ describe("a backup", () => {
     using from = await FilledDirectory.make();
     const { path } = await backup(from);
     const verified = await governd(["verify", path, "--json"]);
-    expect([verified.code, verified.json<{ sources: unknown[] }>().sources.length]).toEqual([0, 2]);
+    const { sources } = verified.json<{ sources: { kind: string }[] }>();
+    expect([verified.code, sources.map(({ kind }) => kind)]).toEqual([0, ["workspace", "workspace", "control"]]);
   });
 
   test("holds a state of every workspace that was on disk while writes went on", async () => {

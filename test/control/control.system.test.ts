@@ -6,6 +6,7 @@ import { Authenticator } from "../../src/control/authenticator.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import type { WorkspaceEvent, WorkspaceJournal } from "../../src/control/journal.ts";
 import { findKey } from "../../src/control/keys.ts";
+import { digestOf } from "../../src/control/secret.ts";
 import type { DataDirectory } from "../../src/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { Failure } from "../../src/failure.ts";
@@ -170,7 +171,7 @@ describe("administration", () => {
 
   test("events say everything of a key but the key", async () => {
     const { workspace, apiKey, record } = await administration().createWorkspace("One");
-    const { record: limited } = await administration().createKey({
+    const { record: limited, apiKey: limitedKey } = await administration().createKey({
       workspaceId: workspace.id,
       label: "build server",
       scope: "agent",
@@ -183,20 +184,34 @@ describe("administration", () => {
       {
         operation: "key.create",
         actor: "cli",
-        details: { key_id: record.id, label: "first key", scope: "full", agents: null, expires_at: null },
+        details: {
+          key_id: record.id,
+          key_digest: digestOf(apiKey).toHex(),
+          label: "first key",
+          scope: "full",
+          agents: null,
+          created_at: "2026-01-01T00:00:00.000Z",
+          expires_at: null,
+        },
       },
       {
         operation: "key.create",
         actor: "cli",
         details: {
           key_id: limited.id,
+          key_digest: digestOf(limitedKey).toHex(),
           label: "build server",
           scope: "agent",
           agents: ["a"],
+          created_at: "2026-01-01T00:00:00.000Z",
           expires_at: "2026-01-02T00:00:00.000Z",
         },
       },
-      { operation: "key.revoke", actor: "cli", details: { key_id: limited.id } },
+      {
+        operation: "key.revoke",
+        actor: "cli",
+        details: { key_id: limited.id, revoked_at: "2026-01-01T00:00:00.000Z" },
+      },
     ]);
     expect(JSON.stringify(recorded)).not.toContain(apiKey.slice(4, 36));
   });

@@ -125,6 +125,7 @@ describe("a genuine workspace", () => {
         anchored_through: null,
         completeness: "unknown",
         complete_through: null,
+        not_covered: ["control.db is not part of this evidence: workspaces, keys, members and invitations"],
         problems: [],
       },
     ]);

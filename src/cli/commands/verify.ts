@@ -8,7 +8,7 @@ import type { Verdict } from "../../verify/problems.ts";
 import { EXIT_CODES, overallVerdict, type ReportedProblem, type SourceResult } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
 import { addCommonOptions, collect, type Session, settingsOf } from "../session.ts";
-import { expand, verifySources } from "../verify/sources.ts";
+import { verifyPath } from "../verify/sources.ts";
 import { sourceLines, verdictLine } from "../verify/text.ts";
 
 interface VerifyOptions {
@@ -23,8 +23,9 @@ interface VerifyOptions {
 
 const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon and no network
 
-Checks every event, every link between events and every seal, and compares all stored data with the log. Nothing is
-written: the evidence stays the same, byte for byte.`;
+Checks every event, every link between events and every seal, and compares all stored data with the log. Of a data
+directory, it also compares workspaces, keys, members and invitations in control.db with the logs. Nothing is written:
+the evidence stays the same, byte for byte.`;
 
 const EXIT_HELP = `
 Exit codes: 0 verified, 1 tampering was found, 2 it cannot be established (unreadable, not a log, empty, a requested
@@ -61,11 +62,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
   const results = await session.withProgress(async (progress) => {
     const all: SourceResult[] = [];
-    for (const path of paths) {
-      const sources = await expand(path, encryptionKey);
-      if (!Array.isArray(sources)) all.push(sources);
-      else all.push(...(await verifySources(sources, asked, progress)));
-    }
+    for (const path of paths) all.push(...(await verifyPath(path, asked, progress)));
     return all;
   }, !options.quiet);
   forgiveOtherPlaces(results);

@@ -1,16 +1,20 @@
 /** Finds the evidence that the command line names, and verifies each piece. */
 import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { MANIFEST_FILE, readManifest } from "../../backup/manifest.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
-import { openConnection } from "../../store/connection.ts";
+import { type Connection, openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
+import { verifyControl } from "../../verify/control/control.ts";
+import { readControlLog } from "../../verify/control/events.ts";
 import { obstacle, type SourceResult } from "../../verify/report.ts";
 import { type DatabaseWish, verifyDatabaseFile, verifyExportFile, verifyReceipt } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
-import { openEvidenceFile } from "./evidence-file.ts";
+import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
 
 /** How often to read a file again that was written to while it was read. */
 const MAX_ATTEMPTS = 5;
@@ -36,14 +40,71 @@ export interface Source {
   sealFile?: string;
 }
 
-/** Returns the pieces of evidence at a path. For a data directory these are all its workspaces. */
-export async function expand(path: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
+/** Verifies what is at a path: a file, or all workspaces of a data directory and its control database. */
+export async function verifyPath(path: string, asked: Asked, progress: Progress): Promise<SourceResult[]> {
+  let sources: Source[] | SourceResult;
+  const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
   try {
-    if (!statSync(path).isDirectory()) return [{ path }];
-    return await workspacesOf(path, encryptionKey);
+    sources = isDirectory ? await workspacesOf(path, asked.encryptionKey) : [{ path }];
+  } catch (error) {
+    return [unreadable(path, error)];
+  }
+  if (!Array.isArray(sources)) return [sources];
+  const results = await verifySources(sources, asked, progress);
+  const { control } = dataDirectory(path);
+  if (isDirectory && asked.agentId === undefined && databaseKind(control) !== "absent") {
+    return [...results, await verifyControlFile(path, sources, results, asked)];
+  }
+  for (const { report } of results) if (report.kind === "workspace") report.not_covered = [WITHOUT_CONTROL];
+  return results;
+}
+
+/** What a workspace's log says and nothing was compared with. */
+const WITHOUT_CONTROL = "control.db is not part of this evidence: workspaces, keys, members and invitations";
+
+async function verifyControlFile(
+  root: string,
+  sources: readonly Source[],
+  results: readonly SourceResult[],
+  { encryptionKey }: Asked,
+): Promise<SourceResult> {
+  const directory = dataDirectory(root);
+  const { control: path } = directory;
+  try {
+    using file = await openEvidenceFile(path);
+    using connection = openEvidence(file, path, encryptionKey);
+    return await verifyControl(connection, {
+      path,
+      logs: sources.map(({ workspaceId = "" }, index) => {
+        const { verdict, controlLog = null } = results[index] as SourceResult;
+        return { workspaceId, log: verdict === "tampered" ? null : controlLog };
+      }),
+      backupCreatedAt: backupTime(root),
+      again: async (workspaceId) => {
+        const database = workspaceFile(directory, workspaceId);
+        if (!existsSync(database)) return null;
+        using newer = await openEvidenceFile(database);
+        using log = openEvidence(newer, database, encryptionKey);
+        return await readControlLog(log);
+      },
+    });
   } catch (error) {
     return unreadable(path, error);
   }
+}
+
+/** Returns when a backup began to be made; null for a directory that is none. */
+function backupTime(root: string): string | null {
+  return existsSync(join(root, MANIFEST_FILE)) ? readManifest(root).manifest.created_at : null;
+}
+
+/** Opens evidence for reading. @throws {EncryptionMismatch} when it is encrypted with another key */
+function openEvidence(file: EvidenceFile, path: string, encryptionKey: KeySource): Connection {
+  const access = file.immutable ? { immutable: true } : { readOnly: true };
+  return openConnection(file.path, {
+    ...access,
+    encryptionKey: databaseKind(path) === "encrypted" ? encryptionKey() : null,
+  });
 }
 
 async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
@@ -66,13 +127,9 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
 }
 
 async function knownWorkspaces(control: string, encryptionKey: KeySource): Promise<string[]> {
-  const kind = databaseKind(control);
-  if (kind === "absent") return [];
+  if (databaseKind(control) === "absent") return [];
   using file = await openEvidenceFile(control);
-  using connection = openConnection(file.path, {
-    ...(file.immutable ? { immutable: true } : { readOnly: true }),
-    encryptionKey: kind === "encrypted" ? encryptionKey() : null,
-  });
+  using connection = openEvidence(file, control, encryptionKey);
   return connection
     .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
     .map(([bytes]) => decodeText(bytes))
@@ -86,11 +143,7 @@ async function knownWorkspaces(control: string, encryptionKey: KeySource): Promi
 const SOURCES_BETWEEN_COLLECTIONS = 100;
 
 /** Verifies pieces of evidence one after another. */
-export async function verifySources(
-  sources: readonly Source[],
-  asked: Asked,
-  progress: Progress,
-): Promise<SourceResult[]> {
+async function verifySources(sources: readonly Source[], asked: Asked, progress: Progress): Promise<SourceResult[]> {
   const results: SourceResult[] = [];
   for (const source of sources) {
     results.push(await verifySource(source, asked, progress));

@@ -35,9 +35,17 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     lines.push(`  pruned: ${text}`);
   }
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
+  if (result.agreeing !== undefined) lines.push(`  ${agreement(result.agreeing)}, ${state(result.verdict)}`);
+  lines.push(...(report.not_covered ?? []).map((what) => `  not covered: ${what}`));
   if (range !== null) lines.push(...sealLines(report, range), completenessLine(result));
   lines.push(...problemLines(result));
   return lines;
+}
+
+/** Returns how many rows of the control database agree with the logs. */
+function agreement({ workspaces, api_keys, members, links }: NonNullable<SourceResult["agreeing"]>): string {
+  const counts = [count(workspaces, "workspace"), count(api_keys, "key"), count(members, "member")];
+  return `as the logs say: ${counts.join(", ")}, ${count(links, "invitation")}`;
 }
 
 /** A restore explains why a log does not continue seals kept elsewhere, so it is always reported. */
@@ -81,7 +89,7 @@ function span(first: number, last: number): string {
 export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
   switch (verdict) {
     case "verified":
-      return results.every(({ report }) => report.sealed_through !== null)
+      return results.every(({ report }) => report.kind === "control" || report.sealed_through !== null)
         ? "Verified: every hash, link, seal and stored row agrees with the log."
         : "Verified, but unsealed: every hash, link and stored row agrees with the log.";
     case "tampered": {

@@ -40,7 +40,7 @@ export interface LinkRecord {
 export type LinkWish = Pick<LinkRecord, "kind" | "createdBy"> &
   Partial<Pick<LinkRecord, "workspaceId" | "role" | "accountId" | "dropsTotp">>;
 
-const LINKS = new Table<LinkRecord>("links", {
+export const LINKS = new Table<LinkRecord>("links", {
   id: "id",
   kind: "kind",
   workspaceId: "workspace_id",

@@ -1,5 +1,5 @@
 /** Changes members of a workspace and invitations to it. */
-import { act } from "../acts.ts";
+import { act, rfc3339 } from "../acts.ts";
 import type { NewKey } from "../administration.ts";
 import { Refused } from "../refused.ts";
 import { digestOf, makeLinkToken } from "../secret.ts";
@@ -130,10 +130,15 @@ export function invite(
       createdBy: actor,
       expiresAt: now + Math.min(expiresInDays, INVITATION_MAX_DAYS) * DAY_MS,
     };
-    const expires_at = new Date(link.expiresAt).toISOString();
+    const link_digest = digest.toHex();
+    const times = { created_at: rfc3339(now), expires_at: rfc3339(link.expiresAt) };
     return {
-      event: { operation: "member.invite", actor, details: { invitation_id: link.id, role, label, expires_at } },
-      changes: [["addLink", { ...link, digest: digest.toHex() }]],
+      event: {
+        operation: "member.invite",
+        actor,
+        details: { invitation_id: link.id, link_digest, role, label, ...times },
+      },
+      changes: [["addLink", { ...link, digest: link_digest }]],
       result: { link, token },
     };
   });
@@ -152,7 +157,7 @@ export async function uninvite(
       throw new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
     }
     return {
-      event: { operation: "member.uninvite", actor, details: { invitation_id: id } },
+      event: { operation: "member.uninvite", actor, details: { invitation_id: id, revoked_at: rfc3339(at) } },
       changes: [["revokeInvitation", { workspaceId, id, at }]],
       result: {},
     };
@@ -183,7 +188,7 @@ export async function acceptInvitation(
       event: {
         operation: "member.join",
         actor: accountId,
-        details: { account_id: accountId, invitation_id: id, role },
+        details: { account_id: accountId, invitation_id: id, role, joined_at: rfc3339(at) },
       },
       changes: [
         ["takeLink", { id, by: accountId, at }],

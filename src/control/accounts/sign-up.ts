@@ -1,5 +1,5 @@
 /** Creates accounts: with a link, or without one where the setting `signup` allows it. */
-import { act } from "../acts.ts";
+import { act, rfc3339 } from "../acts.ts";
 import type { Change } from "../changes.ts";
 import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
@@ -111,10 +111,9 @@ function added(
   const { connection } = control;
   if (findAccountByEmail(connection, account.email) !== undefined) throw emailTaken();
   if (link === null || token === null) return [["addAccount", account]];
-  const at = clock();
-  if (findUsableLink(connection, digestOf(token), at) === undefined) throw linkNotFound();
+  if (findUsableLink(connection, digestOf(token), clock()) === undefined) throw linkNotFound();
   return [
-    ["takeLink", { id: link.id, by: account.id, at }],
+    ["takeLink", { id: link.id, by: account.id, at: account.createdAt }],
     ["addAccount", account],
   ];
 }
@@ -163,7 +162,7 @@ async function joinWith(
     event: {
       operation: "member.join",
       actor: accountId,
-      details: { account_id: accountId, invitation_id: link.id, role },
+      details: { account_id: accountId, invitation_id: link.id, role, joined_at: rfc3339(account.createdAt) },
     },
     changes: [
       ...added(parts, account, link, wish.token),

@@ -1,0 +1,117 @@
+/**
+ * What events state of the control database: the rows that must be stored in `workspaces`, `api_keys`, `members` and
+ * `links` after them. Which operation has which effect is in `operations.ts`. Events of older versions have fewer
+ * details: a column that the details do not state is not stated here either.
+ */
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { ControlEffect } from "../operation-facts.ts";
+import { controlEffect } from "../operations.ts";
+import type { AuditEventBody } from "./event.ts";
+
+/** The tables of the control database that events cover. */
+export type ControlTable = "workspaces" | "api_keys" | "members" | "links";
+
+/** What a column must hold: a value (bytes as hex), or anything except NULL (`true`). */
+export type Stated = string | number | null | true;
+
+/** Columns by name. One that is absent is not stated. */
+export type StatedColumns = Readonly<Record<string, Stated>>;
+
+/** What happens to one row. A member's `id` is that of the account; the row is in the event's workspace. */
+export interface RowChange {
+  table: ControlTable;
+  id: string;
+  /** `set` changes columns of a row that exists; `put` also accepts a row whose creation no event recorded. */
+  kind: "add" | "set" | "put" | "remove";
+  columns: StatedColumns;
+  /** Columns that are NULL before the change. */
+  unset?: readonly string[];
+}
+
+/** Returns what an event changes in the control database. Empty for events that change nothing there. */
+export function controlChanges(event: AuditEventBody, details: JsonObject | null): RowChange[] {
+  const effect = event.agent_id === null && event.result === "ok" ? controlEffect(event.operation) : "none";
+  return effect === "none" || details === null ? [] : CHANGES[effect](details, event).filter(({ id }) => id !== "");
+}
+
+const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBody) => RowChange[] } = {
+  found_workspace: ({ name }, { workspace_id: id, actor }) => [
+    change("workspaces", id, "add", { name, created_by: actor }),
+    // A person owns the workspace that they create.
+    ...(actor.startsWith("usr_") ? [change("members", actor, "add", { role: "owner" })] : []),
+  ],
+  create_key: (details, event) => [newKey(details, event)],
+  rotate_key: (details, event) => [
+    {
+      ...change("api_keys", details.replaces, "set", {
+        replaced_by: details.key_id,
+        expires_at: timeOf(details.replaced_expires_at),
+      }),
+      unset: ["replaced_by", "revoked_at"],
+    },
+    newKey(details, event),
+  ],
+  revoke_key: ({ key_id: id, revoked_at: at }, { actor }) => [
+    { ...change("api_keys", id, "set", { revoked_at: timeOf(at) ?? true, revoked_by: actor }), unset: ["revoked_at"] },
+  ],
+  invite: ({ invitation_id: id, role, label, ...details }, { workspace_id, actor }) => [
+    change("links", id, "add", {
+      kind: "invitation",
+      workspace_id,
+      role,
+      label,
+      account_id: null,
+      drops_totp: 0,
+      digest: details.link_digest,
+      created_at: timeOf(details.created_at),
+      created_by: actor,
+      expires_at: timeOf(details.expires_at),
+      used_at: null,
+      used_by: null,
+      revoked_at: null,
+    }),
+  ],
+  uninvite: ({ invitation_id: id, revoked_at: at }) => [
+    { ...change("links", id, "put", { revoked_at: timeOf(at) ?? true }), unset: ["used_at", "revoked_at"] },
+  ],
+  join: ({ invitation_id: link, account_id: account, role, joined_at: at }, { workspace_id }) => [
+    {
+      ...change("links", link, "put", {
+        workspace_id,
+        used_by: account,
+        used_at: timeOf(at) ?? true,
+        revoked_at: null,
+      }),
+      unset: ["used_at", "revoked_at"],
+    },
+    change("members", account, "add", { role, joined_at: timeOf(at) }),
+  ],
+  change_role: ({ account_id: account, role }) => [change("members", account, "set", { role })],
+  remove_member: ({ account_id: account }) => [change("members", account, "remove", {})],
+};
+
+const newKey = (details: JsonObject, { workspace_id, actor }: AuditEventBody): RowChange =>
+  change("api_keys", details.key_id, "add", {
+    workspace_id,
+    digest: details.key_digest,
+    label: details.label,
+    scope: details.scope,
+    agents: Array.isArray(details.agents) ? JSON.stringify(details.agents) : details.agents,
+    created_at: timeOf(details.created_at),
+    created_by: actor,
+    expires_at: timeOf(details.expires_at),
+    revoked_at: null,
+    revoked_by: null,
+    replaced_by: null,
+  });
+
+type Member = JsonValue | undefined;
+
+/** Returns a time, RFC 3339, as the control database stores it: milliseconds since the Unix epoch. */
+const timeOf = (time: Member): Member => (typeof time === "string" ? Date.parse(time) : time);
+
+/** Leaves out what the details do not state. Without an id, no row is stated. */
+function change(table: ControlTable, id: Member, kind: RowChange["kind"], columns: Record<string, Member>): RowChange {
+  const stated = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, Stated][];
+  return { table, id: typeof id === "string" ? id : "", kind, columns: Object.fromEntries(stated) };
+}

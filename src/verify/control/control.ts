@@ -1,0 +1,213 @@
+/**
+ * The verification of a control database: its rows against those that the events of all workspaces leave. Only what
+ * events record can be verified; {@link NOT_COVERED} lists the rest.
+ */
+import { CONTROL_MIGRATIONS } from "../../control/database.ts";
+import type { Connection } from "../../store/connection.ts";
+import { schemaVersion } from "../../store/migrate.ts";
+import { MAX_REPORTED_PROBLEMS, type Problem, type ProblemCode } from "../problems.ts";
+import { obstacle, type SourceResult } from "../report.ts";
+import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
+import { schemaProblem, unreadable } from "../sources.ts";
+import type { ControlLog } from "./events.ts";
+import { type ExpectedRow, expectedRows, holds, type Lag, type RowState } from "./expected.ts";
+import { finish, isActOf, pendingActs, type StoredRow, storedRows } from "./stored.ts";
+
+/** What no event records, so that changes of it cannot be found. */
+export const NOT_COVERED = [
+  "accounts: names, mail addresses, passwords and second factors",
+  "sessions, recovery_codes, devices",
+  "links that create an account or set a password, and invitations that the operator made",
+  "api_keys.last_used_at, workspaces.created_at, when a founder joined",
+  "the text of keys and invitations, and when acts were done, if an older version recorded them",
+] as const;
+
+/** What is known of one workspace of the data directory. */
+export interface KnownLog {
+  workspaceId: string;
+  /** Null when the log could not be read or is not intact: nothing is compared with it then. */
+  log: ControlLog | null;
+}
+
+export interface ControlWish {
+  /** How the file is named to the person. */
+  path: string;
+  logs: readonly KnownLog[];
+  /** When the backup was made that this is; null for any other directory. */
+  backupCreatedAt: string | null;
+  /** Reads the log of a workspace again, to see what was recorded meanwhile; null when it cannot be read. */
+  again(workspaceId: string): Promise<ControlLog | null>;
+}
+
+const PREFIXES = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;
+
+/** Verifies a control database. It must have been opened after the logs were read. Never writes to it. */
+export async function verifyControl(connection: Connection, wish: ControlWish): Promise<SourceResult> {
+  try {
+    const [found, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
+    if (!hasTable(connection, "workspaces") && found === 0) {
+      return obstacle(wish.path, "control", "not_evidence", "this is not the control database of governd");
+    }
+    if (found > known) {
+      const message = `a newer governd wrote it (schema ${found}, this one knows ${known}): verify it with that one`;
+      return obstacle(wish.path, "control", "newer_schema", message);
+    }
+    const changes = schemaChanges(connection, CONTROL_MIGRATIONS.slice(0, found));
+    if (changes.length > 0)
+      return resultOf(
+        wish,
+        changes.map((one) => schemaProblem(`${one}; no row was compared`)),
+      );
+    const { problems, damage } = await checkFile(connection);
+    if (damage !== null) return obstacle(wish.path, "control", "evidence_unreadable", `it is damaged (${damage})`);
+    return await verifyRows(connection, wish, problems.map(schemaProblem));
+  } catch (error) {
+    return unreadable(wish, error);
+  }
+}
+
+async function verifyRows(connection: Connection, wish: ControlWish, before: Problem[]): Promise<SourceResult> {
+  const stored = storedRows(connection);
+  const logs = new Map(wish.logs.map(({ workspaceId, log }) => [workspaceId, log]));
+  for (const { table, workspaceId } of stored.values()) {
+    if (table !== "workspaces" || logs.has(workspaceId)) continue;
+    // It was created while the others were verified.
+    if ((await wish.again(workspaceId)) !== null) logs.set(workspaceId, null);
+  }
+  const problems = [...before, ...finishPending(connection, logs, stored)];
+  const expected = new Map<string, ExpectedRow>();
+  for (const log of logs.values()) {
+    if (log === null) continue;
+    const lag: Lag = { backupCreatedAt: wish.backupCreatedAt, afterSeq: log.headSeq };
+    const rows = await expectedNow(log, lag, stored, wish);
+    for (const [name, row] of rows) expected.set(name, row);
+  }
+  const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0 };
+  const uncovered = new Map<string, number>();
+  for (const [name, row] of expected) {
+    const problem = problemOf(row, stored.get(name));
+    if (problem !== null) problems.push(problem);
+    else if (stored.has(name)) agreeing[row.table] += 1;
+  }
+  for (const [name, row] of stored) {
+    if (expected.has(name)) continue;
+    const why = whyUncovered(row, logs);
+    if (why === null) problems.push(addedProblem(row));
+    else uncovered.set(why, (uncovered.get(why) ?? 0) + 1);
+  }
+  const notCovered = [...uncovered].filter(([why]) => why !== "").map(([why, count]) => `${count} rows: ${why}`);
+  return { ...resultOf(wish, problems, notCovered), agreeing };
+}
+
+/** Applies the pending acts whose events are in the logs: the next start of the daemon will. */
+function finishPending(
+  connection: Connection,
+  logs: ReadonlyMap<string, ControlLog | null>,
+  stored: Map<string, StoredRow>,
+): Problem[] {
+  return pendingActs(connection).flatMap((act): Problem[] => {
+    const changed = (message: string, id: string | null = null, seq: number | null = null): Problem[] => [
+      { code: "act_changed", seq, id, message },
+    ];
+    if (act === null) return changed("pending_acts: a row does not have the form of an act");
+    const { workspaceId, event } = act;
+    const recorded = logs.get(workspaceId)?.events.find(({ id }) => id === event.id);
+    // Without its event, an act is dropped.
+    if (recorded === undefined) return [];
+    if (!isActOf(act, recorded)) {
+      const { id, seq } = recorded;
+      return changed(`pending_acts ${workspaceId}: the act is not what event ${seq} of this workspace says`, id, seq);
+    }
+    finish(stored, act);
+    return [];
+  });
+}
+
+/** The rows that a log leaves; with what was recorded since it was read, if the rows do not agree without it. */
+async function expectedNow(
+  log: ControlLog,
+  lag: Lag,
+  stored: ReadonlyMap<string, StoredRow>,
+  { again }: ControlWish,
+): Promise<Map<string, ExpectedRow>> {
+  const rows = expectedRows(log, lag);
+  const agrees =
+    [...rows].every(([name, row]) => problemOf(row, stored.get(name)) === null) &&
+    [...stored].every(([name, row]) => row.workspaceId !== log.workspaceId || rows.has(name));
+  if (agrees) return rows;
+  const now = await again(log.workspaceId);
+  return now === null || now.headSeq <= log.headSeq ? rows : expectedRows(now, lag);
+}
+
+/** Columns of a row that are not in a state. Null when there is a row and must be none, or the other way round. */
+function differences(state: RowState, row: StoredRow | undefined): string[] | null {
+  if (state === null || row === undefined) return state === null && row === undefined ? [] : null;
+  return Object.keys(state).filter((column) => !holds(state[column] as never, row.columns[column]));
+}
+
+function problemOf(expected: ExpectedRow, row: StoredRow | undefined): Problem | null {
+  const found = expected.states.map((state) => differences(state, row));
+  if (found.some((columns) => columns?.length === 0)) return null;
+  const prefix = PREFIXES[expected.table];
+  const wrong = found.filter((columns) => columns !== null).toSorted((a, b) => a.length - b.length)[0];
+  if (wrong === undefined) {
+    const missing = row === undefined;
+    const code: ProblemCode = missing ? `${prefix}_missing` : `${prefix}_added`;
+    return problem(code, expected, null, missing ? "the row is gone" : "the row is there again");
+  }
+  const moved = expected.table === "api_keys" && wrong.includes("workspace_id");
+  const code: ProblemCode = moved ? "key_moved" : `${prefix}_changed`;
+  return problem(
+    code,
+    expected,
+    wrong[0] as string,
+    `${wrong.join(", ")} ${wrong.length === 1 ? "is" : "are"} changed`,
+  );
+}
+
+/** Names the last event that states a column, or the last event about the row. */
+function problem(code: ProblemCode, row: ExpectedRow, column: string | null, what: string): Problem {
+  const said = row.events.findLast(({ columns }) => column !== null && column in columns) ?? row.events.at(-1);
+  const { seq = null, id = null, operation = "", timestamp = "" } = said?.event ?? {};
+  const message = `${row.table} ${row.id}: ${what}; ${row.workspaceId} says otherwise in event ${seq} (${operation}, ${timestamp})`;
+  return { code, seq, id, message };
+}
+
+function addedProblem({ table, id, workspaceId }: StoredRow): Problem {
+  const message = `${table} ${id}: no event of ${workspaceId} created this row`;
+  return { code: `${PREFIXES[table]}_added`, seq: null, id: null, message };
+}
+
+/** Why a row that no event names is not a problem; null when it is one. An empty text needs no mention. */
+function whyUncovered(
+  { table, workspaceId, columns }: StoredRow,
+  logs: ReadonlyMap<string, ControlLog | null>,
+): string | null {
+  if (table === "links" && columns.kind !== "invitation") return "";
+  if (table === "links" && (columns.created_by === "cli" || columns.created_by === "system")) return "";
+  const log = logs.get(workspaceId);
+  if (log === undefined && table === "workspaces") return null;
+  if (log === undefined || log === null) return "the log of their workspace is missing or not intact";
+  return log.prunedBefore > 0 ? "the beginning of their workspace's log was pruned" : null;
+}
+
+function resultOf(
+  { path }: Pick<ControlWish, "path">,
+  problems: readonly Problem[],
+  notCovered: readonly string[] = [],
+): SourceResult {
+  const result = obstacle(path, "control", "not_evidence", "");
+  const completeness = { is: "partial", part: "the rows that events record" } as const;
+  return {
+    ...result,
+    report: {
+      ...result.report,
+      completeness: completeness.is,
+      not_covered: [...NOT_COVERED, ...notCovered],
+      problems: problems.slice(0, MAX_REPORTED_PROBLEMS),
+    },
+    verdict: problems.length > 0 ? "tampered" : "verified",
+    problemCount: problems.length,
+    completeness,
+  };
+}

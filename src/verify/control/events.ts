@@ -1,0 +1,56 @@
+/** The events of a workspace that say what the control database must hold. The log itself is verified elsewhere. */
+import type { JsonObject } from "../../json.ts";
+import { controlChanges, type RowChange } from "../../log/control-effects.ts";
+import { declaredRestore, LOG_RESTORE } from "../../log/restores.ts";
+import { CONTROL_EVENT_NAMES } from "../../operations.ts";
+import { prunedBefore } from "../../state/pruning.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { integer, textBytes } from "../columns.ts";
+import { type EventColumns, eventColumns, readNamedEvent } from "../rows/events-named.ts";
+
+/** An event about rows of the control database, or a declared restore. */
+export interface ControlEvent {
+  seq: number;
+  id: string;
+  operation: string;
+  timestamp: string;
+  actor: string;
+  details: JsonObject | null;
+  changes: readonly RowChange[];
+  /** When the backup was made that a restore names, RFC 3339. */
+  restoredFrom: string | null;
+}
+
+/** What a workspace's log says about the control database. */
+export interface ControlLog {
+  workspaceId: string;
+  /** The last position that was read. */
+  headSeq: number;
+  prunedBefore: number;
+  events: readonly ControlEvent[];
+}
+
+const NAMES = [...CONTROL_EVENT_NAMES, LOG_RESTORE];
+
+/** Reads the events in the order of the log. Returns null when the file does not name its workspace. */
+export async function readControlLog(reader: Reader): Promise<ControlLog | null> {
+  const head = await reader.get<[Buffer | null, number | null]>(
+    `SELECT ${textBytes("workspace_id")}, ${integer("seq")} FROM head`,
+  );
+  if (head?.[0] == null || head[1] === null) return null;
+  const rows = await reader.all<EventColumns>(
+    `SELECT ${eventColumns("e")} FROM events e
+     WHERE e.agent_id IS NULL AND e.operation IN (${NAMES.map(() => "?").join(", ")}) ORDER BY e.seq`,
+    NAMES,
+  );
+  const events = rows.flatMap((row) => {
+    const named = readNamedEvent(...row);
+    if (named === null) return [];
+    const { event, details } = named;
+    const { seq, id, operation, timestamp, actor } = event;
+    const restore = declaredRestore(event, details && JSON.stringify(details));
+    const changes = controlChanges(event, details);
+    return [{ seq, id, operation, timestamp, actor, details, changes, restoredFrom: restore?.backupCreatedAt ?? null }];
+  });
+  return { workspaceId: head[0].toString(), headSeq: head[1], prunedBefore: await prunedBefore(reader), events };
+}

@@ -1,0 +1,132 @@
+/**
+ * Replays the events of one workspace to derive the rows of the control database that belong to it.
+ *
+ * A row has one expected state, except where the log cannot tell which of its events the control database has seen. Such
+ * events are optional: each row may be in the state before or after them. They are those
+ * - that were recorded while a backup was made, after its copy of the control database (in the backup, and in the
+ *   directory that was restored from it);
+ * - that were recorded while the control database was read;
+ * - that contradict each other. Older versions recorded acts that were refused, when several were requested at once.
+ */
+import type { ControlTable, RowChange, Stated, StatedColumns } from "../../log/control-effects.ts";
+import { LOG_RESTORE } from "../../log/restores.ts";
+import type { ControlEvent, ControlLog } from "./events.ts";
+
+/** What a row must hold; null when there must be none. */
+export type RowState = StatedColumns | null;
+
+/** A row that events mention. */
+export interface ExpectedRow {
+  table: ControlTable;
+  id: string;
+  workspaceId: string;
+  /** The states of which the row must be in one. */
+  states: RowState[];
+  /** The events that changed it, in their order. */
+  events: { event: ControlEvent; columns: StatedColumns }[];
+}
+
+/** Which events the control database may not have seen. */
+export interface Lag {
+  /** The time when a backup began to be made, RFC 3339; null when this is no backup. */
+  backupCreatedAt: string | null;
+  /** The position after which events were recorded while the evidence was read. */
+  afterSeq: number;
+}
+
+/** Returns the rows that the events of a workspace leave, by table and id. */
+export function expectedRows(log: ControlLog, lag: Lag): Map<string, ExpectedRow> {
+  const optional = lagging(log, lag);
+  for (;;) {
+    const { rows, contradicting } = replay(log, optional);
+    const found = contradicting.filter((event) => !optional.has(event));
+    if (found.length === 0) return rows;
+    for (const event of found) optional.add(event);
+  }
+}
+
+/** Returns the name of a row among those of all workspaces. */
+export function rowName(table: ControlTable, id: string, workspaceId: string): string {
+  return table === "members" ? `members ${workspaceId} ${id}` : `${table} ${id}`;
+}
+
+function lagging({ events }: ControlLog, { backupCreatedAt, afterSeq }: Lag): Set<ControlEvent> {
+  const optional = new Set(events.filter(({ seq }) => seq > afterSeq));
+  const addFrom = (time: string, before: readonly ControlEvent[]) => {
+    const first = before.findIndex(({ timestamp }) => timestamp >= time);
+    if (first >= 0) for (const event of before.slice(first)) optional.add(event);
+  };
+  if (backupCreatedAt !== null) addFrom(backupCreatedAt, events);
+  events.forEach(({ operation, restoredFrom }, index) => {
+    if (operation === LOG_RESTORE) addFrom(restoredFrom ?? "", events.slice(0, index));
+  });
+  return optional;
+}
+
+interface Replayed {
+  rows: Map<string, ExpectedRow>;
+  contradicting: ControlEvent[];
+}
+
+function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed {
+  const rows = new Map<string, ExpectedRow>();
+  const contradicting: ControlEvent[] = [];
+  // What the events of a pruned beginning did is not known.
+  const initial: RowState[] = log.prunedBefore > 0 ? [null, {}] : [null];
+  const rowOf = ({ table, id }: RowChange): ExpectedRow => {
+    const name = rowName(table, id, log.workspaceId);
+    const row = rows.get(name) ?? { table, id, workspaceId: log.workspaceId, states: initial, events: [] };
+    rows.set(name, row);
+    return row;
+  };
+  for (const event of log.events) {
+    if (event.operation === LOG_RESTORE) endOpenLinks(rows.values());
+    const changes = event.changes.map((change) => ({ change, row: rowOf(change) }));
+    const owned = event.changes.some(({ table }) => table === "members") && ownersAmong(rows.values()).length > 0;
+    const unfit = changes.filter(({ change, row }) => !row.states.some((state) => fits(change, state)));
+    for (const { row } of unfit) contradicting.push(event, ...row.events.slice(-1).map((last) => last.event));
+    for (const { change, row } of changes) {
+      const after = row.states.map((state) => changed(change, state));
+      row.states = distinct(optional.has(event) ? [...row.states, ...after] : after);
+      row.events.push({ event, columns: change.columns });
+    }
+    // A workspace keeps an owner.
+    if (owned && ownersAmong(rows.values()).length === 0) {
+      const owners = [...rows.values()].filter(({ events }) => events.some(({ columns }) => columns.role === "owner"));
+      contradicting.push(event, ...owners.flatMap((row) => row.events.slice(-1).map((last) => last.event)));
+    }
+  }
+  return { rows, contradicting };
+}
+
+function fits({ kind, unset = [] }: RowChange, state: RowState): boolean {
+  if (kind === "add") return state === null || Object.keys(state).length === 0;
+  if (state === null) return kind === "put";
+  return unset.every((column) => state[column] == null);
+}
+
+function changed({ kind, columns }: RowChange, state: RowState): RowState {
+  if (kind === "remove") return null;
+  return kind === "add" ? columns : { ...state, ...columns };
+}
+
+/** A restore revokes the links that nobody has used. */
+function endOpenLinks(rows: Iterable<ExpectedRow>): void {
+  for (const row of rows) {
+    if (row.table !== "links") continue;
+    const open = row.states.filter((state) => state !== null && state.used_at == null && state.revoked_at == null);
+    row.states = distinct([...row.states, ...open.map((state) => ({ ...state, revoked_at: true as const }))]);
+  }
+}
+
+const ownersAmong = (rows: Iterable<ExpectedRow>): ExpectedRow[] =>
+  [...rows].filter(({ table, states }) => table === "members" && states.some((state) => state?.role === "owner"));
+
+function distinct(states: readonly RowState[]): RowState[] {
+  return [...new Map(states.map((state) => [JSON.stringify(state), state])).values()];
+}
+
+/** Reports whether a column holds what is stated of it. A column that an older schema lacks holds it, too. */
+export function holds(stated: Stated, stored: string | number | null | undefined): boolean {
+  return stored === undefined || (stated === true ? stored !== null : stored === stated);
+}

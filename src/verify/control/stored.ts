@@ -1,0 +1,142 @@
+/**
+ * The rows of the control database that events cover, as they are stored, and what acts that were decided and not
+ * finished change in them.
+ */
+import { LINKS } from "../../control/accounts/links.ts";
+import type { Change } from "../../control/changes.ts";
+import { KEYS } from "../../control/keys.ts";
+import { WORKSPACES } from "../../control/workspaces.ts";
+import type { ControlTable } from "../../log/control-effects.ts";
+import { canonicalJson } from "../../log/jcs.ts";
+import type { Connection } from "../../store/connection.ts";
+import type { SqlValue } from "../../store/values.ts";
+import { decodeText, integer, textBytes } from "../columns.ts";
+import type { ControlEvent } from "./events.ts";
+import { rowName } from "./expected.ts";
+
+/** Columns by name; bytes as hex. A column that an older schema lacks is absent. */
+type Columns = Record<string, string | number | null>;
+
+export interface StoredRow {
+  table: ControlTable;
+  id: string;
+  workspaceId: string;
+  columns: Columns;
+}
+
+/** The columns of each table that events cover, by their types. */
+export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "text" | "integer" | "bytes">>>> = {
+  workspaces: { id: "text", name: "text", created_by: "text" },
+  api_keys: {
+    ...{ id: "text", workspace_id: "text", digest: "bytes", label: "text", scope: "text", agents: "text" },
+    ...{ created_at: "integer", created_by: "text", expires_at: "integer" },
+    ...{ revoked_at: "integer", revoked_by: "text", replaced_by: "text" },
+  },
+  members: { workspace_id: "text", account_id: "text", role: "text", joined_at: "integer" },
+  links: {
+    ...{ id: "text", kind: "text", digest: "bytes", workspace_id: "text", role: "text", account_id: "text" },
+    ...{ drops_totp: "integer", label: "text", created_at: "integer", created_by: "text", expires_at: "integer" },
+    ...{ used_at: "integer", used_by: "text", revoked_at: "integer" },
+  },
+};
+
+/** What cannot be the content of a text column. */
+const NO_TEXT = "\u0000";
+
+/** Returns all rows of the covered tables, by name. */
+export function storedRows(connection: Connection): Map<string, StoredRow> {
+  const rows = new Map<string, StoredRow>();
+  for (const [table, covered] of Object.entries(COVERED) as [ControlTable, (typeof COVERED)[ControlTable]][]) {
+    const present = new Set(connection.all<[string]>(`SELECT name FROM pragma_table_info('${table}')`).flat());
+    const types = Object.entries(covered).filter(([column]) => present.has(column));
+    if (types.length === 0) continue;
+    const read = types.map(([column, type]) =>
+      type === "integer" ? integer(column) : type === "text" ? textBytes(column) : `CAST(${column} AS BLOB)`,
+    );
+    for (const values of connection.all<SqlValue[]>(`SELECT ${read.join(", ")} FROM ${table}`)) {
+      const columns = Object.fromEntries(
+        types.map(([column, type], at) => [column, shown(values[at] as SqlValue, type)]),
+      );
+      add(rows, table, columns);
+    }
+  }
+  return rows;
+}
+
+function shown(value: SqlValue, type: "text" | "integer" | "bytes"): string | number | null {
+  if (value === null || typeof value === "string" || typeof value === "number") return value;
+  const bytes = Buffer.from(value as Uint8Array);
+  return type === "text" ? (decodeText(bytes) ?? NO_TEXT) : bytes.toString("hex");
+}
+
+function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns): void {
+  const id = String(table === "members" ? columns.account_id : columns.id);
+  const workspaceId = String(table === "workspaces" ? columns.id : columns.workspace_id);
+  rows.set(rowName(table, id, workspaceId), { table, id, workspaceId, columns: complete(columns) });
+}
+
+/** A pending act that was changed may lack values. */
+const complete = (columns: Columns): Columns =>
+  Object.fromEntries(Object.entries(columns).map(([column, value]) => [column, value ?? null]));
+
+/** An act that was decided and is not finished. */
+export interface PendingAct {
+  workspaceId: string;
+  event: { id: string; operation: string; actor: string; details: unknown };
+  changes: readonly Change[];
+}
+
+/** Returns the pending acts. One that is not of this form has null in its place. */
+export function pendingActs(connection: Connection): (PendingAct | null)[] {
+  const known = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'pending_acts'") !== undefined;
+  if (!known) return [];
+  const columns = ["workspace_id", "event", "changes"].map(textBytes).join(", ");
+  return connection.all<(Buffer | null)[]>(`SELECT ${columns} FROM pending_acts`).map((row) => {
+    try {
+      const [workspaceId = "", event = "", changes = ""] = row.map((bytes) => decodeText(bytes) ?? "");
+      const act = { workspaceId, event: JSON.parse(event), changes: JSON.parse(changes) };
+      return typeof act.event.id === "string" && act.changes.every(([kind]: Change) => kind in APPLY) ? act : null;
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof TypeError) return null;
+      throw error;
+    }
+  });
+}
+
+/** Reports whether a pending act states the event that recorded it. */
+export function isActOf({ event }: PendingAct, recorded: ControlEvent): boolean {
+  const { operation, actor, details } = event;
+  if (operation !== recorded.operation || actor !== recorded.actor) return false;
+  return canonicalJson(details as never) === canonicalJson(recorded.details);
+}
+
+/** Applies what a pending act will change, as `src/control/changes.ts` does. */
+export function finish(rows: Map<string, StoredRow>, { changes }: PendingAct): void {
+  for (const [kind, input] of changes) (APPLY[kind] as (rows: Rows, input: Change[1]) => void)(rows, input);
+}
+
+type Rows = Map<string, StoredRow>;
+
+type Input<K extends Change[0]> = Extract<Change, readonly [K, unknown]>[1];
+
+const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
+  addWorkspace: (rows, workspace) => add(rows, "workspaces", WORKSPACES.columns(workspace) as Columns),
+  addKey: (rows, { digest, ...key }) =>
+    add(rows, "api_keys", { ...(KEYS.columns(key) as Columns), digest, revoked_by: null }),
+  replaceKey: (rows, { id, by, expiresAt }) => set(rows, "api_keys", id, { replaced_by: by, expires_at: expiresAt }),
+  revokeKey: (rows, { id, at, by }) => set(rows, "api_keys", id, { revoked_at: at, revoked_by: by }),
+  addAccount: () => {},
+  addMember: (rows, { workspaceId, accountId, role, joinedAt }) =>
+    add(rows, "members", { workspace_id: workspaceId, account_id: accountId, role, joined_at: joinedAt }),
+  setRole: (rows, { workspaceId, accountId, role }) => set(rows, "members", accountId, { role }, workspaceId),
+  removeMember: (rows, { workspaceId, accountId }) => void rows.delete(rowName("members", accountId, workspaceId)),
+  addLink: (rows, { digest, ...link }) =>
+    add(rows, "links", { ...(LINKS.columns(link) as Columns), digest, used_at: null, used_by: null, revoked_at: null }),
+  takeLink: (rows, { id, by, at }) => set(rows, "links", id, { used_at: at, used_by: by }),
+  revokeInvitation: (rows, { id, at }) => set(rows, "links", id, { revoked_at: at }),
+};
+
+function set(rows: Rows, table: ControlTable, id: string, columns: Columns, workspaceId = ""): void {
+  const row = rows.get(rowName(table, id, workspaceId));
+  if (row !== undefined) row.columns = { ...row.columns, ...complete(columns) };
+}

@@ -1,0 +1,127 @@
+/** A data directory whose control database has a row of every kind that events cover. Made by the real functions. */
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { insertAccount } from "../../src/control/accounts/accounts.ts";
+import { createLink } from "../../src/control/accounts/links.ts";
+import {
+  acceptInvitation,
+  changeRole,
+  foundWorkspace,
+  invite,
+  removeMember,
+  uninvite,
+} from "../../src/control/accounts/membership.ts";
+import { type AccountParts, administrationOf } from "../../src/control/accounts/parts.ts";
+import { Administration } from "../../src/control/administration.ts";
+import { ControlDatabase } from "../../src/control/database.ts";
+import { fileJournal, type WorkspaceJournal } from "../../src/control/journal.ts";
+import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
+import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+import { copyDatabase } from "../../src/store/snapshot.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What is in the directory. */
+export interface ControlBase {
+  root: string;
+  directory: DataDirectory;
+  workspaceId: string;
+  otherId: string;
+  keys: Record<"first" | "limited" | "successor" | "revoked" | "other", string>;
+  people: Record<"founder" | "member" | "removed" | "stranger", string>;
+  invitations: Record<"used" | "open" | "withdrawn", string>;
+  /** Copies of the control database before and after the event of the last act, which was pending then. */
+  pending: { root: string; before: string; after: string };
+}
+
+/** Does acts in a directory, beside a daemon or without one. */
+export async function withParts<T>(
+  directory: DataDirectory,
+  work: (parts: AccountParts) => Promise<T>,
+  wrap: (journal: WorkspaceJournal) => WorkspaceJournal = (journal) => journal,
+): Promise<T> {
+  using control = ControlDatabase.open(directory);
+  const random = new RandomPool();
+  const unused = undefined as never;
+  return await work({
+    ...{ control, clock: systemClock, ids: new IdSource(systemClock, random), random },
+    ...{ journal: wrap(fileJournal(directory)), passwords: unused, attempts: unused, signup: "open" },
+  });
+}
+
+export async function makeControlBase(root: string): Promise<ControlBase> {
+  const directory = ensureDataDirectory(join(root, "data"));
+  const made = await withParts(directory, (parts) => fill(parts));
+  const pending = { root: join(root, "pending"), before: join(root, "before.db"), after: join(root, "after.db") };
+  const base = { ...made, root: directory.root, directory, pending };
+  cpSync(directory.root, pending.root, { recursive: true });
+  await cutOff(base);
+  return base;
+}
+
+async function fill(parts: AccountParts) {
+  const { control, ids } = parts;
+  const account = (name: string): string => {
+    const id = ids.next("usr");
+    const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0 };
+    insertAccount(control.connection, { id, email: `${name}@example.com`, name, ...secrets, createdAt: systemClock() });
+    return id;
+  };
+  const people = {
+    founder: account("founder"),
+    member: account("member"),
+    removed: account("removed"),
+    stranger: account("stranger"),
+  };
+  const { founder } = people;
+  const { workspace, record: first } = await foundWorkspace(parts, founder, "corpus");
+  const workspaceId = workspace.id;
+  const administration = administrationOf(parts, founder);
+  const operator = new Administration({ ...parts, actor: "cli", permit: () => {} });
+  const other = await operator.createWorkspace("other");
+  const wish = { workspaceId, label: "limited", scope: "agent", agents: ["a", "b"], expiresInMs: DAY_MS } as const;
+  const limited = await administration.createKey(wish);
+  const successor = await administration.rotateKey(limited.record.id, 60_000);
+  const revoked = await operator.createKey({ ...wish, label: null, agents: null, expiresInMs: null });
+  await operator.revokeKey(revoked.record.id);
+  const invitation = (role: "member" | "owner") =>
+    invite(parts, founder, { workspaceId, role, label: "somebody", expiresInDays: 7 });
+  const used = await invitation("member");
+  await acceptInvitation(parts, people.member, used.token);
+  const second = await invitation("owner");
+  await acceptInvitation(parts, people.removed, second.token);
+  await changeRole(parts, founder, { workspaceId, accountId: people.removed, role: "auditor" });
+  await removeMember(parts, people.removed, { workspaceId, accountId: people.removed });
+  const open = await invitation("member");
+  const withdrawn = await invitation("member");
+  await uninvite(parts, founder, { workspaceId, invitationId: withdrawn.link.id });
+  createLink(control, systemClock, { kind: "invitation", createdBy: "cli", workspaceId, role: "owner" });
+  createLink(control, systemClock, { kind: "setup", createdBy: "cli" });
+  return {
+    ...{ workspaceId, otherId: other.workspace.id, people },
+    keys: {
+      ...{ first: first.id, limited: limited.record.id, successor: successor.record.id },
+      ...{ revoked: revoked.record.id, other: other.record.id },
+    },
+    invitations: { used: used.link.id, open: open.link.id, withdrawn: withdrawn.link.id },
+  };
+}
+
+/** Revokes a key in a copy of the directory, and keeps the control database before and after its event. */
+async function cutOff({ pending, keys }: ControlBase): Promise<void> {
+  const directory = dataDirectory(pending.root);
+  const wrap = (journal: WorkspaceJournal): WorkspaceJournal => ({
+    ...journal,
+    record: async (id, event) => {
+      copyDatabase(directory.control, pending.before);
+      await journal.record(id, event);
+      copyDatabase(directory.control, pending.after);
+    },
+  });
+  await withParts(
+    directory,
+    (parts) => new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(keys.first),
+    wrap,
+  );
+}

@@ -1,0 +1,322 @@
+/**
+ * The control database against the logs: every column that events cover changed, every row removed, added and swapped.
+ * Both programs must find each. What an honest directory can be is accused by neither.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync, cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { makeBackup } from "../../src/backup/make.ts";
+import { restoreBackup } from "../../src/backup/restore.ts";
+import { Administration } from "../../src/control/administration.ts";
+import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { systemClock } from "../../src/ids.ts";
+import type { ControlTable } from "../../src/log/control-effects.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { COVERED } from "../../src/verify/control/stored.ts";
+import { governd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const directory = temporaryDirectory();
+let base: ControlBase;
+let copies = 0;
+beforeAll(async () => {
+  base = await makeControlBase(directory.path);
+}, PROCESS_TEST_MS);
+afterAll(() => directory[Symbol.dispose]());
+
+/** A copy of the directory with changes of its control database. */
+function changed(change: (connection: Connection) => void): string {
+  const root = directory.join(`copy-${copies++}`);
+  cpSync(base.root, root, { recursive: true });
+  using connection = openConnection(dataDirectory(root).control);
+  connection.exec("PRAGMA foreign_keys = OFF");
+  change(connection);
+  connection.truncateLog();
+  return root;
+}
+
+/** The exit codes of both programs, and the codes that the first one reports. */
+async function verified(root: string) {
+  const [ours, theirs] = await Promise.all([
+    governd(["verify", root, "--json"]),
+    Bun.spawn(["python3", join(import.meta.dir, "../../tools/verify.py"), root], { stdout: "pipe" }),
+  ]);
+  const said = await new Response(theirs.stdout).text();
+  const { sources } = ours.json<{ sources: { problems: { code: string; message: string }[] }[] }>();
+  const problems = sources.flatMap((source) => source.problems);
+  return { exits: [ours.code, await theirs.exited], codes: problems.map(({ code }) => code), problems, said };
+}
+
+const PREFIX = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;
+
+/** The row of each table whose columns are changed. */
+const rowOf = (table: ControlTable): string =>
+  ({
+    workspaces: `id = '${base.workspaceId}'`,
+    api_keys: `id = '${base.keys.limited}'`,
+    members: `account_id = '${base.people.member}'`,
+    links: `id = '${base.invitations.open}'`,
+  })[table];
+
+/** Another value of a column, as SQL. */
+function otherValue(column: string, type: "text" | "integer" | "bytes"): string {
+  const choices: Record<string, string> = {
+    scope: "'full'",
+    role: `CASE role WHEN 'owner' THEN 'member' ELSE 'owner' END`,
+    kind: "'setup'",
+    workspace_id: `'${base.otherId}'`,
+    account_id: `'${base.people.stranger}'`,
+    agents: "NULL",
+    drops_totp: "1",
+    replaced_by: "NULL",
+  };
+  if (column in choices) return choices[column] as string;
+  return { text: `coalesce(${column}, '') || '0'`, integer: `coalesce(${column}, 0) + 1`, bytes: "randomblob(32)" }[
+    type
+  ];
+}
+
+const columns = (Object.entries(COVERED) as [ControlTable, Record<string, "text" | "integer" | "bytes">][]).flatMap(
+  ([table, types]) => Object.entries(types).map(([column, type]) => [table, column, type] as const),
+);
+
+describe.each(columns)("%s.%s", (table, column, type) => {
+  test("changed", async () => {
+    const root = changed((connection) => {
+      const sql = `UPDATE ${table} SET ${column} = ${otherValue(column, type)} WHERE ${rowOf(table)}`;
+      expect(connection.run(sql)).toBe(1);
+    });
+    const { exits, codes, said } = await verified(root);
+    expect(exits, said).toEqual([1, 1]);
+    const isName = column === "id" || (table === "members" && column.endsWith("_id"));
+    const code = isName ? "missing" : table === "api_keys" && column === "workspace_id" ? "moved" : "changed";
+    expect(codes).toContain(`${PREFIX[table]}_${code}`);
+    expect(codes.length).toBe(isName ? 2 : 1);
+  });
+});
+
+describe.each(Object.keys(COVERED) as ControlTable[])("a row of %s", (table) => {
+  test("removed", async () => {
+    const root = changed((connection) => connection.run(`DELETE FROM ${table} WHERE ${rowOf(table)}`));
+    const { exits, codes, said } = await verified(root);
+    expect(exits, said).toEqual([1, 1]);
+    expect(codes).toEqual([`${PREFIX[table]}_missing`]);
+  });
+
+  test("added", async () => {
+    const root = changed((connection) => {
+      const id = table === "members" ? "account_id" : "id";
+      const value = table === "members" ? base.people.stranger : base.keys.first.replace(/.{4}$/, "0000");
+      const name = table === "workspaces" ? "ws_01h455vb4pex5vsknk084sn02q" : value;
+      connection.exec(`CREATE TEMP TABLE one AS SELECT * FROM ${table} WHERE ${rowOf(table)}`);
+      connection.run(`UPDATE one SET ${id} = ?`, [name]);
+      if (table === "api_keys" || table === "links") connection.exec("UPDATE one SET digest = randomblob(32)");
+      connection.exec(`INSERT INTO ${table} SELECT * FROM one`);
+    });
+    const { exits, codes, said } = await verified(root);
+    expect(exits, said).toEqual([1, 1]);
+    // A workspace without a log is one whose file is gone.
+    expect(codes).toEqual([table === "workspaces" ? "content_missing" : `${PREFIX[table]}_added`]);
+  });
+});
+
+type Case = [name: string, sql: () => string, codes: string[]];
+
+const CASES: Case[] = [
+  [
+    "a revoked key is in force again",
+    () => `UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = '${base.keys.revoked}'`,
+    ["key_changed"],
+  ],
+  [
+    "a key is revoked without an event",
+    () => `UPDATE api_keys SET revoked_at = 1, revoked_by = 'cli' WHERE id = '${base.keys.first}'`,
+    ["key_changed"],
+  ],
+  [
+    "the time of a revocation",
+    () => `UPDATE api_keys SET revoked_at = revoked_at + 1 WHERE id = '${base.keys.revoked}'`,
+    ["key_changed"],
+  ],
+  [
+    "an expiry is removed",
+    () => `UPDATE api_keys SET expires_at = NULL WHERE id = '${base.keys.successor}'`,
+    ["key_changed"],
+  ],
+  [
+    "the overlap of a rotation is extended",
+    () => `UPDATE api_keys SET expires_at = expires_at + 9000000 WHERE id = '${base.keys.limited}'`,
+    ["key_changed"],
+  ],
+  [
+    "two keys exchange their digests",
+    () => `CREATE TEMP TABLE d AS SELECT id, digest FROM api_keys;
+      UPDATE api_keys SET digest = randomblob(32) WHERE id IN ('${base.keys.first}', '${base.keys.other}');
+      UPDATE api_keys SET digest = (SELECT digest FROM d WHERE id = '${base.keys.other}') WHERE id = '${base.keys.first}';
+      UPDATE api_keys SET digest = (SELECT digest FROM d WHERE id = '${base.keys.first}') WHERE id = '${base.keys.other}'`,
+    ["key_changed", "key_changed"],
+  ],
+  [
+    "keys of two workspaces exchange their workspaces",
+    () =>
+      `UPDATE api_keys SET workspace_id = CASE workspace_id WHEN '${base.otherId}' THEN '${base.workspaceId}' ELSE '${base.otherId}' END WHERE id IN ('${base.keys.first}', '${base.keys.other}')`,
+    ["key_moved", "key_moved"],
+  ],
+  [
+    "a removed member is back",
+    () => `INSERT INTO members VALUES ('${base.workspaceId}', '${base.people.removed}', 'owner', 1)`,
+    ["member_added"],
+  ],
+  [
+    "the founder is no owner",
+    () => `UPDATE members SET role = 'auditor' WHERE account_id = '${base.people.founder}'`,
+    ["member_changed"],
+  ],
+  [
+    "two members exchange their roles",
+    () => `UPDATE members SET role = CASE role WHEN 'owner' THEN 'member' ELSE 'owner' END`,
+    ["member_changed", "member_changed"],
+  ],
+  [
+    "a withdrawn invitation is open again",
+    () => `UPDATE links SET revoked_at = NULL WHERE id = '${base.invitations.withdrawn}'`,
+    ["invitation_changed"],
+  ],
+  [
+    "a used invitation is open again",
+    () => `UPDATE links SET used_at = NULL, used_by = NULL WHERE id = '${base.invitations.used}'`,
+    ["invitation_changed"],
+  ],
+  ["an index is missing", () => "DROP INDEX api_keys_by_workspace", ["schema_mismatch"]],
+  [
+    "a trigger was added",
+    () => "CREATE TRIGGER t AFTER INSERT ON members BEGIN DELETE FROM members; END",
+    ["schema_mismatch"],
+  ],
+  [
+    "a view hides the keys",
+    () => "ALTER TABLE api_keys RENAME TO k; CREATE VIEW api_keys AS SELECT * FROM k",
+    ["schema_mismatch"],
+  ],
+];
+
+test.each(CASES)("%s", async (_name, sql, expected) => {
+  const { exits, codes, said } = await verified(changed((connection) => connection.exec(sql())));
+  expect(exits, said).toEqual([1, 1]);
+  expect(codes.slice(0, expected.length)).toEqual(expected);
+});
+
+test("a problem names table, id and event, and no secret", async () => {
+  const root = changed((connection) => connection.run("UPDATE api_keys SET digest = randomblob(32), scope = 'full'"));
+  const { problems } = await verified(root);
+  const limited = problems.find(({ message }) =>
+    message.startsWith(`api_keys ${base.keys.limited}: digest, scope are`),
+  );
+  expect(limited?.message).toContain(`; ${base.workspaceId} says otherwise in event `);
+  expect(limited?.message).toContain("key.create");
+});
+
+describe("an unfinished act", () => {
+  const withControl = (file: string, change: (connection: Connection) => void = () => {}): string => {
+    const root = directory.join(`copy-${copies++}`);
+    cpSync(base.pending.root, root, { recursive: true });
+    const { control } = dataDirectory(root);
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${control}${end}`, { force: true });
+    copyFileSync(file, control);
+    using connection = openConnection(control);
+    change(connection);
+    connection.truncateLog();
+    return root;
+  };
+
+  test("is no problem, before or after its event", async () => {
+    for (const file of [base.pending.before, base.pending.after]) {
+      const { exits, codes, said } = await verified(withControl(file));
+      expect([exits, codes], said).toEqual([[0, 0], []]);
+    }
+  });
+
+  test("must state what its event says", async () => {
+    const forged: [string, string][] = [
+      ["UPDATE pending_acts SET event = replace(event, 'cli', 'system')", "act_changed"],
+      ["UPDATE pending_acts SET changes = replace(changes, 'revokeKey', 'noSuch')", "act_changed"],
+      [
+        `UPDATE pending_acts SET changes = json_insert(changes, '$[#]', json('["setRole",{"workspaceId":"${base.workspaceId}","accountId":"${base.people.member}","role":"owner"}]'))`,
+        "member_changed",
+      ],
+      [
+        `UPDATE pending_acts SET changes = replace(changes, '${base.keys.first}', '${base.keys.successor}')`,
+        "key_changed",
+      ],
+    ];
+    for (const [sql, code] of forged) {
+      const root = withControl(base.pending.after, (connection) => expect(connection.run(sql)).toBe(1));
+      const { exits, codes, said } = await verified(root);
+      expect(exits, `${sql}: ${said}`).toEqual([1, 1]);
+      expect(codes).toContain(code);
+    }
+  });
+});
+
+describe("honest", () => {
+  test("is the directory as it is, and a workspace given alone says what is not covered", async () => {
+    const { exits, codes, said } = await verified(base.root);
+    expect([exits, codes], said).toEqual([[0, 0], []]);
+    const { code, out } = await governd(["verify", base.root]);
+    expect([code, out]).toEqual([0, expect.stringContaining("2 workspaces, 5 keys, 2 members, 4 invitations, intact")]);
+    expect(out).toContain("not covered: sessions");
+    const alone = await governd(["verify", workspaceFile(base.directory, base.workspaceId)]);
+    expect([alone.code, alone.out]).toEqual([0, expect.stringContaining("not covered: control.db is not part of")]);
+  });
+
+  test("are backups that acts were recorded beside, and what is restored from them", async () => {
+    const source = dataDirectory(changed(() => {}));
+    const acts = async () => {
+      await withParts(source, async (parts) => {
+        const administration = new Administration({ ...parts, actor: "cli", permit: () => {} });
+        await administration.revokeKey(base.keys.first);
+        await administration.rotateKey(base.keys.successor, 0);
+        await administration.revokeKey(base.keys.other);
+        await administration.createWorkspace("later");
+      });
+    };
+    let acted: Promise<void> | null = null;
+    const { path } = await makeBackup({
+      ...{ source, destination: directory.join("backups"), keep: null, clock: systemClock },
+      onProgress: () => (acted ??= acts()),
+    });
+    const said = await verified(path);
+    expect([said.exits, said.codes], said.said).toEqual([[0, 0], []]);
+    const dataDir = directory.join("restored");
+    await restoreBackup({ backup: path, dataDir, sealKey: null, partial: false, clock: systemClock });
+    const restored = await verified(dataDir);
+    expect([restored.exits, restored.codes], restored.said).toEqual([[0, 0], []]);
+    const missing = await verified(source.root);
+    expect([missing.exits, missing.codes], missing.said).toEqual([[0, 0], []]);
+  });
+
+  test("are logs of older versions, which recorded acts that were refused and fewer details", async () => {
+    const source = dataDirectory(changed(() => {}));
+    const { workspaceId, people, invitations, keys } = base;
+    await withParts(source, async ({ journal }) => {
+      const record = (operation: "member.join" | "member.change" | "key.rotate", actor: string, details: object) =>
+        journal.record(workspaceId, { operation, actor, details: { ...details } });
+      const join = { account_id: people.stranger, invitation_id: invitations.used, role: "member" };
+      await record("member.join", people.stranger, join);
+      await record("member.change", people.founder, {
+        account_id: people.founder,
+        role: "member",
+        role_before: "owner",
+      });
+      const rotated = { key_id: keys.first.replace(/.{4}$/, "0000"), label: null, scope: "agent", agents: null };
+      const replaced = { replaces: keys.limited, replaced_expires_at: "2030-01-01T00:00:00.000Z", expires_at: null };
+      await record("key.rotate", "cli", { ...rotated, ...replaced });
+    });
+    const { exits, codes, said } = await verified(source.root);
+    expect(exits, said).toEqual([0, 0]);
+    expect(codes).toEqual([]);
+  });
+});
