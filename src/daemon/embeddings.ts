@@ -1,9 +1,9 @@
 /** The embeddings model that the settings name, if any. */
 import { Failure, readText } from "../failure.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
+import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 import { Model2VecEmbedder } from "../search/vectors/model2vec.ts";
 import type { Settings } from "../settings/definitions.ts";
-import type { EmbeddingOptions } from "../threads/messages.ts";
 
 type EmbeddingSettings = Pick<
   Settings,

@@ -1,6 +1,6 @@
 /** The signing key of a process: read when it is first needed, and again when a log names another key. */
 
-import { createPublicKey, type KeyObject } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { readSealKey, type SealKey, type SealKeySource } from "../datadir/seal-key.ts";
 import { sameHash } from "../log/merkle.ts";
 
@@ -24,13 +24,9 @@ export class SealKeyring {
   }
 }
 
-/** Returns an Ed25519 public key from its 32 raw bytes (RFC 8032). */
-export function publicKeyObject(raw: Uint8Array): KeyObject {
-  const x = Buffer.from(raw).toString("base64url");
-  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
-}
-
-/** Returns an Ed25519 public key as SubjectPublicKeyInfo in PEM (RFC 8410). */
+/** Returns an Ed25519 public key of 32 raw bytes (RFC 8032) as SubjectPublicKeyInfo in PEM (RFC 8410). */
 export function publicKeyPem(raw: Uint8Array): string {
-  return publicKeyObject(raw).export({ format: "pem", type: "spki" }).toString();
+  const x = Buffer.from(raw).toString("base64url");
+  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+  return key.export({ format: "pem", type: "spki" }).toString();
 }

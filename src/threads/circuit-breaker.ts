@@ -118,8 +118,12 @@ interface Troubled {
 const isWithin = (periodMs: number, sinceMs: number, nowMs: number): boolean =>
   nowMs >= sinceMs && nowMs < sinceMs + periodMs;
 
+/**
+ * On a full disk small writes may still succeed, and a damaged file may have been replaced: so every request tries.
+ * Each try on a failing disk is slow.
+ */
 const isPaused = ({ trouble, failedAtMs }: Troubled, nowMs: number): boolean =>
-  isWithin(pauseAfter(trouble), failedAtMs, nowMs);
+  trouble === "disk_failing" && isWithin(PAUSE_MS, failedAtMs, nowMs);
 
 /** Which workspaces are in trouble, and when each may be tried again. */
 export class Troubles {
@@ -160,9 +164,3 @@ export class Troubles {
       .map(([workspaceId]) => workspaceId);
   }
 }
-
-/**
- * On a full disk small writes may still succeed, and a damaged file may have been replaced: so every request tries.
- * Each try on a failing disk is slow.
- */
-const pauseAfter = (trouble: StorageTrouble): number => (trouble === "disk_failing" ? PAUSE_MS : 0);

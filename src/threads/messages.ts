@@ -16,8 +16,6 @@ import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
 import type { Answer, Principal, StreamPlan, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 
-export type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
-
 /** How a thread is set up; passed as its worker data. */
 export interface ThreadOptions {
   /** Directory of the workspace files. */

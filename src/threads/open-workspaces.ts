@@ -45,11 +45,12 @@ export class OpenWorkspaces<T extends Closable> {
     }
     const resource = this.open(workspaceId);
     this.#held.set(workspaceId, { resource, file, usedAtMs: nowMs });
-    this.#closeOldest((count) => count > this.limits.maxOpen);
+    const [oldest] = this.#held.keys();
+    if (oldest !== undefined && this.#held.size > this.limits.maxOpen) this.drop(oldest);
     return resource;
   }
 
-  /** Closes one that failed, so that the next use opens it again. */
+  /** Closes one, so that the next use opens it again. */
   drop(workspaceId: string): void {
     const held = this.#held.get(workspaceId);
     this.#held.delete(workspaceId);
@@ -89,12 +90,12 @@ export class OpenWorkspaces<T extends Closable> {
   }
 
   closeIdle(nowMs: number): void {
-    this.#closeOldest((_count, usedAtMs) => usedAtMs + this.limits.idleMs < nowMs);
+    for (const workspaceId of this.idle(nowMs)) this.drop(workspaceId);
   }
 
   /** Closes all but those that are set aside. */
   closeAll(): void {
-    this.#closeOldest(() => true);
+    for (const workspaceId of this.ids()) this.drop(workspaceId);
   }
 
   /** Closes everything, for good. */
@@ -114,13 +115,5 @@ export class OpenWorkspaces<T extends Closable> {
 
   ids(): string[] {
     return [...this.#held.keys()];
-  }
-
-  #closeOldest(tooMany: (count: number, usedAtMs: number) => boolean): void {
-    for (const [workspaceId, { resource, usedAtMs }] of this.#held) {
-      if (!tooMany(this.#held.size, usedAtMs)) return;
-      this.#held.delete(workspaceId);
-      resource.close();
-    }
   }
 }

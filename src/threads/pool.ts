@@ -20,7 +20,7 @@ import {
 import { isOfDisk, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import type { ThreadOptions } from "./messages.ts";
-import { ReaderThread } from "./reader-thread.ts";
+import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { type UnavailableWorkspace, UnavailableWorkspaces } from "./unavailable-workspaces.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
@@ -54,14 +54,9 @@ const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
 const GROUP_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** The pool's present load. */
-export interface PoolLoad {
+export interface PoolLoad extends ReaderLoad {
   /** Operations taken and not yet answered. */
   operations: number;
-  queries: number;
-  /** Streams that end by themselves: exports, checkpoints. */
-  streams: number;
-  /** Live ones. */
-  live: number;
 }
 
 export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
@@ -138,14 +133,10 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   }
 
   get load(): PoolLoad {
-    const sum = (depths: number[]) => depths.reduce((total, depth) => total + depth, 0);
-    const loads = this.#readers.flatMap((reader) => reader?.load ?? []);
-    return {
-      operations: sum(this.#writers.map((writer) => writer.depth)),
-      queries: sum(loads.map(({ queries }) => queries)),
-      streams: sum(loads.map(({ streams }) => streams)),
-      live: sum(loads.map(({ live }) => live)),
-    };
+    const load: PoolLoad = { operations: 0, queries: 0, streams: 0, live: 0 };
+    for (const writer of this.#writers) load.operations += writer.depth;
+    for (const reader of this.#readers) reader?.addTo(load);
+    return load;
   }
 
   /** Returns the handlers of the threads' events, which keep the pool's own state up to date. */

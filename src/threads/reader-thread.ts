@@ -17,6 +17,15 @@ const MAX_TAILS_OF_WORKSPACE = 32;
 /** The result of a query. */
 export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
 
+/** The running work of reader threads. */
+export interface ReaderLoad {
+  queries: number;
+  /** Streams that end by themselves: exports, checkpoints. */
+  streams: number;
+  /** Live ones. */
+  live: number;
+}
+
 /** A stream whose consumer has not seen its end. */
 interface OpenStream {
   workspaceId: string;
@@ -40,10 +49,11 @@ export class ReaderThread {
     this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
   }
 
-  /** The running work, by kind. */
-  get load(): { queries: number; streams: number; live: number } {
-    const live = this.#count(true);
-    return { queries: this.#queries.size, streams: this.#streams.size - live, live };
+  /** Adds the work that runs at present. */
+  addTo(load: ReaderLoad): void {
+    load.queries += this.#queries.size;
+    load.streams += this.#count(false);
+    load.live += this.#count(true);
   }
 
   query(request: OperationRequest): Promise<QueryResult> {

@@ -17,7 +17,7 @@ const VERSIONS_AT_ONCE = 5_000;
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /** Agents whose configuration in force has a retention period. */
-export async function agentsWithRetention(reader: Reader): Promise<string[]> {
+async function agentsWithRetention(reader: Reader): Promise<string[]> {
   const rows = await reader.all<[string]>(
     `SELECT a.agent_id FROM agents a JOIN configs c ON c.agent = a.first_seq
      WHERE c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
