@@ -20,14 +20,7 @@ import { VERSION } from "../version.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { Destination, noRoom, timeOfBackup } from "./destination.ts";
 import { areKeysAsCopied, copyKeyFiles, digestOfFile, sizeOf } from "./files.ts";
-import {
-  BACKUP_FORMAT,
-  CONTROL_PATH,
-  formatManifest,
-  MANIFEST_FILE,
-  type Manifest,
-  type ManifestFile,
-} from "./manifest.ts";
+import { BACKUP_FORMAT, CONTROL_PATH, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";
 import { PreviousBackup } from "./previous.ts";
 import { damagedControl, readControlCopy } from "./verify-copy.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
@@ -69,7 +62,7 @@ export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
     for (const path of [draft, ...foldersOf(target)]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
     const createdAt = new Date(timeOfBackup(name) as number).toISOString();
     const { manifest, linked } = await fill(wish, destination, target, createdAt);
-    createPrivateFile(join(draft, MANIFEST_FILE), formatManifest(manifest));
+    createPrivateFile(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
     const path = destination.publish(name);
     const removed = wish.keep === null ? [] : destination.keepNewest(wish.keep);
     return { path, manifest, linked, removed };

@@ -59,16 +59,8 @@ export type Manifest = Static<typeof Manifest>;
 export type ManifestFile = Static<typeof ManifestFile>;
 export type ManifestWorkspace = Static<typeof ManifestWorkspace>;
 
-/** Returns the text of a manifest. */
-export function formatManifest(manifest: Manifest): string {
-  return `${JSON.stringify(manifest, null, 2)}\n`;
-}
-
 /** A manifest with the SHA-256 of its text. */
-export interface ReadManifest {
-  manifest: Manifest;
-  digest: string;
-}
+export type ReadManifest = { manifest: Manifest; digest: string };
 
 /**
  * Reads the manifest of a backup.
@@ -80,11 +72,8 @@ export function readManifest(directory: string): ReadManifest {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new Failure(
-      "backup_unusable",
-      `${directory} is not a complete backup: ${MANIFEST_FILE} cannot be read (${systemReason(error)}).`,
-      { cause: error },
-    );
+    const reason = `${MANIFEST_FILE} cannot be read (${systemReason(error)})`;
+    throw new Failure("backup_unusable", `${directory} is not a complete backup: ${reason}.`, { cause: error });
   }
   const manifest = parse(text);
   if (manifest === null) {

@@ -66,12 +66,9 @@ export function existingDataDirectory(root: string, key: EncryptionKey | null = 
   try {
     statSync(directory.control);
   } catch (error) {
-    throw new Failure(
-      "data_directory_unusable",
-      `There is no governd data directory at ${root} (${basename(directory.control)}: ${systemReason(error)}). ` +
-        "Name another one with --data-dir, or create one: governd workspace create --name NAME",
-      { cause: error },
-    );
+    const found = `There is no governd data directory at ${root} (${basename(directory.control)}: ${systemReason(error)}).`;
+    const advice = "Name another one with --data-dir, or create one: governd workspace create --name NAME";
+    throw new Failure("data_directory_unusable", `${found} ${advice}`, { cause: error });
   }
   return directory;
 }

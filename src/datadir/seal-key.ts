@@ -86,8 +86,6 @@ function parsePrivateKey(pem: string, where: string): KeyObject {
     // The error is not passed on as the cause: it may quote the file, which is secret.
     if (!(error instanceof Error)) throw error;
   }
-  throw new Failure(
-    "data_directory_unusable",
-    `${where} is not an Ed25519 private key in PEM (PKCS #8). Restore the right one from a backup.`,
-  );
+  const message = `${where} is not an Ed25519 private key in PEM (PKCS #8). Restore the right one from a backup.`;
+  throw new Failure("data_directory_unusable", message);
 }

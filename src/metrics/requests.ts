@@ -26,37 +26,39 @@ export function requestFamilies(families: Families, meter: RequestMeter): void {
     "Requests without valid credentials, and failed sign-ins, by problem code.",
     () => meter.failedAuthentications().map(([code, value]) => ({ labels: { code }, value })),
   );
-  families.counter("governd_operations_total", "Operations recorded in the audit trail, by result.", () => {
-    const totals = new Map<string, { labels: { operation: string; result: string }; value: number }>();
-    for (const { operation, result, count } of meter.decisions()) {
-      const total = totals.get(`${operation} ${result}`);
-      if (total === undefined) {
-        totals.set(`${operation} ${result}`, { labels: { operation, result }, value: count });
-      } else total.value += count;
-    }
-    return totals.values();
-  });
+  families.counter("governd_operations_total", "Operations recorded in the audit trail, by result.", () =>
+    summed(
+      Array.from(meter.decisions(), ({ operation, result, count }) => ({
+        labels: { operation, result },
+        value: count,
+      })),
+    ),
+  );
   families.counter(
     "governd_policy_decisions_total",
     "Operations that policies decide about, by the policy that refused; none when allowed, suspension when the agent was suspended, quota when the workspace was full.",
     () => {
       // All possible ones are shown from the start with 0: a series that first appears with 1 shows no increase.
-      const totals = new Map(DECISIONS.map((by) => [nameOf(by), { ...by, value: 0 }]));
+      const samples = DECISIONS.map((labels) => ({ labels, value: 0 }));
       for (const { result, refusedBy, count } of meter.decisions()) {
-        const by = decisionOf(result, refusedBy);
-        if (by === null) continue;
-        const name = nameOf(by);
-        totals.set(name, { ...by, value: (totals.get(name)?.value ?? 0) + count });
+        const labels = decisionOf(result, refusedBy);
+        if (labels !== null) samples.push({ labels, value: count });
       }
-      return [...totals.values()].map(({ decision, policy, value }) => ({ labels: { decision, policy }, value }));
+      return summed(samples);
     },
   );
 }
 
-interface DecisionLabels {
-  decision: string;
-  policy: string;
+/** Adds up the samples that have the same labels. */
+function summed<Labels extends Record<string, string>>(samples: readonly { labels: Labels; value: number }[]) {
+  const byLabels = Map.groupBy(samples, ({ labels }) => Object.values(labels).join(" "));
+  return Array.from(byLabels.values(), (same) => ({
+    labels: (same[0] as { labels: Labels }).labels,
+    value: same.reduce((sum, { value }) => sum + value, 0),
+  }));
 }
+
+type DecisionLabels = { decision: string; policy: string };
 
 const DECISIONS: readonly DecisionLabels[] = [
   { decision: "allowed", policy: "none" },
@@ -67,8 +69,6 @@ const DECISIONS: readonly DecisionLabels[] = [
 
 /** What denied an operation, by the code of the problem that it returned. */
 const DENIED_BY: Readonly<Record<string, string>> = { agent_suspended: "suspension", quota_exceeded: "quota" };
-
-const nameOf = ({ decision, policy }: DecisionLabels): string => `${decision} ${policy}`;
 
 function decisionOf(result: string, refusedBy: string | null): DecisionLabels | null {
   switch (result) {

@@ -25,10 +25,8 @@ export function readServerCertificate(certPath: string, keyPath: string): Server
   const key = readText("certificate_unusable", keyPath, "the key of the certificate");
   const leaf = parseCertificate(cert, certPath);
   if (!leaf.checkPrivateKey(parseKey(key, keyPath))) {
-    throw new Failure(
-      "certificate_unusable",
-      `The key ${keyPath} does not belong to the certificate ${certPath}. Name a matching pair.`,
-    );
+    const message = `The key ${keyPath} does not belong to the certificate ${certPath}. Name a matching pair.`;
+    throw new Failure("certificate_unusable", message);
   }
   return { cert, key, expiresAt: Date.parse(leaf.validTo) };
 }
@@ -43,18 +41,15 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE---
 export function readClientAuthorities(path: string): string {
   const certificates = certificatesOf(readText("certificate_unusable", path, "the authority of the clients"), path);
   if (!certificates.every(({ ca }) => ca)) {
-    throw new Failure(
-      "certificate_unusable",
-      `${path} holds a certificate that is not an authority. Name the file of the authorities that issue client certificates.`,
-    );
+    const advice = "Name the file of the authorities that issue client certificates.";
+    throw new Failure("certificate_unusable", `${path} holds a certificate that is not an authority. ${advice}`);
   }
   return certificates.map((certificate) => certificate.toString()).join("");
 }
 
 /** Returns all certificates of a PEM text, at least one. */
 function certificatesOf(pem: string, path: string): X509Certificate[] {
-  const texts = pem.match(PEM_CERTIFICATE) ?? [pem];
-  return texts.map((text) => parseCertificate(text, path));
+  return (pem.match(PEM_CERTIFICATE) ?? [pem]).map((text) => parseCertificate(text, path));
 }
 
 /** Returns the first certificate of a PEM text. */

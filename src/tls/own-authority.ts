@@ -45,18 +45,15 @@ export async function ownCertificate(
   return formerEnds === undefined ? certificate : { ...certificate, formerAuthorityEnds: formerEnds };
 }
 
-async function ensureAuthority(
-  cert: string,
-  key: string,
-  now: number,
-): Promise<{ isNew: boolean; formerEnds?: number }> {
+async function ensureAuthority(cert: string, key: string, now: number) {
   const before = existsSync(cert) && existsSync(key) ? readServerCertificate(cert, key) : null;
-  if (before !== null && before.expiresAt - now > RENEW_AUTHORITY_BEFORE_MS) return { isNew: false };
+  if (before !== null && before.expiresAt - now > RENEW_AUTHORITY_BEFORE_MS)
+    return { isNew: false, formerEnds: undefined };
   const { makeAuthority, renewAuthority } = await import("./issue.ts");
   const authority = before === null ? await makeAuthority(now) : await renewAuthority(before, now);
   replaceFile(key, authority.key);
   replaceFile(cert, authority.cert, CERTIFICATE_MODE);
-  return before === null ? { isNew: true } : { isNew: true, formerEnds: before.expiresAt };
+  return { isNew: true, formerEnds: before?.expiresAt };
 }
 
 /** Reports whether the present pair was issued by this authority for exactly these names and does not expire soon. */

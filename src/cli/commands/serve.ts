@@ -110,10 +110,12 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
       address: url,
       ca_file: authorityFile,
       data_dir: dataDir,
-      ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
-      ...(signUpUrl === null ? {} : { sign_up_url: signUpUrl }),
+      // What is undefined is left out.
+      metrics: metricsUrl ?? undefined,
+      sign_up_url: signUpUrl ?? undefined,
+      next: empty ? create : undefined,
     };
-    await terminal.out(`${JSON.stringify(empty ? { ...line, next: create } : line)}\n`);
+    await terminal.out(`${JSON.stringify(line)}\n`);
     return;
   }
   const lines = [`governd ${VERSION} listening on ${daemon.url}`, `  data       ${daemon.dataDir}`];
