@@ -2,9 +2,8 @@
  * Caches records of the control database, so that a request with a known key costs no database access. Also collects
  * the times of last use, which are written periodically.
  *
- * The cache is cleared whenever the shared generation changes, so a revocation by another process takes effect at
- * once. If a process is killed between its commit and that signal, `PRAGMA data_version` shows the change within a
- * second.
+ * The cache is cleared whenever the shared generation changes, so a revocation by another process takes effect at once.
+ * If a process is killed between its commit and that signal, `PRAGMA data_version` shows the change within a second.
  */
 import type { Clock } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";

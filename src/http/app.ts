@@ -1,9 +1,9 @@
 /**
  * The application: every route, and the steps of a request on its way to one.
  *
- * The order is fixed: request id, HTTPS, authentication, path and method, scope of the key, body,
- * validation, operation. Elysia routes; validation and all error bodies are ours, since Elysia's
- * strip unknown members, convert types and repeat the input.
+ * The order is fixed: request id, HTTPS, authentication, path and method, scope of the key, body, validation,
+ * operation. Elysia routes; validation and all error bodies are ours, since Elysia's strip unknown members, convert
+ * types and repeat the input.
  */
 import { Elysia } from "elysia";
 import { agentRoutes } from "../features/agents/routes.ts";
@@ -39,15 +39,15 @@ type Context = Routed & { path: string };
 /**
  * Makes the application. It does not listen: give its `fetch` to a server.
  *
- * Elysia reads the source of every handler to see what it uses. A handler that passes its context on
- * would get headers, cookies and query parsed for every request, so handlers here name only what they
- * need. The hook on requests returns no call, which would make it asynchronous.
+ * Elysia reads the source of every handler to see what it uses. A handler that passes its context on would get headers,
+ * cookies and query parsed for every request, so handlers here name only what they need. The hook on requests returns
+ * no call, which would make it asynchronous.
  */
 export function createApp(deps: AppDeps) {
   const pages = publicPages(routes, actions, () => deps.isReady());
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
-  // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a
-  // trailing slash makes another path.
+  // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a trailing slash
+  // makes another path.
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", null as unknown as Exchange)
     .onError({ as: "global" }, ({ exchange, error, code }) => {

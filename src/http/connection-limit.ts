@@ -1,6 +1,6 @@
 /**
- * A limit of open connections. The runtime has none and does not count them, so the kernel is asked once
- * a second. Above the limit the port and idle connections are closed until there is room again.
+ * A limit of open connections. The runtime has none and does not count them, so the kernel is asked once a second.
+ * Above the limit the port and idle connections are closed until there is room again.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 

@@ -1,9 +1,9 @@
 /**
  * The fields that several routes share, each with its rule and its description.
  *
- * Schemas use TypeBox itself, not Elysia's `t`, whose integers accept text. TypeBox counts UTF-16 code
- * units where this API counts code points and bytes, so these fields have their own kinds: `check`
- * decides, the JSON Schema documents, and its `description` also tells the caller of an error what to send.
+ * Schemas use TypeBox itself, not Elysia's `t`, whose integers accept text. TypeBox counts UTF-16 code units where this
+ * API counts code points and bytes, so these fields have their own kinds: `check` decides, the JSON Schema documents,
+ * and its `description` also tells the caller of an error what to send.
  */
 import { Kind, type SchemaOptions, TypeRegistry, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
@@ -41,34 +41,37 @@ export function hasControlCharacter(text: string): boolean {
 export const MAX_NAME_LENGTH = 256;
 
 /** A field with its own rule. `schema` describes it in the API's documentation. */
-export function field<T>(
-  name: string,
-  schema: SchemaOptions & { description: string },
-  check: (value: unknown) => boolean,
-) {
+function field<T>(name: string, schema: SchemaOptions & { description: string }, check: (value: unknown) => boolean) {
   const kind = `governd:${name}`;
   TypeRegistry.Set(kind, (_schema, value) => check(value));
   return t.Unsafe<T>({ ...schema, [Kind]: kind });
 }
 
-function hasCodePoints(value: unknown, least: number, most: number): value is string {
-  if (typeof value !== "string" || value.length < least) return false;
+function hasCodePoints(text: string, least: number, most: number): boolean {
   // A code point is one or two code units, so most lengths need no counting.
-  if (value.length <= most) return true;
-  return value.length <= 2 * most && [...value].length <= most;
+  if (text.length <= most) return text.length >= least;
+  return text.length <= 2 * most && [...text].length <= most;
 }
 
-/** A text of some characters (code points). `words` say what it is. */
-function textField(name: string, least: number, most: number, words: string, example: string) {
+/** A string with its own rule. */
+export function textField(
+  name: string,
+  schema: SchemaOptions & { description: string },
+  check: (text: string) => boolean,
+) {
+  return field<string>(name, { type: "string", ...schema }, (value) => typeof value === "string" && check(value));
+}
+
+/** A string of some characters (code points), none of them a control character. `words` say what it is. */
+function plainText(name: string, least: number, most: number, words: string, example: string) {
   const lengths = least === 0 ? `at most ${most}` : `${least} to ${most}`;
   const schema = {
-    type: "string",
     ...(least === 0 ? {} : { minLength: least }),
     maxLength: most,
     description: `${words}: ${lengths} characters, none of them a control character.`,
     examples: [example],
   };
-  return field<string>(name, schema, (value) => hasCodePoints(value, least, most) && !hasControlCharacter(value));
+  return textField(name, schema, (text) => hasCodePoints(text, least, most) && !hasControlCharacter(text));
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -80,37 +83,33 @@ export function canonicalBytes(value: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(value), "utf8");
 }
 
-export const AgentId = field<string>(
+export const AgentId = textField(
   "AgentId",
   {
-    type: "string",
     pattern: AGENT_ID.source,
     description: "The agent's id, chosen by the client: 1 to 128 characters of A-Z a-z 0-9 . _ : @ ~ -",
     examples: ["support-bot"],
   },
-  (value) => typeof value === "string" && isAgentId(value),
+  isAgentId,
 );
 
-export const Key = textField("Key", 1, MAX_KEY_LENGTH, "The entry's key", "customers/42/summary");
+export const Key = plainText("Key", 1, MAX_KEY_LENGTH, "The entry's key", "customers/42/summary");
 
 const PREFIX = "What keys begin with, taken literally";
-export const Prefix = textField("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/");
-export const NonEmptyPrefix = textField("NonEmptyPrefix", 1, MAX_KEY_LENGTH, PREFIX, "customers/42/");
+export const Prefix = plainText("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/");
+export const NonEmptyPrefix = plainText("NonEmptyPrefix", 1, MAX_KEY_LENGTH, PREFIX, "customers/42/");
 
-export const Value = field<string>(
+export const Value = textField(
   "Value",
   {
-    type: "string",
     description: "The value: a string of at most 1 MiB of UTF-8.",
     examples: ["Prefers to be contacted in the morning."],
   },
-  (value) =>
-    typeof value === "string" &&
-    // A UTF-16 code unit becomes at most three bytes.
-    (value.length * 3 <= MAX_VALUE_BYTES || Buffer.byteLength(value, "utf8") <= MAX_VALUE_BYTES),
+  // A UTF-16 code unit becomes at most three bytes.
+  (text) => text.length * 3 <= MAX_VALUE_BYTES || Buffer.byteLength(text, "utf8") <= MAX_VALUE_BYTES,
 );
 
-export const Label = textField("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration");
+export const Label = plainText("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration");
 
 export const Metadata = field<JsonObject>(
   "Metadata",
@@ -123,15 +122,14 @@ export const Metadata = field<JsonObject>(
   (value) => isObject(value) && canonicalBytes(value) <= MAX_METADATA_BYTES,
 );
 
-export const Timestamp = field<string>(
+export const Timestamp = textField(
   "Timestamp",
   {
-    type: "string",
     format: "date-time",
     description: "An RFC 3339 time with Z or an offset, such as 2026-01-31T08:00:00Z.",
     examples: ["2026-01-31T08:00:00Z"],
   },
-  (value) => typeof value === "string" && parseTimestamp(value) !== null,
+  (text) => parseTimestamp(text) !== null,
 );
 
 /** A yes or no that may be left out. */
@@ -139,13 +137,15 @@ export function flag(description: string, byDefault = false) {
   return t.Optional(t.Boolean({ default: byDefault, description: `${description}: true or false.` }));
 }
 
-/** One of a few words, which may be left out. `description` ends where the words follow. */
-export function choice<const W extends string>(words: readonly W[], description: string, byDefault?: NoInfer<W>) {
-  const options = byDefault === undefined ? {} : { default: byDefault };
+/** One of a few words. `description` ends where the words follow. */
+export function wordOf<const W extends string>(words: readonly W[], description: string, options: SchemaOptions = {}) {
   const literals = words.map((word) => t.Literal(word));
-  return t.Optional(
-    t.Unsafe<W>(t.Union(literals, { ...options, description: `${description}: ${words.join(", ")}.` })),
-  );
+  return t.Unsafe<W>(t.Union(literals, { ...options, description: `${description}: ${words.join(", ")}.` }));
+}
+
+/** One of a few words, which may be left out. */
+export function choice<const W extends string>(words: readonly W[], description: string, byDefault?: NoInfer<W>) {
+  return t.Optional(wordOf(words, description, byDefault === undefined ? {} : { default: byDefault }));
 }
 
 /** An integer of a range, which may be left out. `words` say what it is. */

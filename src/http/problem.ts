@@ -1,8 +1,8 @@
 /**
  * Errors as the client sees them: RFC 9457 problem documents.
  *
- * What refuses a request before its operation throws a {@link Problem}; an operation returns a
- * `ProblemReply`. {@link problemResponse} makes the response of both, so they have the same form.
+ * What refuses a request before its operation throws a {@link Problem}; an operation returns a `ProblemReply`. {@link
+ * problemResponse} makes the response of both, so they have the same form.
  */
 import type { JsonObject } from "../json.ts";
 

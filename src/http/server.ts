@@ -8,14 +8,13 @@ const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
 /** No timeout: the connection stays until its response is sent. */
 const NEVER = 0;
 /**
- * How long a server that is being replaced still serves, telling clients to reconnect. Without this, a
- * request on a connection that is just being closed would get no response.
+ * How long a server that is being replaced still serves, telling clients to reconnect. Without this, a request on a
+ * connection that is just being closed would get no response.
  */
 const PARTING_MS = 500;
 
 /**
- * The runtime's own body limit responds without a problem document and before authentication, so it is
- * set beyond ours.
+ * The runtime's own body limit responds without a problem document and before authentication, so it is set beyond ours.
  */
 const RUNTIME_BODY_LIMIT_BYTES = Number.MAX_SAFE_INTEGER;
 
@@ -35,8 +34,8 @@ export interface ListenOptions {
   /** Null serves plain HTTP, for a TLS proxy alone (`trustedProxies` is needed then). */
   tls: ServerTls | null;
   /**
-   * Time without a byte after which a connection is closed, ms. The runtime counts whole seconds and may
-   * take four seconds more. The headers of a new connection always have 10 seconds.
+   * Time without a byte after which a connection is closed, ms. The runtime counts whole seconds and may take four
+   * seconds more. The headers of a new connection always have 10 seconds.
    */
   idleTimeoutMs?: number;
   /** Absent for no bound on connections. */
@@ -57,10 +56,7 @@ export interface RunningServer extends AsyncDisposable {
   stop(force?: boolean): Promise<void>;
 }
 
-/**
- * Starts to listen.
- * @throws the runtime's errors, such as `EADDRINUSE` or a certificate that cannot be read
- */
+/** Starts to listen. @throws the runtime's errors, such as `EADDRINUSE` or a certificate that cannot be read */
 export function startServer(
   deps: Omit<AppDeps, "peerOf" | "setPatience" | "isAbandoned">,
   options: ListenOptions,
@@ -124,9 +120,9 @@ export function startServer(
         config = next;
         return;
       }
-      // The runtime's reload() keeps the certificate. So the port is opened a second time before the first
-      // server stops: pending requests get their responses, and no connection is refused. Only a client in
-      // the middle of a handshake has to reconnect.
+      // The runtime's reload() keeps the certificate. So the port is opened a second time before the first server
+      // stops: pending requests get their responses, and no connection is refused. Only a client in the middle of a
+      // handshake has to reconnect.
       const old = server;
       server = Bun.serve({ ...next, port, reusePort: true });
       config = next;
@@ -160,8 +156,8 @@ function tlsConfig({ key, cert, clientCa }: ServerTls): Bun.TLSOptions {
 }
 
 /**
- * Opens a port so that this process can open it a second time. Other processes could then open it too, so
- * it is first opened in the way that fails when it is in use: a second daemon must not share it.
+ * Opens a port so that this process can open it a second time. Other processes could then open it too, so it is first
+ * opened in the way that fails when it is in use: a second daemon must not share it.
  */
 function open(config: ServerConfig, port: number): Bun.Server<undefined> {
   const alone = Bun.serve({ ...config, port, reusePort: false });
@@ -175,10 +171,9 @@ const ROUTER_STARTS_AT = 11;
 const USUAL_ORIGIN = "https://localhost";
 
 /**
- * Returns the request, or a copy whose URL the router reads correctly. Elysia looks for the path from a
- * fixed index, which a host of one or two characters ends before, and the runtime leaves the host out
- * when the `Host` header is malformed. Routing must depend on neither, so such requests get another
- * host, which nothing reads.
+ * Returns the request, or a copy whose URL the router reads correctly. Elysia looks for the path from a fixed index,
+ * which a host of one or two characters ends before, and the runtime leaves the host out when the `Host` header is
+ * malformed. Routing must depend on neither, so such requests get another host, which nothing reads.
  */
 function withRoutableHost(request: Request): Request {
   const { url } = request;

@@ -1,6 +1,6 @@
 /**
- * Shapes that several schemas share. Those of results only document the API; they validate nothing.
- * The dashboard derives its types from them (`src/web/api/types.ts`).
+ * Shapes that several schemas share. Those of results only document the API; they validate nothing. The dashboard
+ * derives its types from them (`src/web/api/types.ts`).
  */
 import { type Static, type TObject, type TProperties, type TSchema, type TUnsafe, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";

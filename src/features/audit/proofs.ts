@@ -1,9 +1,8 @@
 /**
  * Events with their proofs, receipts that stand alone, and the seals that both lead to.
  *
- * Requests for the newest seal, the sealing keys and consistency proofs are not recorded. They concern
- * the workspace as a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need
- * another one.
+ * Requests for the newest seal, the sealing keys and consistency proofs are not recorded. They concern the workspace as
+ * a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need another one.
  */
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
@@ -114,8 +113,8 @@ export async function showKey(reader: Reader): Promise<Answer> {
 }
 
 /**
- * Returns the proof that the tree of `from` events is the beginning of the tree of `to` events. Without `to`, the
- * newer tree is that of the newest seal.
+ * Returns the proof that the tree of `from` events is the beginning of the tree of `to` events. Without `to`, the newer
+ * tree is that of the newest seal.
  */
 export async function showConsistency(reader: Reader, input: OperationInputs["audit.consistency"]): Promise<Answer> {
   const seal = await requireSeal(reader);

@@ -1,6 +1,6 @@
 /**
- * Restoring a checkpoint: the agent's data becomes the checkpoint's, its configuration a new version
- * with the checkpoint's content, and a checkpoint of the state before makes it possible to undo.
+ * Restoring a checkpoint: the agent's data becomes the checkpoint's, its configuration a new version with the
+ * checkpoint's content, and a checkpoint of the state before makes it possible to undo.
  */
 import type { JsonObject } from "../../json.ts";
 import { decide, type Refused } from "../../policy/decide.ts";

@@ -22,8 +22,8 @@ interface ScreenedWrite {
 
 /**
  * Screens a write before the transaction, under the agent's cached policies. Returns undefined when none are cached.
- * Screening a whole group at once keeps the screening tables in the processor's cache; the database
- * would evict them between one write and the next.
+ * Screening a whole group at once keeps the screening tables in the processor's cache; the database would evict them
+ * between one write and the next.
  */
 export function prepareWrite(agents: AgentDirectory, input: Write): ScreenedWrite | undefined {
   const agent = agents.known(input.agentId);

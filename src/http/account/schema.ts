@@ -1,38 +1,36 @@
 /** The schemas of `/account`. */
 import { Type as t } from "@sinclair/typebox";
 import { isEmail } from "../../control/accounts/accounts.ts";
-import { ROLES, type Role } from "../../control/accounts/members.ts";
+import { ROLES } from "../../control/accounts/members.ts";
 import { isPassword, PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS } from "../../control/accounts/passwords.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
-import { AgentId, field, MAX_NAME_LENGTH } from "../fields.ts";
+import { AgentId, MAX_NAME_LENGTH, textField, wordOf } from "../fields.ts";
 import { Count, nullable, object, oneOf, shape, Time } from "../shapes.ts";
 
 /** The longest code or token. */
 const MAX_SECRET_LENGTH = 128;
 
-export const Email = field<string>(
+export const Email = textField(
   "Email",
   {
-    type: "string",
     minLength: 3,
     maxLength: 254,
     description: "An email address, to sign in with: one @, no spaces. Case is ignored.",
     examples: ["ada@example.com"],
   },
-  (value) => typeof value === "string" && isEmail(value),
+  isEmail,
 );
 
-export const NewPassword = field<string>(
+export const NewPassword = textField(
   "NewPassword",
   {
-    type: "string",
     minLength: PASSWORD_MIN_CHARACTERS,
     maxLength: PASSWORD_MAX_CHARACTERS,
     description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters. There are no other rules.`,
     examples: ["another long password"],
   },
-  (value) => typeof value === "string" && isPassword(value),
+  isPassword,
 );
 
 /** A password to compare. One that nobody can have is wrong, not malformed. */
@@ -42,16 +40,15 @@ export const Password = t.String({
   examples: ["a long enough password"],
 });
 
-export const Name = field<string>(
+export const Name = textField(
   "Name",
   {
-    type: "string",
     minLength: 1,
     maxLength: MAX_NAME_LENGTH,
     description: `A name for people: 1 to ${MAX_NAME_LENGTH} characters, none of them a control character, not only spaces.`,
     examples: ["Ada Lovelace"],
   },
-  (value) => typeof value === "string" && nameProblem(value) === null,
+  (text) => nameProblem(text) === null,
 );
 
 /** A name of a workspace. */
@@ -71,19 +68,8 @@ export const Token = t.String({
   examples: ["gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM"],
 });
 
-export const RoleName = t.Unsafe<Role>(
-  t.Union(
-    ROLES.map((role) => t.Literal(role)),
-    { description: `A role: ${ROLES.join(", ")}.`, examples: ["auditor"] },
-  ),
-);
-
-export const ScopeName = t.Unsafe<(typeof SCOPES)[number]>(
-  t.Union(
-    SCOPES.map((scope) => t.Literal(scope)),
-    { default: "full", description: `A scope: ${SCOPES.join(", ")}.`, examples: ["agent"] },
-  ),
-);
+export const RoleName = wordOf(ROLES, "A role", { examples: ["auditor"] });
+export const ScopeName = wordOf(SCOPES, "A scope", { default: "full", examples: ["agent"] });
 
 const Id = t.String();
 

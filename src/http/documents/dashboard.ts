@@ -1,6 +1,6 @@
 /**
- * The dashboard: one page for every address of its router, and two assets. The page holds no data. It
- * requests what it shows from `/account` and `/v1`, with the session's cookie.
+ * The dashboard: one page for every address of its router, and two assets. The page holds no data. It requests what it
+ * shows from `/account` and `/v1`, with the session's cookie.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -45,8 +45,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /**
- * No Strict-Transport-Security: a browser applies it to every port of the host, and a daemon on
- * `localhost` or beside others must not decide for them. Plain HTTP fails at this port anyway.
+ * No Strict-Transport-Security: a browser applies it to every port of the host, and a daemon on `localhost` or beside
+ * others must not decide for them. Plain HTTP fails at this port anyway.
  */
 const PAGE_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,

@@ -15,8 +15,8 @@ const WORKSPACE_HEADER = "X-Workspace-Id";
 
 /**
  * Returns the principal of a request: that of its API key, or without a key that of its session.
- * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another
- *   workspace, or another site sent a session's request; 400 for a session without `X-Workspace-Id`
+ * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another workspace, or another
+ *   site sent a session's request; 400 for a session without `X-Workspace-Id`
  */
 export function authenticateRequest(
   request: { method: string; headers: Headers },

@@ -10,8 +10,8 @@ export const DEFAULT_MAX_BODY_BYTES = 2 * 1024 * 1024;
 export const DEFAULT_BODY_TIMEOUT_MS = 120_000;
 
 /**
- * A declared body up to this size has no timer, which would cost time for every request. The runtime
- * closes a connection that makes no progress.
+ * A declared body up to this size has no timer, which would cost time for every request. The runtime closes a
+ * connection that makes no progress.
  */
 const UNTIMED_BYTES = 64 * 1024;
 
@@ -26,8 +26,8 @@ export interface BodyLimits {
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
 
 /**
- * Reads the body of a request that must have one. Returns the runtime's own promise, since every further
- * one costs time.
+ * Reads the body of a request that must have one. Returns the runtime's own promise, since every further one costs
+ * time.
  * @throws {Problem} 415 when it is not JSON, 413 when it is too large, 408 when it is too slow
  */
 export function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 /**
- * An export that the browser saves to a file. A form of the dashboard cannot set headers or send JSON, so
- * it is converted to a request to `POST /v1/audit/export`.
+ * An export that the browser saves to a file. A form of the dashboard cannot set headers or send JSON, so it is
+ * converted to a request to `POST /v1/audit/export`.
  */
 
 import { invalid } from "../problem.ts";
@@ -19,8 +19,8 @@ const WORKSPACE_ID = /^[a-z0-9_]+$/;
 const noKey = () => null;
 
 /**
- * Returns the headers of the form's request as one to `/v1`. A `workspaceId` that cannot be one, or null for
- * invalid percent-encoding, names no workspace.
+ * Returns the headers of the form's request as one to `/v1`. A `workspaceId` that cannot be one, or null for invalid
+ * percent-encoding, names no workspace.
  */
 export function downloadHeaders(request: Request, workspaceId: string | null | undefined): Headers {
   const headers = new Headers(request.headers);

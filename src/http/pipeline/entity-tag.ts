@@ -10,8 +10,8 @@ interface Tag {
 }
 
 /**
- * Returns what `If-Match` names: `*`, or the strong tags of the list. Weak tags are left out, since the
- * strong comparison of If-Match never matches them. Returns null when the header is malformed.
+ * Returns what `If-Match` names: `*`, or the strong tags of the list. Weak tags are left out, since the strong
+ * comparison of If-Match never matches them. Returns null when the header is malformed.
  */
 export function parseIfMatch(header: string): IfMatch | null {
   if (header.trim() === "*") return "*";

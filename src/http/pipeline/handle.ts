@@ -125,8 +125,8 @@ export function readQuery(route: RequestForm, text: string): unknown {
 }
 
 /**
- * Returns the path parameters. One that cannot be an identifier is not found, so that it never gets into
- * the audit trail.
+ * Returns the path parameters. One that cannot be an identifier is not found, so that it never gets into the audit
+ * trail.
  * @throws {Problem} for such a parameter
  */
 export function checkParams(route: RequestForm, params: Record<string, string | null>): Record<string, string> {

@@ -1,6 +1,6 @@
 /**
- * Strict parsing of query strings: each parameter at most once, valid percent-encoding, valid UTF-8. `+` is
- * a space, as form encoders write it (WHATWG URL, application/x-www-form-urlencoded).
+ * Strict parsing of query strings: each parameter at most once, valid percent-encoding, valid UTF-8. `+` is a space, as
+ * form encoders write it (WHATWG URL, application/x-www-form-urlencoded).
  */
 import { invalid } from "../problem.ts";
 

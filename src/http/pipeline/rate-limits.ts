@@ -28,8 +28,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of this key. Returns the headers for its response: the quota `q` of requests in a
-   * window of `w` seconds, how many remain (`r`), and in how many seconds all are available again (`t`).
+   * Counts a request of this key. Returns the headers for its response: the quota `q` of requests in a window of `w`
+   * seconds, how many remain (`r`), and in how many seconds all are available again (`t`).
    * @throws {Problem} `rate_limited` with `Retry-After` when the key sends too fast
    */
   count(actor: string, nowMs: number): RateLimitHeaders {
@@ -48,8 +48,8 @@ export class RateLimit {
 }
 
 /**
- * The limit of requests with invalid keys from each address. Requests with a valid key never pass
- * here, so nobody can lock out a neighbour behind the same address.
+ * The limit of requests with invalid keys from each address. Requests with a valid key never pass here, so nobody can
+ * lock out a neighbour behind the same address.
  */
 export class WrongKeys {
   readonly #rate: Rate;

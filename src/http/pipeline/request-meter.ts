@@ -1,6 +1,6 @@
 /**
- * Counts requests for the metrics. It runs for every request, so it only increments numbers in small maps;
- * text is made at a scrape. No name that a client chose becomes a label.
+ * Counts requests for the metrics. It runs for every request, so it only increments numbers in small maps; text is made
+ * at a scrape. No name that a client chose becomes a label.
  */
 import { DURATION_BOUNDS, Histogram } from "../../histogram.ts";
 import type { Exchange } from "./exchange.ts";

@@ -2,8 +2,8 @@
 import { Problem } from "../problem.ts";
 
 /**
- * The cookies of a session and of a known browser. With `__Host-` the browser requires Secure, Path=/
- * and this host (RFC 6265bis section 4.1.3.2).
+ * The cookies of a session and of a known browser. With `__Host-` the browser requires Secure, Path=/ and this host
+ * (RFC 6265bis section 4.1.3.2).
  */
 export const SESSION_COOKIE = "__Host-governd_session";
 const DEVICE_COOKIE = "__Host-governd_device";
@@ -40,8 +40,8 @@ export function setDevice(token: string): string {
 }
 
 /**
- * Refuses a request that a page of another site made the browser send. The browser adds the cookie to
- * such a request, but also the page's `Origin`, which no page can forge (RFC 6454 section 7).
+ * Refuses a request that a page of another site made the browser send. The browser adds the cookie to such a request,
+ * but also the page's `Origin`, which no page can forge (RFC 6454 section 7).
  * @throws {Problem} `forbidden`
  */
 export function requireSameOrigin(method: string, headers: Headers): void {

@@ -3,8 +3,8 @@
  *
  * `JSON.parse` parses; what it accepts wrongly is found afterwards, mostly from the parsed value:
  * - invalid UTF-8 and a byte order mark: by the decoder and by `JSON.parse` itself;
- * - duplicate members: each member of the text has one colon outside strings, so more colons than
- *   parsed members means that a member was overwritten;
+ * - duplicate members: each member of the text has one colon outside strings, so more colons than parsed members means
+ *   that a member was overwritten;
  * - lone surrogates: the decoded text has none, so only a `\u` escape can make one;
  * - numbers that a double does not hold, and nesting: in one walk over the value.
  */
@@ -27,10 +27,7 @@ export class JsonProblem extends Error {
 /** A decoder that refuses invalid UTF-8 and keeps a byte order mark, which the parser refuses. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/**
- * Returns the JSON object in the bytes of a body.
- * @throws {JsonProblem} when it is not an object or not I-JSON
- */
+/** Returns the JSON object in the bytes of a body. @throws {JsonProblem} when it is not an object or not I-JSON */
 export function parseStrictJson(bytes: Uint8Array): JsonObject {
   const text = decode(bytes);
   const value = parse(text);

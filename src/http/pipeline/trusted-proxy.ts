@@ -55,8 +55,8 @@ export function requireHttps(proxies: TrustedProxies, peer: string | null, heade
 }
 
 /**
- * Returns the address of a client: the peer, or behind trusted proxies the last address of
- * `X-Forwarded-For` that is not a proxy's, which a client cannot forge.
+ * Returns the address of a client: the peer, or behind trusted proxies the last address of `X-Forwarded-For` that is
+ * not a proxy's, which a client cannot forge.
  */
 export function clientAddress(proxies: TrustedProxies | undefined, peer: string | null, headers: Headers): string {
   const direct = peer ?? "unknown";

@@ -61,14 +61,6 @@ const SECURITY_SCHEMES = {
   },
 };
 
-const TAGS: Readonly<Record<string, string>> = {
-  config: "Config",
-  checkpoint: "Checkpoints",
-  data: "Data",
-  audit: "Audit",
-  agent: "Agents",
-};
-
 /** Returns the document as JSON text. It is slow, so call it once. */
 export async function openApiJson(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
   // This application never listens. The plugin reads the documented routes from it.
@@ -100,13 +92,19 @@ function describe(route: Route): JsonObject {
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
   return {
     operationId: camelCase(route.operation),
-    tags: [TAGS[route.operation.split(".")[0] as string] as string],
+    tags: [tagOfOperation(route.operation)],
     summary,
     description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
     parameters: parametersOf(route),
     ...requestBodyOf(route),
     responses: responsesOf(route),
   };
+}
+
+/** Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`. */
+function tagOfOperation(operation: string): string {
+  const [word = ""] = operation.split(".");
+  return DOCUMENTATION.tags.find(({ name }) => name.toLowerCase().startsWith(word))?.name as string;
 }
 
 function describeAction(action: Action): JsonObject {
