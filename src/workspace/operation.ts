@@ -167,6 +167,12 @@ export function notFound(
   return refused(agent, "not_found", named, { code, detail });
 }
 
+/** An operation on an agent that does not exist. */
+export function noAgent(agent: AgentState | null, agentId: string | null, details: JsonObject = {}) {
+  const detail = "The agent does not exist: nothing was written, configured or checkpointed for it.";
+  return notFound(agent, agentId, "agent_not_found", detail, details);
+}
+
 /** A finished operation without an effect, whose answer is a stream or a text. `sealed`: see {@link Outcome}. */
 export function finished<A extends Answer>(
   agent: AgentState | null,

@@ -13,15 +13,13 @@ import {
   type Context,
   inquiry,
   knownAgent,
-  notFound,
+  noAgent,
   type Operation,
   type OperationsOf,
   type Outcome,
   refused,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
-
-const NO_AGENT = "The agent does not exist: nothing was written, configured or checkpointed for it.";
 
 /** Returns an agent as the API shows it. */
 function showAgent(overview: AgentOverview): JsonObject {
@@ -66,7 +64,7 @@ const readAgentOverview = inquiry("agent.read", {
   },
   async record(reader, context, { agentId }, found) {
     const agent = await knownAgent(reader, context, agentId);
-    if (found === null) return notFound(agent, agentId, "agent_not_found", NO_AGENT, {});
+    if (found === null) return noAgent(agent, agentId);
     return answered(agent, {}, JSON.stringify(found));
   },
 });
@@ -82,7 +80,7 @@ async function setSuspended(
   // The overview reads the heads from the file, where those of this transaction's earlier events must be.
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
-  if (agent === null || found === null) return notFound(null, agentId, "agent_not_found", NO_AGENT, {});
+  if (agent === null || found === null) return noAgent(null, agentId);
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
     : null;

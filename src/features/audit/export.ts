@@ -19,8 +19,8 @@ import { newestSeal, sealingKeyAt, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-import { type Context, finished, type Inquiry, notFound, Refusal } from "../../workspace/operation.ts";
-import { agentIdOf, NO_AGENT, subjectOf, windowDetails } from "./scope.ts";
+import { type Context, finished, type Inquiry, noAgent, Refusal } from "../../workspace/operation.ts";
+import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 type Wanted = Pick<ExportPlan, "scope" | "window">;
@@ -111,7 +111,7 @@ export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
     const { scope, format, window, resume } = input;
     const { agent, asked } = await subjectOf(reader, context, scope);
     if (agent === null && "agentId" in scope) {
-      return notFound(null, scope.agentId, "agent_not_found", NO_AGENT, { format });
+      return noAgent(null, scope.agentId, { format });
     }
     const details = { ...asked, ...windowDetails(window), format };
     const received = resume?.received ?? 0;

@@ -16,7 +16,7 @@ import { verifyWorkspaceAndFile } from "../../verify/sources.ts";
 import {
   answered,
   inquiry,
-  notFound,
+  noAgent,
   type OperationsOf,
   type QueryContext,
   Refusal,
@@ -24,7 +24,7 @@ import {
 import { exportAudit } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
-import { agentIdOf, NO_AGENT, subjectOf, windowDetails } from "./scope.ts";
+import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 const queryAudit = inquiry("audit.query", {
   /** Returns a page of events, each as JSON text. `next` is the last one's position if more events follow. */
@@ -105,7 +105,7 @@ const verifyAudit = inquiry("audit.verify", {
     return exists ? await verifyTrail(reader, agentId) : null;
   },
   async record(reader, context, { scope }, found) {
-    if (found === null) return notFound(null, agentIdOf(scope), "agent_not_found", NO_AGENT, {});
+    if (found === null) return noAgent(null, agentIdOf(scope));
     const { agent, asked } = await subjectOf(reader, context, scope);
     const { valid, chain_intact, events_checked } = found;
     const body = JSON.stringify({ ...found, verified_at: context.timestamp });

@@ -30,5 +30,3 @@ export function windowDetails({ startMs, endMs }: TimeWindow): JsonObject {
     ...(endMs === undefined ? {} : { end_time: showTime(endMs) }),
   };
 }
-
-export const NO_AGENT = "The agent does not exist: nothing was written, configured or checkpointed for it.";

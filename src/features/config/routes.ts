@@ -18,14 +18,21 @@ const IF_MATCH = {
     "Apply only if the config in force has one of these entity tags, or any with `*`. Otherwise 412 `version_conflict`.",
 };
 
-const VERSION_EXAMPLE = {
-  agent_id: "support-bot",
-  version: "v2",
-  config: exampleOf(ConfigBody),
-  created_at: "2026-01-31T08:00:00.000Z",
-  created_by: "key_01jz8v6s3yf0abm5q2x9k7n4tc",
-  rolled_back_from: null,
-};
+/** The response with a version, and an example of one with these changes. */
+const version = (description: string, changes: JsonObject = {}) => ({
+  description,
+  schema: ConfigVersion,
+  etag: true,
+  example: {
+    agent_id: "support-bot",
+    version: "v2",
+    config: exampleOf(ConfigBody),
+    created_at: "2026-01-31T08:00:00.000Z",
+    created_by: "key_01jz8v6s3yf0abm5q2x9k7n4tc",
+    rolled_back_from: null,
+    ...changes,
+  },
+});
 
 /**
  * Returns the problem with `policies`; null when it is no object or its members are right. An unknown member is 400
@@ -68,7 +75,7 @@ export const configRoutes = [
     input: ({ params }) => ({ agentId: params.agent_id }),
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
-    response: { description: "The config.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
+    response: version("The config."),
     headers: { "If-None-Match": "Return 304 without a body if the config still has this entity tag." },
   }),
 
@@ -92,7 +99,7 @@ export const configRoutes = [
     summary: "Replace the config",
     description:
       "Makes a new version from the body, which replaces the whole config. The policies apply to every write after this one in the audit trail.",
-    response: { description: "The new version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
+    response: version("The new version."),
     problems: ["unknown_policy", "version_conflict"],
     headers: IF_MATCH,
   }),
@@ -115,7 +122,7 @@ export const configRoutes = [
     input: ({ params }) => ({ agentId: params.agent_id, version: params.version }),
     summary: "Read one config version",
     description: "One version. Versions are immutable.",
-    response: { description: "The version.", schema: ConfigVersion, etag: true, example: VERSION_EXAMPLE },
+    response: version("The version."),
     problems: ["config_not_found"],
   }),
 
@@ -129,12 +136,7 @@ export const configRoutes = [
     input: ({ params, body, headers }) => ({ agentId: params.agent_id, version: body.version, ...ifMatchOf(headers) }),
     summary: "Roll back to a version",
     description: "Makes a new version with the content of an earlier one. History is never rewritten.",
-    response: {
-      description: "The new version.",
-      schema: ConfigVersion,
-      etag: true,
-      example: { ...VERSION_EXAMPLE, version: "v3", rolled_back_from: "v1" },
-    },
+    response: version("The new version.", { version: "v3", rolled_back_from: "v1" }),
     problems: ["version_not_found", "version_conflict"],
     headers: IF_MATCH,
   }),

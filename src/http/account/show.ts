@@ -8,19 +8,11 @@ import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
 import { showTime } from "../../ids.ts";
-import type {
-  AccountShape,
-  InvitationShape,
-  KeyShape,
-  MemberShape,
-  SessionShape,
-  WhoAmI,
-  WorkspaceShape,
-} from "./schema.ts";
+import type * as schema from "./schema.ts";
 
 const showTimeOrNull = (ms: number | null): string | null => (ms === null ? null : showTime(ms));
 
-export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof AccountShape> {
+export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof schema.AccountShape> {
   return {
     id: account.id,
     email: account.email,
@@ -31,7 +23,7 @@ export function showAccount({ control }: AccountParts, account: AccountRecord): 
   };
 }
 
-export function showSession(session: SessionRecord, currentId: string): Static<typeof SessionShape> {
+export function showSession(session: SessionRecord, currentId: string): Static<typeof schema.SessionShape> {
   return {
     id: session.id,
     created_at: showTime(session.createdAt),
@@ -47,7 +39,7 @@ export function showSignedIn(
   parts: AccountParts,
   account: AccountRecord,
   session: SessionRecord,
-): Static<typeof WhoAmI> {
+): Static<typeof schema.WhoAmI> {
   return {
     account: showAccount(parts, account),
     session: showSession(session, session.id),
@@ -55,11 +47,11 @@ export function showSignedIn(
   };
 }
 
-export function showWorkspace({ id, name, role, createdAt }: Membership): Static<typeof WorkspaceShape> {
+export function showWorkspace({ id, name, role, createdAt }: Membership): Static<typeof schema.WorkspaceShape> {
   return { id, name, role, created_at: showTime(createdAt) };
 }
 
-export function showMember(member: MemberRecord, you: string): Static<typeof MemberShape> {
+export function showMember(member: MemberRecord, you: string): Static<typeof schema.MemberShape> {
   return {
     account_id: member.accountId,
     email: member.email,
@@ -70,7 +62,7 @@ export function showMember(member: MemberRecord, you: string): Static<typeof Mem
   };
 }
 
-export function showInvitation(link: LinkRecord): Static<typeof InvitationShape> {
+export function showInvitation(link: LinkRecord): Static<typeof schema.InvitationShape> {
   return {
     id: link.id,
     // Only links of another kind have none.
@@ -82,7 +74,7 @@ export function showInvitation(link: LinkRecord): Static<typeof InvitationShape>
   };
 }
 
-export function showKey(key: KeyRecord, now: number): Static<typeof KeyShape> {
+export function showKey(key: KeyRecord, now: number): Static<typeof schema.KeyShape> {
   return {
     id: key.id,
     label: key.label,

@@ -9,7 +9,7 @@ import stylePath from "../../web/assets/dashboard.css" with { type: "file" };
 import scriptPath from "../../web/assets/dashboard.js" with { type: "file" };
 import type { Exchange } from "../pipeline/exchange.ts";
 import { Problem } from "../problem.ts";
-import { type PublicPage, page } from "./public-page.ts";
+import { contentSecurityPolicy, type PublicPage, page } from "./public-page.ts";
 
 /** The addresses of the page. The router in the browser handles those below `/workspaces`. */
 const PAGE_PATHS = [
@@ -28,28 +28,19 @@ const ASSET_ROOT = "/assets";
 /** Seconds that a browser may cache an asset, whose name changes with its content. */
 const ASSET_MAX_AGE_SECONDS = 31_536_000;
 
-/** Allows nothing from elsewhere, nothing inline, and no text as markup. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  // Exports are forms in a hidden frame, whose response is saved or read as an error.
-  "form-action 'self'",
-  "frame-src 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
-
 /**
  * No Strict-Transport-Security: a browser applies it to every port of the host, and a daemon on `localhost` or beside
  * others must not decide for them. Plain HTTP fails at this port anyway.
  */
 const PAGE_HEADERS = {
-  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "content-security-policy": contentSecurityPolicy(
+    // Exports are forms in a hidden frame, whose response is saved or read as an error.
+    "form-action 'self'",
+    "frame-src 'self'",
+    // No text as markup.
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ),
   // For browsers without frame-ancestors.
   "x-frame-options": "DENY",
   // Addresses contain agent ids and keys of data.

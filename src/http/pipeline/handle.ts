@@ -63,8 +63,10 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
     checkScope(principal, name);
   }
   const input = other ?? route.input(asked);
-  exchange.agentId ??= agentOf(input);
-  if (principal.agents !== null && pathAgent === undefined) checkInputAgent(principal, input);
+  const inputAgent = agentOf(input);
+  exchange.agentId ??= inputAgent;
+  // The agents of checkpoints and events are checked when found.
+  if (pathAgent === undefined && inputAgent !== null) checkAgent(principal, inputAgent);
   const isAbandoned = () => deps.isAbandoned?.(request) === true;
   const operation = { name, input, principal, isAbandoned };
   const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
@@ -137,12 +139,6 @@ export function checkParams(route: RequestForm, params: Record<string, string | 
     }
   }
   return params as Record<string, string>;
-}
-
-/** Checks that the key may use the agent. The agents of checkpoints and events are checked when found. */
-function checkInputAgent(principal: Principal, input: OperationInputs[OperationName]): void {
-  const agentId = agentOf(input);
-  if (agentId !== null) checkAgent(principal, agentId);
 }
 
 /** Returns the agent that an input names, null for none. */

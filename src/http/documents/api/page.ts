@@ -1,7 +1,7 @@
 /** The documentation page. It loads everything from this binary. */
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
-import { type PublicPage, page } from "../public-page.ts";
+import { contentSecurityPolicy, type PublicPage, page } from "../public-page.ts";
 
 /** Where the OpenAPI document is served. */
 export const OPENAPI_PATH = "/v1/openapi.json";
@@ -15,18 +15,6 @@ const START_PATH = `${DOCS_PATH}/start.js`;
 
 /** Seconds that a browser may keep an asset. */
 const ASSET_MAX_AGE_SECONDS = 3600;
-
-/** Allows nothing from elsewhere and nothing inline. Small pictures are in the style sheet. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -55,7 +43,7 @@ const ASSET = { "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}` };
 /** The page and its assets. */
 export const DOCS_PAGES: readonly PublicPage[] = [
   page(DOCS_PATH, "text/html; charset=utf-8", () => PAGE, {
-    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "content-security-policy": contentSecurityPolicy("form-action 'none'"),
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
   }),
