@@ -6,7 +6,6 @@
 import type { JsonValue } from "../json.ts";
 import type { Hit } from "./check.ts";
 import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
-import { type Field, fieldsOf } from "./fields.ts";
 import {
   contentPolicies,
   POLICIES,
@@ -74,6 +73,42 @@ function dictionaryOf(screening: number): PolicyDictionary {
   const built = { ...buildDictionary(policies), strictest: policies[0] as PolicyName };
   dictionaries[screening] = built;
   return built;
+}
+
+/** One text to screen. */
+interface Field {
+  /** The path's parts: `["value"]`, `["metadata", "user", "ssn"]`; array positions are numbers in decimal. */
+  path: readonly string[];
+  text: string;
+  /** The label of the text: the entry's key, or the metadata names above it. */
+  context: string;
+  /** The text is itself the last name in `path`. */
+  isName: boolean;
+}
+
+/** The fields of some content, in the order in which findings are reported: key, value, metadata. */
+function fieldsOf({ key, value, metadata }: Content): Field[] {
+  const fields: Field[] = [
+    { path: ["key"], text: key, context: "", isName: false },
+    { path: ["value"], text: value, context: key, isName: false },
+  ];
+  collect(metadata, ["metadata"], "", fields);
+  return fields;
+}
+
+function collect(value: JsonValue, path: readonly string[], context: string, fields: Field[]): void {
+  if (typeof value === "string" || typeof value === "number") {
+    // A card number without quotes is still a card number.
+    fields.push({ path, text: String(value), context, isName: false });
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) collect(item, [...path, String(index)], context, fields);
+  } else if (value !== null && typeof value === "object") {
+    for (const name of Object.keys(value)) {
+      const below = [...path, name];
+      fields.push({ path: below, text: name, context: "", isName: true });
+      collect(value[name] as JsonValue, below, context === "" ? name : `${context} ${name}`, fields);
+    }
+  }
 }
 
 function screenFields(content: Content, dictionary: PolicyDictionary, findings: Finding[]): void {

@@ -8,14 +8,6 @@ import { nationalPhone } from "./phone.ts";
 
 /** What a number of several groups costs. */
 const JOINED_UNITS = 30;
-const SPACE = 0x20;
-const OPENING = 0x28;
-const CLOSING = 0x29;
-const PLUS = 0x2b;
-const HYPHEN = 0x2d;
-const DOT = 0x2e;
-const SLASH = 0x2f;
-const UNDERSCORE = 0x5f;
 const SHORTEST_ALONE = 14;
 const LONGEST_ALONE = 18;
 const CARD = /\d(?:[ -]?\d){12,18}(?![ -]?\d)/y;
@@ -28,25 +20,25 @@ const CARD_WORD = /card|visa|master|amex|payment|pay|cc\b/i;
 
 /** Checks at a run of digits `[start, end)` that no letter touches. */
 export function digitRun(text: string, start: number, end: number): Hit | null {
-  const before = start > 0 ? text.charCodeAt(start - 1) : SPACE;
-  if (before === DOT || before === UNDERSCORE || isAlphanumeric(before)) return null;
+  const before = text[start - 1];
+  if (before === "." || before === "_" || isAlphanumeric(text.charCodeAt(start - 1))) return null;
   // A longer number is checked from its beginning.
-  if ((before === SPACE || before === HYPHEN || before === SLASH) && isDigit(text.charCodeAt(start - 2))) return null;
+  if ((before === " " || before === "-" || before === "/") && isDigit(text.charCodeAt(start - 2))) return null;
   const length = end - start;
-  const next = text.charCodeAt(end);
-  if (!isJoiner(text, end, next)) {
+  const next = text[end];
+  if (!isJoiner(text, end)) {
     // A number alone: only a card or one with a date inside, and only of the usual lengths.
     if (length < SHORTEST_ALONE || length > LONGEST_ALONE) return null;
     return card(text, start) ?? lone(text, start, length, 0);
   }
-  const found = lone(text, start, length, next);
+  const found = lone(text, start, length, text.charCodeAt(end));
   if (found) return found;
   spend(JOINED_UNITS);
-  if (next === DOT && length <= 3) {
+  if (next === "." && length <= 3) {
     const address = ipv4(text, start);
     if (address) return address;
   }
-  if (length >= 4 && next !== DOT) return card(text, start) ?? (length <= 5 ? telephone(text, start, length) : null);
+  if (length >= 4 && next !== ".") return card(text, start) ?? (length <= 5 ? telephone(text, start, length) : null);
   return telephone(text, start, length);
 }
 
@@ -56,21 +48,18 @@ const HEX_PAIR_BEFORE = /(?:^|\s)[0-9a-f]{2} $/i;
 /** Three digits begin a North American number, a zero one of many other countries. */
 function telephone(text: string, start: number, length: number): Hit | null {
   if (HEX_PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start))) return null;
-  return length === 3 || (length <= 5 && text[start] === "0") ? nationalPhone(text, open(text, start)) : null;
-}
-
-/** The bracket that opens an area code. */
-function open(text: string, start: number): number {
-  return text[start - 1] === "(" ? start - 1 : start;
+  if (length !== 3 && (length > 5 || text[start] !== "0")) return null;
+  // The bracket that opens an area code.
+  return nationalPhone(text, text[start - 1] === "(" ? start - 1 : start);
 }
 
 /** A separator inside a number: more digits follow. */
-function isJoiner(text: string, at: number, code: number): boolean {
-  if (code === CLOSING) return true;
-  if (code !== SPACE && code !== DOT && code !== HYPHEN && code !== SLASH && code !== PLUS && code !== OPENING)
-    return false;
+function isJoiner(text: string, at: number): boolean {
+  const sign = text[at];
+  if (sign === ")") return true;
+  if (sign === undefined || !" .-/+(".includes(sign)) return false;
   const behind = text.charCodeAt(at + 1);
-  return isDigit(behind) || behind === OPENING || (code === HYPHEN && isAlphanumeric(behind));
+  return isDigit(behind) || text[at + 1] === "(" || (sign === "-" && isAlphanumeric(behind));
 }
 
 function card(text: string, start: number): Hit | null {

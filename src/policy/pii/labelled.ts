@@ -21,9 +21,9 @@ export interface LabelledForm {
   /** How many of the characters are digits at least. */
   digits: number;
   /** Exact form of the compact value in capitals, where one country's is meant. */
-  form?: RegExp;
+  form: RegExp | undefined;
   /** The words mean other things too: the form is required, and nothing may stand between. */
-  ambiguous?: boolean;
+  ambiguous: boolean;
 }
 
 const HEADING = /^(\w+) length=(\d+)(?:-(\d+))? digits=(\d+)( ambiguous)?(?: form=(\S+))?$/;
@@ -38,8 +38,8 @@ function formOf({ heading, lines }: Section): LabelledForm {
     min: Number(min),
     max: Number(max),
     digits: Number(digits),
-    ...(form === undefined ? {} : { form: new RegExp(form) }),
-    ...(ambiguous === undefined ? {} : { ambiguous: true }),
+    form: form === undefined ? undefined : new RegExp(form),
+    ambiguous: ambiguous !== undefined,
   };
 }
 
@@ -174,7 +174,7 @@ function isJoined(text: string, at: number): boolean {
 
 function fits(form: LabelledForm, { compact, digits }: Written): boolean {
   if (compact.length < form.min || compact.length > form.max || digits < form.digits) return false;
-  if (form.form && !form.form.test(compact)) return false;
+  if (form.form?.test(compact) === false) return false;
   if (form.detector === "credit_card") return luhn(compact) && !/^(\d)\1+$/.test(compact);
   if (/^(.)\1+$/.test(compact) || /X{4,}/.test(compact)) return false;
   if (form.detector === "us_ssn") return /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(compact);

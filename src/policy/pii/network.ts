@@ -17,14 +17,13 @@ const WELL_KNOWN: ReadonlySet<string> = new Set(
 export function ipv4(text: string, at: number): Hit | null {
   if (at > 0 && (text[at - 1] === "." || isAlphanumeric(text.charCodeAt(at - 1)))) return null;
   const end = matchEnd(IPV4, text, at);
-  if (end < 0) return null;
-  if (isAlphanumeric(text.charCodeAt(end)) || (text[end] === "." && isDigit(text.charCodeAt(end + 1)))) return null;
+  if (end < 0 || isAlphanumeric(text.charCodeAt(end))) return null;
+  if (text[end] === "." && isDigit(text.charCodeAt(end + 1))) return null;
   const address = text.slice(at, end);
   if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
-  if (OBJECT_IDENTIFIER.test(address) && !ADDRESS_BEFORE.test(text.slice(Math.max(0, at - 24), at))) return null;
   const before = text.slice(Math.max(0, at - 24), at);
-  if (VERSION_BEFORE.test(before) && !ADDRESS_BEFORE.test(before) && !/:\/\/$/.test(before)) return null;
-  return hitOf("ip_address", at, end);
+  const isOther = OBJECT_IDENTIFIER.test(address) || (VERSION_BEFORE.test(before) && !/:\/\/$/.test(before));
+  return isOther && !ADDRESS_BEFORE.test(before) ? null : hitOf("ip_address", at, end);
 }
 
 /** Not in the special-purpose registry (RFC 6890 and its successors). */
@@ -48,8 +47,7 @@ export function ipv6(text: string, at: number): Hit | null {
   // Global unicast begins with 2 or 3 and has four digits in its first group.
   const first = text.charCodeAt(at);
   if ((first !== 0x32 && first !== 0x33) || text.charCodeAt(at + 4) !== 0x3a) return null;
-  const before = text.charCodeAt(at - 1);
-  if (at > 0 && (isAlphanumeric(before) || before === 58 || before === 46)) return null;
+  if (/[0-9A-Za-z:.]/.test(text[at - 1] ?? "")) return null;
   const end = matchEnd(IPV6, text, at);
   if (end < 0) return null;
   const address = text.slice(at, end);
@@ -76,9 +74,7 @@ const MAC_BEFORE = /mac|hardware|physical|ether|hwaddr|bssid|bluetooth|wifi|nic/
 
 /** A MAC address (IEEE 802: six octets) that begins at `at`. */
 export function macAddress(text: string, at: number): Hit | null {
-  const before = text[at - 1];
-  if (at > 0 && before !== undefined && /[0-9A-Za-z]/.test(before)) return null;
-  if ((before === ":" || before === "-") && /[0-9a-f]/i.test(text[at - 2] ?? "")) return null;
+  if (/[0-9A-Za-z]$|[0-9a-f][:-]$/i.test(text.slice(Math.max(0, at - 2), at))) return null;
   const end = matchEnd(MAC, text, at);
   if (end < 0) return null;
   const address = text.slice(at, end);

@@ -23,18 +23,12 @@ export function labelledPhone(text: string, _start: number, end: number): Hit | 
   let at = skipGlue(text, end, PHONE_GLUE);
   // The bracket and the plus belong to the number.
   while (at > end && /[+(]/.test(text[at - 1] as string)) at--;
-  return phoneShaped(text, at);
-}
-
-function phoneShaped(text: string, at: number): Hit | null {
-  const end = matchEnd(NUMBER, text, at);
-  if (end < 0) return null;
-  if (isAlphanumeric(text.charCodeAt(end)) || text[end] === "%") return null;
-  const written = text.slice(at, end);
+  const last = matchEnd(NUMBER, text, at);
+  if (last < 0 || isAlphanumeric(text.charCodeAt(last)) || text[last] === "%") return null;
+  const written = text.slice(at, last);
   const digits = countDigits(written.replace(/(?:ext|x|#).*/i, ""));
   if (digits < FEWEST_DIGITS || digits > MOST_DIGITS || DATE_OR_TIME.test(written)) return null;
-  if (isOrdinaryNumber(text, at, end, written)) return null;
-  return hitOf("phone", at, end);
+  return isOrdinaryNumber(text, at, last, written) ? null : hitOf("phone", at, last);
 }
 
 /** "call 10000 times", "mobile 1.25", a run of zeros. */
@@ -52,18 +46,15 @@ function isOrdinaryNumber(text: string, at: number, end: number, written: string
 export function internationalPhone(text: string, at: number): Hit | null {
   if (!hasDigit(text, at, at + 4)) return null;
   spend(CHECK_UNITS);
-  const before = text.charCodeAt(at - 1);
-  if (at > 0 && (isAlphanumeric(before) || before === 43)) return null;
+  if (text[at - 1] === "+" || isAlphanumeric(text.charCodeAt(at - 1))) return null;
   const end = matchEnd(NUMBER, text, at);
-  if (end < 0) return null;
-  if (isAlphanumeric(text.charCodeAt(end))) return null;
+  if (end < 0 || isAlphanumeric(text.charCodeAt(end))) return null;
   return parses(text.slice(at, end)) ? hitOf("phone", at, end) : null;
 }
 
 function parses(written: string, country?: CountryCode): boolean {
   try {
-    const number = country ? parsePhoneNumberFromString(written, country) : parsePhoneNumberFromString(written);
-    return number?.isValid() ?? false;
+    return parsePhoneNumberFromString(written, country)?.isValid() ?? false;
   } catch {
     // The library throws on some malformed input; that is no number.
     return false;
@@ -76,10 +67,9 @@ const NATIONAL = /\(?0\d{1,4}\)?[ /-]\(?\d{2,4}\)?(?:[ -]\d{2,4}){1,4}(?!\d)/y;
 
 /** A number in national form that begins at `at`, with the grouping that only telephone numbers have. */
 export function nationalPhone(text: string, at: number): Hit | null {
-  NORTH_AMERICAN.lastIndex = at;
-  if (NORTH_AMERICAN.test(text)) {
-    const end = NORTH_AMERICAN.lastIndex;
-    if (parses(text.slice(at, end), "US") && !isDigit(text.charCodeAt(end))) return hitOf("phone", at, end);
+  const american = matchEnd(NORTH_AMERICAN, text, at);
+  if (american >= 0 && parses(text.slice(at, american), "US") && !isDigit(text.charCodeAt(american))) {
+    return hitOf("phone", at, american);
   }
   const end = matchEnd(NATIONAL, text, at);
   if (end < 0 || isGroupOfMore(text, at, end)) return null;

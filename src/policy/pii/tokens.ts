@@ -102,7 +102,7 @@ const MANY_DIGIT_RUNS = 3;
 const BLOB_LENGTH = 40;
 
 /** The token is a piece of encoded data: signs of Base64 tie it to more. */
-export function isInBlob(text: string, start: number, end: number): boolean {
+function isInBlob(text: string, start: number, end: number): boolean {
   if (!/[+/]/.test((text[start - 1] ?? "") + (text[end] ?? ""))) return false;
   const [from, to] = runAround(text, start, end, isBase64, BLOB_LENGTH);
   return to - from >= BLOB_LENGTH;

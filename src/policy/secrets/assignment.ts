@@ -6,7 +6,7 @@ import { matchEnd } from "../text/ascii.ts";
 import { isMangled } from "./plausible.ts";
 
 /** How the value is tied to the name. */
-export type Link = "assigned" | "said" | "beside";
+type Link = "assigned" | "said" | "beside";
 
 export interface Assigned {
   start: number;
@@ -63,7 +63,7 @@ export function valueAfter(text: string, at: number): Assigned | null {
 }
 
 /** Returns the value that begins at `at`: the quoted text, or the run up to a separator. */
-export function valueAt(text: string, at: number, link: Link): Assigned | null {
+function valueAt(text: string, at: number, link: Link): Assigned | null {
   const opened = skip(OPEN, text, at);
   const inside = skip(QUOTE, text, opened);
   if (inside !== opened) {

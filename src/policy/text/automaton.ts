@@ -34,29 +34,16 @@ export class Automaton {
     const folded = words.map(foldWord);
     this.words = folded.map((word) => (NOT_LATIN.test(word) ? word : null));
     this.lengths = Uint16Array.from(folded, (word) => word.length);
-    const alphabet = new Map<number, number>();
-    let plain = 0;
-    for (const word of folded) {
-      for (let i = 0; i < word.length; i++) {
-        const code = word.charCodeAt(i);
-        if (code < FIRST_SHARED && !alphabet.has(code)) alphabet.set(code, ++plain);
-      }
+    const codes = [...new Set(folded.join("").split(""))].map((unit) => unit.charCodeAt(0));
+    const plain = codes.filter((code) => code < FIRST_SHARED);
+    const alphabet = new Map(plain.map((code, place) => [code, place + 1]));
+    for (const code of codes) {
+      if (code >= FIRST_SHARED) alphabet.set(code, plain.length + 1 + (code % SHARED_CLASSES));
     }
-    for (const word of folded) {
-      for (let i = 0; i < word.length; i++) {
-        const code = word.charCodeAt(i);
-        if (code >= FIRST_SHARED) alphabet.set(code, plain + 1 + (code % SHARED_CLASSES));
-      }
-    }
-    this.classes = plain + 1 + SHARED_CLASSES;
+    this.classes = plain.length + 1 + SHARED_CLASSES;
     this.classOf = new Uint8Array(0x10000);
-    for (let code = 0; code < 0x10000; code++) {
-      this.classOf[code] = alphabet.get(FOLD[code] as number) ?? OTHER;
-    }
-
-    const trie = buildTrie(folded, alphabet, this.classes);
-    this.next = trie.next;
-    this.output = trie.output;
+    for (let code = 0; code < 0x10000; code++) this.classOf[code] = alphabet.get(FOLD[code] as number) ?? OTHER;
+    ({ next: this.next, output: this.output } = buildTrie(folded, alphabet, this.classes));
   }
 
   /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */

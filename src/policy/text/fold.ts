@@ -52,12 +52,10 @@ export function foldWord(word: string): string {
 
 /** Code units of LOOK_ALIKE, capitals too, and the Latin ones they are read as. */
 const LOOK_ALIKE_CODES: ReadonlyMap<number, number> = new Map(
-  [...LOOK_ALIKE].flatMap(([from, to]) => {
-    const capital = from.toUpperCase();
-    const pairs =
-      capital.length === 1 ? [[from, to] as const, [capital, to.toUpperCase()] as const] : [[from, to] as const];
-    return pairs.map(([a, b]): [number, number] => [a.charCodeAt(0), b.charCodeAt(0)]);
-  }),
+  [...LOOK_ALIKE]
+    .flatMap(([from, to]) => [[from, to] as const, [from.toUpperCase(), to.toUpperCase()] as const])
+    .filter(([from]) => from.length === 1)
+    .map(([from, to]) => [from.charCodeAt(0), to.charCodeAt(0)]),
 );
 
 /** A Latin and a Cyrillic or Greek letter in one word: no language writes so. */

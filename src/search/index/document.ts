@@ -12,9 +12,9 @@ export interface SearchDocument {
 }
 
 /** Tokens of a value in one passage. Values of ordinary length are a single passage. */
-export const PASSAGE_TOKENS = 256;
+const PASSAGE_TOKENS = 256;
 /** Tokens that a passage shares with the previous one, so that no phrase is split. */
-export const PASSAGE_OVERLAP = 32;
+const PASSAGE_OVERLAP = 32;
 /** Tokens of the metadata in every passage. Longer metadata also gets its own passages. */
 export const HEADER_METADATA_TOKENS = 48;
 /** Strings nested deeper are ignored. The API accepts no deeper metadata. */

@@ -7,7 +7,7 @@ import type { Passages } from "./passages.ts";
 import type { FormMatch, SpellingRepair } from "./repair.ts";
 
 /** The most tokens of a query that are read. */
-export const MAX_QUERY_TOKENS = 1024;
+const MAX_QUERY_TOKENS = 1024;
 /** The most terms of a query that are matched: the rarest, which decide the ranking. */
 export const MAX_QUERY_TERMS = MAX_COMPARED;
 

@@ -2,11 +2,11 @@ import { NONE } from "../words/vocabulary.ts";
 import type { WordVectors } from "../words/word-vectors.ts";
 
 /** Windows begin this many tokens apart and are twice as long: about one thought. */
-export const WINDOW_STEP = 8;
+const WINDOW_STEP = 8;
 /** A text up to this long is one window. */
 const SINGLE_WINDOW_TOKENS = 24;
 /** The most windows of a text. 2,048 windows of 16 tokens are about 100 KB; longer texts get longer windows. */
-export const MAX_WINDOWS = 2048;
+const MAX_WINDOWS = 2048;
 
 /**
  * Calls `emit` with the vector of each window of a text, given as rows of the model (`NONE` for unknown

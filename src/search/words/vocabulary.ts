@@ -12,9 +12,6 @@ const STRING_OVERHEAD_BYTES = 72;
 
 const STEMMABLE = /^[a-z]{3,}$/;
 
-/** Returns the row of a word in a table of word vectors, or `NONE`. */
-export type RowFinder = (word: string) => number;
-
 /**
  * The words of one agent. A **form** is a token as written; forms with the same stem share a **term**,
  * which BM25 counts. Agents share nothing here, so neither the numbers nor the frequencies of one agent
@@ -23,7 +20,7 @@ export type RowFinder = (word: string) => number;
 export class Vocabulary {
   readonly #forms = new SpellingTable();
   readonly #terms = new Map<string, number>();
-  readonly #findRow: RowFinder;
+  readonly #findRow: (word: string) => number;
   #characters = 0;
   /** Of each form. */
   readonly #formColumns = {
@@ -48,7 +45,8 @@ export class Vocabulary {
   readonly #knownColumns = { form: new Uint32Array(0), row: new Int32Array(0) };
   #known = 0;
 
-  constructor(findRow: RowFinder) {
+  /** `findRow` returns the row of a word in a table of word vectors, or `NONE`. */
+  constructor(findRow: (word: string) => number) {
     this.#findRow = findRow;
   }
 
