@@ -121,12 +121,7 @@ export class MessageReader {
   }
 }
 
-function pause(ms: number, stopped: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stopped.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+function pause(ms: number, stopped: AbortSignal): Promise<unknown> {
+  const over = AbortSignal.any([stopped, AbortSignal.timeout(ms)]);
+  return new Promise((resolve) => over.addEventListener("abort", resolve));
 }

@@ -197,7 +197,11 @@ function PolicyField({ param, display: { label, hint }, setting, onSetting }: Po
 }
 
 function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
-  const change = (part: Partial<Draft>) => onDraft({ ...draft, ...part });
+  const field = (param: "model" | "instructions" | "rest") => ({
+    param,
+    value: draft[param],
+    onValue: (value: string) => onDraft({ ...draft, [param]: value }),
+  });
   const problem = isCode(save.problem, "version_conflict") ? null : save.problem;
   return (
     <FormProblem.Provider value={problem}>
@@ -210,35 +214,21 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
             param={`policies.${name}`}
             display={display}
             setting={draft.policies[name] as boolean | string}
-            onSetting={(setting) => change({ policies: { ...draft.policies, [name]: setting } })}
+            onSetting={(setting) => onDraft({ ...draft, policies: { ...draft.policies, [name]: setting } })}
           />
         ))}
       </fieldset>
       <fieldset class="card" disabled={disabled}>
         <legend>For the agent</legend>
         <p class="faint small">Stored and versioned as given. The agent reads it; the daemon enforces none of it.</p>
-        <TextField
-          label="Model"
-          value={draft.model}
-          onValue={(model) => change({ model })}
-          param="model"
-          spellcheck={false}
-        />
-        <TextArea
-          label="Instructions"
-          rows={6}
-          value={draft.instructions}
-          onValue={(instructions) => change({ instructions })}
-          param="instructions"
-        />
+        <TextField label="Model" {...field("model")} spellcheck={false} />
+        <TextArea label="Instructions" {...field("instructions")} rows={6} />
         <TextArea
           label="Everything else (JSON)"
           hint="An object with any other members that the agent uses."
+          {...field("rest")}
           code
           rows={Math.min(16, Math.max(4, draft.rest.split("\n").length + 1))}
-          value={draft.rest}
-          onValue={(rest) => change({ rest })}
-          param="rest"
         />
       </fieldset>
     </FormProblem.Provider>
