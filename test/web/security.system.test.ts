@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)("secure", () => {
     test("joins by a link", async () => {
       await page.goto(`/workspaces/${kept.workspaceId}/members`);
       await page.getByRole("button", { name: "Invite …" }).click();
-      await page.getByLabel("Role").last().selectOption("auditor");
+      await page.getByRole("dialog").getByLabel("Role").selectOption("auditor");
       await page.getByRole("button", { name: "Make the link" }).click();
       const link = ((await page.getByLabel("Invitation link", { exact: true }).textContent()) ?? "").trim();
       auditor = await stage.person();
