@@ -658,7 +658,9 @@ def stored(shown):
     event = {**shown}
     try:
         details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
-        return check_event(event), None if details is None else jcs(details), salt, value
+        text = None if details is None else jcs(details)
+        (text or "").encode()  # no lone surrogates
+        return check_event(event), text, salt, value
     except (ValueError, TypeError, KeyError, RecursionError):
         raise Tampered("not an event") from None
 

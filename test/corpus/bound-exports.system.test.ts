@@ -249,6 +249,50 @@ const empty: [string, Scope, { startMs?: number; endMs?: number }][] = [
   ["a window of an agent that did nothing in it", { agentId: "gamma" }, { startMs: at(30), endMs: at(44) }],
 ];
 
+/** Text that is cut off, altered before the cut, or has a member twice. */
+function damaged(name: string, form: Form, honest: string): Case[] {
+  const end = form === "json" ? "]," : '{"type":"trailer"';
+  const at = [honest.length - 3, honest.lastIndexOf(end), Math.floor(honest.length * 0.9)];
+  const events = honest.indexOf("\n");
+  const altered = honest.slice(0, events) + honest.slice(events).replace('"result":"allowed"', '"result":"blocked"');
+  expect(altered).not.toBe(honest);
+  const twice = ["details", "hash", "first", "tree_root", "exported_at", "event_count", "seal"].map((member): Case => {
+    const text = honest.replace(new RegExp(`"${member}":("[^"]*"|\\d+|null|.)`), (found) => {
+      const value = found.slice(member.length + 3);
+      return `"${member}":${/^["\dn]/.test(value) ? value : "null"},${found}`;
+    });
+    expect(text).not.toBe(honest);
+    // A first line that cannot be read does not say what it is the beginning of.
+    return { name: `${name}: ${member} twice`, text, verdict: form === "json" ? "tampered" : "undetermined" };
+  });
+  return [
+    ...twice,
+    ...at.flatMap((cut): Case[] => [
+      { name: `${name}: cut at ${cut}`, text: honest.slice(0, cut), verdict: "undetermined" },
+      { name: `${name}: altered, and cut at ${cut}`, text: altered.slice(0, cut), verdict: "tampered" },
+    ]),
+    {
+      name: `${name}: a lone surrogate`,
+      text: honest.replace(/("value_digest":")/, '"x":"\\ud800",$1'),
+      verdict: "tampered",
+    },
+  ];
+}
+
+/** A window rewritten in the older format, with a proof that fits. */
+async function asOlder({ form, header, events }: Parts): Promise<Parts> {
+  const { before, after, binding, proof, erasures, ...rest } = header;
+  const [first, last] = [events[0] as PresentedEvent, events.at(-1) as PresentedEvent];
+  const agentId = header.agent_id as string | null;
+  const run = { first: first.seq, last: last.seq };
+  const size = (binding.seq as number) + 1;
+  const starts_after = agentId === null ? null : { agent_seq: first.agent_seq - 1, hash: first.previous_hash };
+  const proved = await exportProof(agentId, run, size, treeReader(connection));
+  const format = "governd.audit-export/1";
+  const start_time = first.timestamp;
+  return { form, events, header: { ...rest, format, start_time, starts_after, proof: proved } as never };
+}
+
 interface Case {
   name: string;
   text: string;
@@ -351,6 +395,20 @@ beforeAll(async () => {
         details_salt: null,
       });
       cases.push({ name: `${form}: ${name}, blanked`, text: text({ ...taken, events: blanked }), verdict: "tampered" });
+      cases.push(...damaged(`${form}: ${name}`, form, honest));
+      if (!whole) {
+        // Somebody can drop the binding. Then nothing says that this is all of the window.
+        const older = await asOlder({ ...taken, events: taken.events.slice(1, -1) });
+        // In the older format, an erasure after the window is not in the export.
+        const open = window.endMs !== undefined && older.events.some(({ details }) => details === null);
+        const verdict = open ? "undetermined" : "verified";
+        cases.push({
+          name: `${form}: ${name}, in the older format`,
+          text: text(older),
+          verdict,
+          completeness: "unknown",
+        });
+      }
       // Without the seal it is an unsealed export, which the given key cannot establish.
       const bare = { ...taken, header: { ...taken.header, seal: null, proof: null, public_key: null } };
       cases.push({ name: `${form}: ${name}, without its seal`, text: text(bare), verdict: "undetermined" });
@@ -397,6 +455,7 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
+const SCRIPT = join(import.meta.dir, "../../tools/verify.py");
 const python = Bun.which("python3");
 
 describe("exports with a binding event", () => {
@@ -415,14 +474,31 @@ describe("exports with a binding event", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("without a key and a kept seal, none is complete", async () => {
+    const honest = cases.filter(({ completeness, verdict }) => verdict === "verified" && completeness !== undefined);
+    const paths = honest.map(({ text }, index) => {
+      const path = join(root, "cases", `honest-${index}`);
+      writeFileSync(path, text);
+      return path;
+    });
+    for (const path of paths) {
+      const { verdict, report } = await verifyExportFile(1, { path });
+      expect([verdict, report.completeness]).toEqual(["verified", "unknown"]);
+    }
+    if (python === null) return;
+    const said = Bun.spawnSync(["python3", "-B", SCRIPT, "--complete", ...paths]);
+    const lines = said.stdout.toString().trimEnd().split("\n");
+    expect(lines.filter((line) => !line.includes(": cannot be established. completeness"))).toEqual([]);
+    expect(said.exitCode).toBe(EXIT.undetermined);
+  });
+
   test.skipIf(python === null)("tools/verify.py says the same", () => {
     const paths = cases.map((one, index) => {
       const path = join(root, "cases", String(index));
       writeFileSync(path, one.text);
       return path;
     });
-    const script = join(import.meta.dir, "../../tools/verify.py");
-    const said = Bun.spawnSync(["python3", "-B", script, "--public-key", publicKey, ...paths]);
+    const said = Bun.spawnSync(["python3", "-B", SCRIPT, "--public-key", publicKey, ...paths]);
     const lines = said.stdout.toString().trimEnd().split("\n");
     const words = { holds: "verified", TAMPERED: "tampered", "cannot be established": "undetermined" } as const;
     const verdicts = lines.map((line) => {

@@ -120,6 +120,10 @@ describe("pruning", () => {
     for (const body of [{}, { scope: undefined, agent_id: "alpha" }, { scope: undefined, agent_id: "beta" }]) {
       const again = await verify(await exportTo("after.ndjson", workspace, body));
       expect([again.exit, again.json.sources[0].problems]).toEqual([0, []]);
+      expect(again.json.sources[0].completeness).toBe("partial");
+      const [head = ""] = readFileSync(join(daemon.dataDir, "after.ndjson"), "utf8").split("\n");
+      const { start_time, binding } = JSON.parse(head);
+      expect([start_time, binding.details.pruned_before]).toEqual([null, 512]);
     }
     const trail = await client.send({ path: "/v1/audit", query: { scope: "workspace", operations: "audit.prune" } });
     expect(trail.json.data[0].details).toMatchObject({ before_seq: 512, export_digest: json.export_digest });

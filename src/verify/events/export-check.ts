@@ -35,8 +35,8 @@ export function checkExportClaims(
     const bound = boundOf(header);
     const problem = boundProblem(verifier, header, bound, form);
     if (problem !== null) fail(verifier, "export_window", problem);
-    if (erasures !== undefined) takeErasures(verifier, header, erasures);
     checkBoundSeal(verifier, header, bound);
+    if (erasures !== undefined) takeErasures(verifier, header, erasures);
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error;
     fail(verifier, "export_window", `what the export says of itself is not in order: ${error.message}`);
