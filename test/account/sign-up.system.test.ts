@@ -67,9 +67,11 @@ test("the link makes the first account, once, with a workspace and a key that wo
   expect(await view.event(events[1]?.id as string)).toMatchObject({ actor: made.json.account.id });
   expect(events[1]?.details).toEqual({
     key_id: made.json.key_id,
+    key_digest: new Bun.CryptoHasher("sha256").update(made.json.api_key).digest("hex"),
     label: "first key",
     scope: "full",
     agents: null,
+    created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     expires_at: null,
   });
   expect((await view.verify()).valid).toBe(true);

@@ -44,8 +44,9 @@ describe("members", () => {
     });
     expect(person?.apiKey).toBeNull();
     expect(person?.workspaceId).toBe(owner.workspaceId);
+    const joined_at = expect.stringMatching(/^\d{4}-.*Z$/);
     expect(events).toEqual([
-      ["- member.join ok", { account_id: person?.accountId, invitation_id: made.json.id, role: "auditor" }],
+      ["- member.join ok", { account_id: person?.accountId, invitation_id: made.json.id, role: "auditor", joined_at }],
     ]);
     expect((await owner.browser.get(`${base}/invitations`)).json.data).toEqual([]);
     const members = await owner.browser.get(`${base}/members`);
