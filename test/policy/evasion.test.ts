@@ -87,3 +87,10 @@ test("offsets are the original's", () => {
   const [finding] = decision.findings;
   expect(value.slice(finding?.start, finding?.end)).toBe("an\u200bna.berg@posteo.de");
 });
+
+test("control characters are no digits of an escape", () => {
+  const write = (value: string) =>
+    decide(policiesOf({ policies: { block_pii: true } }), { key: "k", value, metadata: {} });
+  expect(write("anna.berg%40posteo.de").allowed).toBe(false);
+  expect(write("anna.berg%\u0014\u0010posteo.de").allowed).toBe(true);
+});
