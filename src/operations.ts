@@ -320,6 +320,9 @@ export const OPERATIONS = {
   "audit.key": { ...SEALS_READ, kind: "inspection" },
   "audit.consistency": { ...SEALS_READ, kind: "inspection", input: takes<{ from: number; to?: number }>() },
   "audit.anchors": { ...SEALS_READ, kind: "report" },
+  "tlog.checkpoint": { ...SEALS_READ, kind: "inspection" },
+  "tlog.tile": { ...SEALS_READ, kind: "inspection", input: takes<{ level: number; index: number; width: number }>() },
+  "tlog.entries": { ...SEALS_READ, kind: "inspection", input: takes<{ index: number; width: number }>() },
   "audit.prune": { ...UPKEEP, effect: "prune", ocsf: "api.delete", group: "workspace", did: "pruned the log" },
   "agent.list": {
     ...TRAIL_READ,

@@ -172,6 +172,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     bodyTimeoutMs: settings.request_timeout,
     requestsPerSecond: settings.rate_limit,
     wrongKeysPerMinute: settings.auth_failure_limit,
+    publicLogs: new Set(settings.tlog_public),
     ...(settings.tls === "off" ? { trustedProxies: new TrustedProxies(settings.trusted_proxies) } : {}),
   };
 }

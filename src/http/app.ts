@@ -11,6 +11,7 @@ import { auditRoutes, exportTrail } from "../features/audit/routes.ts";
 import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
+import { publicTlogRoutes, tlogRoutes } from "../features/tlog/routes.ts";
 import type { Action } from "./account/action.ts";
 import { entryActions } from "./account/entry-routes.ts";
 import { handleAction } from "./account/handle.ts";
@@ -28,7 +29,17 @@ import type { Route } from "./route.ts";
 export type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Every operation's route. */
-export const routes: readonly Route[] = [agentRoutes, configRoutes, checkpointRoutes, dataRoutes, auditRoutes].flat();
+export const routes: readonly Route[] = [
+  agentRoutes,
+  configRoutes,
+  checkpointRoutes,
+  dataRoutes,
+  auditRoutes,
+  tlogRoutes,
+].flat();
+
+/** Every route of `/v1`: of each operation, and of those that a public log serves without a key. */
+const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
 
 /** Every route of `/account`. */
 export const actions: readonly Action[] = [...entryActions, ...selfActions, ...workspaceActions, ...keyActions];
@@ -44,7 +55,7 @@ type Context = Routed & { path: string };
  * no call, which would make it asynchronous.
  */
 export function createApp(deps: AppDeps) {
-  const pages = publicPages(routes, actions, () => deps.isReady());
+  const pages = publicPages(apiRoutes, actions, () => deps.isReady());
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
   // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a trailing slash
   // makes another path.
@@ -61,7 +72,7 @@ export function createApp(deps: AppDeps) {
       if (refused !== undefined) return refused;
     });
   const served = [
-    ...routes.map((route) => ({ ...route, run: operation(pipeline, route) })),
+    ...apiRoutes.map((route) => ({ ...route, run: operation(pipeline, route) })),
     ...(deps.accounts === undefined ? [] : accountRoutes(pipeline, deps)),
     ...pages.map((page) => ({ method: "GET", path: page.path, run: publicPage(pipeline, page) })),
   ];

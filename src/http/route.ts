@@ -10,9 +10,11 @@ export type Method = "GET" | "PUT" | "POST" | "DELETE";
 /** The names of the `:parameters` of a path. */
 export type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamsOf<`/${Rest}`>
-  : P extends `${string}:${infer Name}`
-    ? Name
-    : never;
+  : P extends `${infer Before}/*`
+    ? "*" | ParamsOf<Before>
+    : P extends `${string}:${infer Name}`
+      ? Name
+      : never;
 
 /** A request after validation, as a route's `input` sees it. */
 export interface RouteRequest<P extends string, Q, B> {

@@ -17,6 +17,7 @@ import {
   webAddress,
   within,
   witnesses,
+  workspaceIds,
 } from "./values.ts";
 
 const SECOND_MS = 1_000;
@@ -89,6 +90,11 @@ const SETTINGS = {
     witnesses,
     [],
     "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
+  ),
+  tlog_public: setting(
+    workspaceIds,
+    [],
+    "workspaces whose checkpoint and tiles of hashes everybody may read (C2SP tlog-tiles), without a key",
   ),
   rate_limit: setting(within(0, RATE_LIMIT_MAX, integer), 0, "requests per second for each API key; 0 is no limit"),
   auth_failure_limit: setting(

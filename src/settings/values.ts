@@ -252,6 +252,12 @@ export const witnesses = list(
   isWitness,
 );
 
+export const workspaceIds = list(
+  "must be ids of workspaces, for example ws_01h455vb4pex5vsknk084sn02q",
+  "ws_…,…",
+  (item) => /^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(item),
+);
+
 export const networks = list(
   "must be IP addresses or networks, for example 10.0.0.0/8 or 127.0.0.1",
   "ip,cidr,…",

@@ -7,6 +7,7 @@ import { checkpointOperations } from "../features/checkpoints/operations.ts";
 import { configOperations } from "../features/config/operations.ts";
 import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
+import { showEntries, showTile } from "../features/tlog/tiles.ts";
 import type { JsonValue } from "../json.ts";
 import {
   type InspectionName,
@@ -40,7 +41,14 @@ type AnyOperation =
 /** What reads and is not recorded. */
 const INSPECTIONS: {
   [N in InspectionName]: (reader: Reader, input: OperationInputs[N]) => Promise<Answer>;
-} = { "audit.seal": showSeal, "audit.key": showKey, "audit.consistency": showConsistency };
+} = {
+  "audit.seal": showSeal,
+  "audit.key": showKey,
+  "audit.consistency": showConsistency,
+  "tlog.checkpoint": showSeal,
+  "tlog.tile": showTile,
+  "tlog.entries": showEntries,
+};
 
 /** The answer to an inspection. @throws {Refusal} */
 export function inspect(reader: Reader, name: InspectionName, input: OperationInputs[OperationName]): Promise<Answer> {

@@ -48,6 +48,7 @@ export type OperationProblem =
   | "version_not_found"
   | "checkpoint_not_found"
   | "entry_not_found"
+  | "not_found"
   | "audit_event_not_found"
   | "seal_not_found"
   | "restore_blocked"
@@ -91,6 +92,8 @@ export type Answer<Body = StreamPlan> =
   | { kind: "json"; status: number; body: string; etag?: string }
   /** A text that is saved or sent unchanged: a seal, a receipt. */
   | { kind: "text"; contentType: string; body: string; filename?: string }
+  /** Bytes that never change, so that caches may keep them: a part of the log. */
+  | { kind: "bytes"; contentType: string; body: Uint8Array }
   /** An operation that was refused or failed. `extra`: further members of the problem document. */
   | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
   | StreamAnswer<Body>;

@@ -105,11 +105,12 @@ const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "c
 
 const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
-  "limited-key": (operation) => operation !== "agent.list",
+  "limited-key": (operation) => !["agent.list", "tlog.entries"].includes(operation),
   "agent-key": (operation) =>
     operation.startsWith("data.") || operation.startsWith("checkpoint.") || CONFIG_READS.includes(operation),
   "auditor-key": (operation) =>
     operation.startsWith("audit.") ||
+    operation.startsWith("tlog.") ||
     ["checkpoint.list", "agent.list", "agent.read"].includes(operation) ||
     CONFIG_READS.includes(operation),
 };

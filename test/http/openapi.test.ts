@@ -23,7 +23,7 @@ test("the document is valid OpenAPI 3.1", async () => {
 
 test("every operation is documented with words, examples, errors and the key", () => {
   for (const route of routes) {
-    const path = route.path.replace(/:([a-z_]+)/g, "{$1}");
+    const path = route.path.replace(/:([a-z_]+)/g, "{$1}").replace("*", "{tile}");
     // biome-ignore lint/suspicious/noExplicitAny: the document has every form
     const operation = document.paths[path]?.[route.method.toLowerCase()] as any;
     expect(operation?.summary, `${route.method} ${path}`).toBeString();
@@ -34,7 +34,7 @@ test("every operation is documented with words, examples, errors and the key", (
       expect(operation.responses[413]).toBeDefined();
     }
     const inPath = operation.parameters.filter((parameter: { in: string }) => parameter.in === "path");
-    expect(inPath.length).toBe((route.path.match(/:/g) ?? []).length);
+    expect(inPath.length).toBe((route.path.match(/[:*]/g) ?? []).length);
   }
 });
 

@@ -56,7 +56,8 @@ const ORDERED = [...routes].sort(
 const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] as const);
 
 const AGENT_SCOPE = /^(data\.|checkpoint\.|config\.(read|list_versions|read_version)$)/;
-const AUDITOR_SCOPE = /^(audit\.|agent\.(list|read)$|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
+const AUDITOR_SCOPE =
+  /^(audit\.|tlog\.|agent\.(list|read)$|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
 
 test("every operation has one route", () => {
   expect(new Set(routes.map(({ operation }) => operation)).size).toBe(routes.length);
@@ -100,8 +101,8 @@ describe.each(BY_NAME)("%s", (_name, route) => {
 
   test("allowed keys are served, and the request is recorded", async () => {
     const allowed = (["agent", "auditor", "limited", "full"] as const).filter((name) => {
-      // The list is of all agents.
-      if (name === "limited" && route.operation === "agent.list") return false;
+      // These are about all agents.
+      if (name === "limited" && ["agent.list", "tlog.entries"].includes(route.operation)) return false;
       if (name === "agent") return AGENT_SCOPE.test(route.operation);
       return name !== "auditor" || AUDITOR_SCOPE.test(route.operation);
     });

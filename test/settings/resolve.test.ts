@@ -42,6 +42,7 @@ describe("settings", () => {
       anchor_command: null,
       anchor_url: null,
       witnesses: [],
+      tlog_public: [],
       rate_limit: 0,
       auth_failure_limit: 6_000,
       max_connections: 10_000,

@@ -29,6 +29,8 @@ export function requestOf(
   const path = route.path
     .replace(":agent_id", agent)
     .replace(":version", "v1")
+    .replace(":level/*", "0/000.p/1")
+    .replace("*", "000.p/1")
     .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
   const values = valuesFor(subject);
   const membersOf = (validator: Route["body"]) =>

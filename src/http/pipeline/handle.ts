@@ -9,6 +9,7 @@ import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.t
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { watched } from "./live.ts";
+import { PUBLIC_ACTOR } from "./public-log.ts";
 import { parseQuery, shortName } from "./query.ts";
 import { checkAgent, checkScope } from "./scopes.ts";
 
@@ -16,6 +17,9 @@ const JSON_TYPE = "application/json";
 
 /** The longest path parameter. Every identifier is shorter. */
 const MAX_PARAM_LENGTH = 256;
+
+/** How long a response that never changes may be kept: a year (RFC 9111 section 5.2.2.1, RFC 8246). */
+const FOREVER = "max-age=31536000, immutable";
 
 /** An absent body or query. */
 const EMPTY: JsonObject = {};
@@ -170,6 +174,11 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
     return problemResponse(problem, exchange.requestId, exchange.headers(JSON_TYPE));
   }
   const headers = exchange.headers(answer.contentType);
+  if (answer.kind === "bytes") {
+    // A shared cache may keep only what everybody may read.
+    headers["cache-control"] = `${exchange.principal?.actor === PUBLIC_ACTOR ? "public" : "private"}, ${FOREVER}`;
+    return new Response(answer.body as Uint8Array<ArrayBuffer>, { status: 200, headers });
+  }
   if (answer.filename !== undefined) {
     headers["content-disposition"] = `attachment; filename="${answer.filename}"`;
   }

@@ -9,6 +9,7 @@ import { type Authenticate, authenticateRequest, type Sessions } from "./authent
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { handle } from "./handle.ts";
+import { publicReader } from "./public-log.ts";
 import { RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
@@ -42,6 +43,8 @@ export interface AppDeps {
   requestsPerSecond?: number;
   /** The most requests per minute with wrong keys from one address; absent or 0 for no limit. */
   wrongKeysPerMinute?: number;
+  /** The workspaces whose logs are public. */
+  publicLogs?: ReadonlySet<string>;
   /** With TLS off, the proxies that may send requests. */
   trustedProxies?: TrustedProxies;
   /** Returns the address of a request's peer. Needed with `trustedProxies`. */
@@ -99,13 +102,22 @@ export class Pipeline {
       requireOneHost(headers);
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
-        const { authenticate, accounts } = this.#deps;
-        this.#enter(exchange, authenticateRequest(request, authenticate, accounts?.sessions));
+        this.#enter(exchange, this.#publicReader(path, headers) ?? this.#authenticate(request));
       }
       return undefined;
     } catch (error) {
       return this.fail(exchange, this.#countWrongKey(request, error, exchange.startedMs));
     }
+  }
+
+  #authenticate(request: Request): Principal {
+    const { authenticate, accounts } = this.#deps;
+    return authenticateRequest(request, authenticate, accounts?.sessions);
+  }
+
+  #publicReader(path: string, headers: Headers): Principal | null {
+    const { publicLogs } = this.#deps;
+    return publicLogs === undefined || headers.has("x-api-key") ? null : publicReader(path, publicLogs);
   }
 
   /** Sets the principal of a request, and counts it against the limit. @throws {Problem} above the limit */

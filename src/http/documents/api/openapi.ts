@@ -32,6 +32,10 @@ const DOCUMENTATION = {
     { name: "Checkpoints", description: "Snapshots of an agent's state." },
     { name: "Data", description: "Governed key-value data." },
     { name: "Audit", description: "The hash-chained trail of every operation." },
+    {
+      name: "Tlog-tiles",
+      description: "The audit trail as tiles (C2SP tlog-tiles), for stock clients of transparency logs.",
+    },
     { name: "Account", description: "Signing up and in, sessions, passwords, second factors. For people." },
     { name: "Workspaces", description: "Workspaces, their members, and invitations. For people." },
     { name: "Keys", description: "API keys of a workspace. For people." },
@@ -75,7 +79,7 @@ export async function openApiJson(routes: readonly Route[], actions: readonly Ac
   );
   const add = (method: string, path: string, detail: JsonObject) =>
     documented.route(method, path, () => "", { detail: detail as never });
-  for (const route of routes) add(route.method, route.path, describe(route));
+  for (const route of routes) add(route.method, route.path.replace("*", ":tile"), describe(route));
   for (const action of actions) add(action.method, action.path, describeAction(action));
   add("POST", DOWNLOAD_PATH, describeDownload());
   for (const [path, probe] of Object.entries(PROBES)) add("GET", path, probe);
@@ -87,11 +91,12 @@ function describe(route: Route): JsonObject {
   const { summary, description } = route;
   const variant = route.variant === undefined ? "" : ` or \`${route.variant.operation}\``;
   const recorded = leavesNoTrace(route.operation)
-    ? "Not recorded: it is about the workspace's seals alone and says nothing of any agent."
+    ? "Not recorded: it is about the workspace's log as a whole."
     : `Recorded as \`${route.operation}\`${variant}.`;
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
   return {
-    operationId: camelCase(route.operation),
+    // The one operation with two paths is public below a workspace's id.
+    operationId: camelCase(route.path.includes(":workspace_id") ? `public.${route.operation}` : route.operation),
     tags: [tagOfOperation(route.operation)],
     summary,
     description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
@@ -157,11 +162,18 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   workspace_id: { description: "A workspace of yours.", schema: { type: "string" } },
   account_id: { description: "A member's account.", schema: { type: "string" } },
   invitation_id: { description: "An invitation.", schema: { type: "string" } },
+  level: { description: "The level of the tile, 0 to 63.", schema: { type: "string" }, example: "0" },
+  tile: {
+    description:
+      "The number of the tile in groups of three digits, all but the last after an x; a partial tile ends in .p/ and its width.",
+    schema: { type: "string" },
+    example: "x001/067.p/12",
+  },
   key_id: { description: "A key's id, not the key.", schema: { type: "string" } },
 };
 
 function pathParameters(path: string): JsonObject[] {
-  return [...path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => ({
+  return [...path.matchAll(/:([a-z_]+)|\*/g)].map(([, name = "tile"]) => ({
     name,
     in: "path",
     required: true,
