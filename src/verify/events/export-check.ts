@@ -35,7 +35,7 @@ export function checkExportClaims(
     const bound = boundOf(header);
     const problem = boundProblem(verifier, header, bound, form);
     if (problem !== null) fail(verifier, "export_window", problem);
-    checkBoundSeal(verifier, header, bound);
+    checkBoundSeal(verifier, header, bound, problem === null);
     if (erasures !== undefined) takeErasures(verifier, header, erasures);
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error;
@@ -87,12 +87,13 @@ function checkOlderSeal(verifier: LogVerifier, header: OlderExportHeader): void 
 
 const ANOTHER_SEAL = "the given seal is another one than the export was made under";
 
-function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound: Bound): void {
+/** @param fits whether the events are those that the export claims; otherwise the proof cannot lead to them */
+function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound: Bound, fits: boolean): void {
   const { event } = bound.binding;
   const through = verifier.last?.event.seq ?? event.seq;
   const seal = ownSeal(verifier, header);
-  const sealed = seal !== null && isBoundConnected(verifier, header, seal, bound);
-  if (sealed) verifier.seals?.proved(seal, through);
+  const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
+  if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null);
   const isLog = header.agent_id === null && isWhole(header);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     // Of a whole log that begins at 0, earlier seals were compared already, and its end is that of the export's event.
