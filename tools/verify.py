@@ -318,6 +318,7 @@ class Trust:
 
     def __init__(self, keys=(), anchors=(), complete=False):
         self.keys, self.anchors, self.complete = keys, anchors, complete
+        self.prunings = []  # that were read: (position, digest of the export that holds what was dropped)
 
     def unknown(self, why):
         """Says that events may be missing; with --complete that is why nothing is established."""
@@ -1079,6 +1080,7 @@ def check_database(db, trust, logs):
             configs[seq] = (event["agent_id"], said["version"], said["config_digest"])
         elif operation == "audit.prune":
             prunings.append(said["before_seq"])
+            trust.prunings.append((said["before_seq"], said["export_digest"]))
         elif operation == "checkpoint.restore" and "config_version" in said:
             configs[seq] = (event["agent_id"], said["config_version"], said["config_digest"])
     require(log.hashes, "the log is empty", Undetermined)
@@ -1465,6 +1467,10 @@ def main():
             reason = problem if isinstance(problem, Undetermined) else "it is not in the form that it should have"
             print(f"{path}: cannot be established. {reason}")
             worst = worst or 2
+    for before, digest in trust.prunings:
+        found = [path for path in given.files if path.is_file() and sha256(path.read_bytes()) == digest]
+        named = f"{found[0]}, as the pruning names it" if found else f"not given: the export with SHA-256 {digest}"
+        print(f"what was pruned before event {before}: {named}")
     return worst
 
 

@@ -23,6 +23,16 @@ export async function prunedBefore(reader: Reader, after = 0): Promise<number> {
   return (await reader.value<number | null>(sql, [after, PRUNE])) ?? 0;
 }
 
+/** Every pruning, with the SHA-256 of the export that holds what it dropped. */
+export async function prunings(reader: Reader): Promise<{ beforeSeq: number; exportDigest: string }[]> {
+  const rows = await reader.all<[number, string]>(
+    `SELECT CAST(details ->> '$.before_seq' AS INTEGER), CAST(details ->> '$.export_digest' AS TEXT) FROM events
+     WHERE agent_id IS NULL AND operation = ? AND details IS NOT NULL ORDER BY seq`,
+    [PRUNE],
+  );
+  return rows.map(([beforeSeq, exportDigest]) => ({ beforeSeq, exportDigest }));
+}
+
 /** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */
 export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
   const sql = "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?";

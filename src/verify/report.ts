@@ -68,6 +68,8 @@ export interface SourceReport {
   complete_through: number | null;
   /** From where the events are there, when what is before was pruned. */
   pruned_before?: number;
+  /** The prunings that the log records. `export`: the given file that is the export which each names, if one is. */
+  prunings?: { before_seq: number; export_digest: string; export: string | null }[];
   /** Where the log was put back from a backup, as it says itself. */
   restores?: ReportedRestore[];
   /** What this evidence does not allow to verify, or what no event records. Only where there is something. */

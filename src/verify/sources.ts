@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
 import { checkSeal, sealedWorkspace } from "../log/seal.ts";
+import { prunings } from "../state/pruning.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
@@ -94,7 +95,9 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     if (damage !== null) obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
     const report = withProblems(found, all);
     const controlLog = whole ? await readControlLog(connection) : null;
-    return { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
+    const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
+    if (found.prunedBefore > 0) result.report.prunings = await pruningsOf(connection);
+    return result;
   });
 }
 
@@ -115,6 +118,13 @@ export async function verifyWorkspaceAndFile(
     return withProblems(report, all.map(schemaProblem));
   });
 }
+
+const pruningsOf = async (reader: Reader) =>
+  (await prunings(reader)).map(({ beforeSeq, exportDigest }) => ({
+    before_seq: beforeSeq,
+    export_digest: exportDigest,
+    export: null,
+  }));
 
 const schemaChangesOf = (connection: Connection): string[] =>
   schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));

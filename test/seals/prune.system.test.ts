@@ -106,6 +106,14 @@ describe("pruning", () => {
     expect(found.exit).toBe(0);
     expect(found.json.sources[0]).toMatchObject({ pruned_before: 512 });
     expect(found.json.sources[0].sealed_through).toBeGreaterThan(700);
+    expect(found.json.sources[0].prunings).toEqual([
+      { before_seq: 512, export_digest: json.export_digest, export: null },
+    ]);
+    const both = await verify(database, partial, exported);
+    expect(both.json.sources[0].prunings[0].export).toBe(exported);
+    if (PYTHON !== null) {
+      expect(second(database).out).toContain(`not given: the export with SHA-256 ${json.export_digest}`);
+    }
     expect((await verify(receipt)).exit).toBe(0);
     expect((await verify(exported)).exit).toBe(0);
     expect((await command("verify", daemon.dataDir, ...key())).exit).toBe(0);

@@ -1,4 +1,6 @@
 /** `governd verify`: verifies evidence offline, without writing anything. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
@@ -68,6 +70,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
   if (options.complete) askForCompleteness(results);
+  await findPrunedExports(results);
   const verdict = overallVerdict(results);
   session.exitCode = EXIT_CODES[verdict];
   await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
@@ -101,6 +104,19 @@ function askForSeals(results: SourceResult[], { seals }: Trust): void {
   const message = "the given seal belongs to another workspace, so it cannot be compared";
   for (const result of results) {
     if (!result.report.problems.some(({ code }) => code === "seal_missing")) doubt(result, "seal_missing", message);
+  }
+}
+
+/** Compares the exports that are given with those that the prunings of a workspace name by their digests. */
+async function findPrunedExports(results: SourceResult[]): Promise<void> {
+  const named = results.flatMap(({ report }) => report.prunings ?? []);
+  if (named.length === 0) return;
+  for (const { report } of results) {
+    if (report.kind !== "export") continue;
+    const hash = createHash("sha256");
+    for await (const piece of createReadStream(report.path)) hash.update(piece);
+    const digest = hash.digest("hex");
+    for (const pruning of named) if (pruning.export_digest === digest) pruning.export = report.path;
   }
 }
 

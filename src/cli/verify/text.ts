@@ -17,6 +17,16 @@ const MAX_SHOWN = 20;
 const UNSEALED =
   "unsealed: links and hashes are valid, but anyone who could write this file could have replaced all of it";
 
+function pruningLine({
+  before_seq,
+  export_digest,
+  export: path,
+}: NonNullable<SourceResult["report"]["prunings"]>[number]) {
+  const found =
+    path === null ? `not given: the export with SHA-256 ${export_digest}` : `${path}, as the pruning names it`;
+  return `  what was pruned before event ${before_seq}: ${found}`;
+}
+
 /** Returns the report on one piece of evidence. */
 export function sourceLines(result: SourceResult, agentId: string | undefined): string[] {
   const { report, range, erasedDetails, unnamedErased } = result;
@@ -34,10 +44,13 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);
   }
+  for (const pruning of report.prunings ?? []) lines.push(pruningLine(pruning));
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
   if (result.agreeing !== undefined) lines.push(`  ${agreement(result.agreeing)}, ${state(result.verdict)}`);
   lines.push(...(report.not_covered ?? []).map((what) => `  not covered: ${what}`));
-  if (range !== null) lines.push(...sealLines(report, range), completenessLine(result));
+  if (range !== null) lines.push(...sealLines(report, range));
+  if (range !== null || (report.kind === "export" && report.workspace_id !== null))
+    lines.push(completenessLine(result));
   lines.push(...problemLines(result));
   return lines;
 }

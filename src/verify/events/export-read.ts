@@ -121,7 +121,9 @@ export class ExportVerifier {
     const empty = header !== null && complete && report.eventsChecked === 0 && !nothingOmitted(header);
     const undetermined = this.#undetermined ?? (empty ? NO_EVENTS : null);
     const completeness = exportCompleteness(header, report, undetermined);
-    return { ...report, header, undetermined, completeness };
+    // An export without events names its workspace in its event.
+    const workspaceId = report.workspaceId ?? (bound && complete ? header.workspace_id : null);
+    return { ...report, workspaceId, header, undetermined, completeness };
   }
 
   /** Reports that something follows the end of the export. */
