@@ -1,0 +1,57 @@
+/** Which rows of the control database a log leaves, where the log cannot tell all of it. */
+import { expect, test } from "bun:test";
+import type { RowChange } from "../../src/log/control-effects.ts";
+import type { ControlEvent, ControlLog } from "../../src/verify/control/events.ts";
+import { expectedRows, type Lag, type RowState } from "../../src/verify/control/expected.ts";
+
+const NOW: Lag = { backupCreatedAt: null, afterSeq: 100 };
+
+function event(seq: number, operation: string, ...changes: RowChange[]): ControlEvent {
+  const timestamp = `2026-01-01T00:00:0${seq}.000Z`;
+  return { seq, id: `aud_${seq}`, operation, timestamp, actor: "cli", details: {}, changes, restoredFrom: null };
+}
+
+const key = (kind: RowChange["kind"], columns: RowChange["columns"], unset: string[] = []): RowChange => ({
+  ...{ table: "api_keys", id: "key_1", kind, columns, unset },
+});
+const created = event(1, "key.create", key("add", { scope: "agent", revoked_at: null }));
+const revoked = event(2, "key.revoke", key("set", { revoked_at: true }, ["revoked_at"]));
+
+function states(log: Partial<ControlLog>, lag: Lag = NOW) {
+  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, prunedBefore: 0, events: [], ...log }, lag);
+  return rows.get("api_keys key_1")?.states;
+}
+
+test("a row has the state that its events leave", () => {
+  expect(states({ events: [created, revoked] })).toEqual([{ scope: "agent", revoked_at: true }]);
+});
+
+test("of a row whose first event was pruned only what later events state is known", () => {
+  expect(states({ events: [revoked], prunedBefore: 2 })).toEqual([{ revoked_at: true }]);
+  expect(states({ events: [], prunedBefore: 2 })).toBeUndefined();
+});
+
+test("an event after the copy of a backup, or after the reading began, may be missing", () => {
+  const both: RowState[] = [
+    { scope: "agent", revoked_at: null },
+    { scope: "agent", revoked_at: true },
+  ];
+  const events = [created, revoked];
+  expect(states({ events }, { backupCreatedAt: "2026-01-01T00:00:01.500Z", afterSeq: 100 })).toEqual(both);
+  expect(states({ events }, { backupCreatedAt: null, afterSeq: 1 })).toEqual(both);
+  expect(states({ events: [created] }, { backupCreatedAt: null, afterSeq: 0 })).toEqual([null, both[0] as RowState]);
+});
+
+test("so may one before a restore that was recorded while its backup was made, and no other", () => {
+  const restored = { ...event(3, "log.restore"), restoredFrom: "2026-01-01T00:00:01.500Z" };
+  expect(states({ events: [created, revoked, restored] })).toHaveLength(2);
+  const later = { ...event(4, "key.revoke", ...revoked.changes) };
+  expect(states({ events: [created, restored, later] })).toEqual([{ scope: "agent", revoked_at: true }]);
+});
+
+test("of two events that contradict each other, either one may be what happened", () => {
+  const rotated = (seq: number, by: string) =>
+    event(seq, "key.rotate", key("set", { replaced_by: by }, ["replaced_by", "revoked_at"]));
+  const found = states({ events: [created, rotated(2, "key_2"), rotated(3, "key_3")] }) ?? [];
+  expect(found.map((state) => state?.replaced_by)).toEqual([undefined, "key_2", "key_3"]);
+});
