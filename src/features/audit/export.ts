@@ -15,7 +15,7 @@ import { inclusionProof } from "../../log/proof.ts";
 import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
 import { erasuresOf, scanEvents, windowLimits } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
-import { newestSeal, sealingKeyAt, sealOfSize } from "../../state/seals.ts";
+import { newestSeal, type StoredSeal, sealingKeyAt, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
@@ -27,6 +27,9 @@ type Wanted = Pick<ExportPlan, "scope" | "window">;
 
 /** Events read at once. */
 const EVENTS_AT_ONCE = 500;
+/** How long the end of an export waits for the seal over an erasure that came meanwhile, and how often it looks. */
+const SEAL_WAIT_MS = 15_000;
+const LOOK_EVERY_MS = 250;
 
 const EXTENSIONS = {
   json: "json",
@@ -253,7 +256,7 @@ async function laterErasures(
   if (first === null || last === null) return undefined;
   const found = await erasuresOf(reader, agentId, { first: first.seq, last: last.seq });
   if (found.length === 0) return undefined;
-  const seal = await newestSeal(reader);
+  const seal = await sealOver(reader, bodyOf(found.at(-1) as StoredEvent).seq);
   const tree = treeReader(reader);
   const events = found.map(async (stored) => {
     const { seq } = bodyOf(stored);
@@ -261,6 +264,15 @@ async function laterErasures(
     return { event: presentEvent(stored) as unknown as JsonObject, path };
   });
   return { events: await Promise.all(events), seal: seal?.note ?? null };
+}
+
+/** Returns the newest seal, for an event that was recorded during an export as soon as it is sealed. */
+async function sealOver(reader: Reader, seq: number): Promise<StoredSeal | null> {
+  for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+    const seal = await newestSeal(reader);
+    if (seal === null || seal.size > seq || waitedMs >= SEAL_WAIT_MS) return seal;
+    await Bun.sleep(LOOK_EVERY_MS);
+  }
 }
 
 async function* pages(
