@@ -36,6 +36,7 @@ export const PROBLEMS = {
   link_not_found: [404, "The link is not valid"],
   method_not_allowed: [405, "Method not allowed"],
   request_timeout: [408, "The body came too slowly"],
+  blocked: [409, "Blocked by a policy"],
   restore_blocked: [409, "Restore blocked by a policy"],
   email_taken: [409, "The mail address has an account"],
   already_member: [409, "Already a member"],

@@ -3,7 +3,7 @@
  * restores and `governd scan` share it.
  */
 
-import type { JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import type { Hit } from "./check.ts";
 import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
 import {
@@ -55,6 +55,16 @@ export function decide(policies: PolicySettings, content: Content): Decision {
 
 const ALLOWED: Decision = { allowed: true };
 
+/**
+ * Returns what the event of a request says of a text that the request names, such as a key that it does not find: the
+ * text, or only that it was left out, if the policies would not let it be stored.
+ */
+export function recorded(policies: PolicySettings | undefined, name: string, text: string): JsonObject {
+  const isAllowed =
+    policies === undefined || text === "" || decide(policies, { key: text, value: "", metadata: {} }).allowed;
+  return isAllowed ? { [name]: text } : { redacted: true };
+}
+
 /** Dictionaries by the set of screening policies that are on, one bit each; built when first needed. */
 const dictionaries: (PolicyDictionary | undefined)[] = [];
 
@@ -87,10 +97,10 @@ interface Field {
 }
 
 /** The fields of some content, in the order in which findings are reported: key, value, metadata. */
-function fieldsOf({ key, value, metadata }: Content): Field[] {
+function fieldsOf({ key, value, metadata, valueName = "value" }: Content): Field[] {
   const fields: Field[] = [
     { path: ["key"], text: key, context: "", isName: false },
-    { path: ["value"], text: value, context: key, isName: false },
+    { path: [valueName], text: value, context: key, isName: false },
   ];
   collect(metadata, ["metadata"], "", fields);
   return fields;
@@ -160,7 +170,7 @@ function describe(findings: readonly Finding[]): string {
   return `Blocked, nothing was stored: the agent's policy does not allow ${forbidden.join(" and ")}. Found ${named}${more}. Remove it and write again.`;
 }
 
-const place = (field: string): string => (field === "key" || field === "value" ? `the ${field}` : field);
+const place = (field: string): string => (field.startsWith("metadata") ? field : `the ${field}`);
 
 /** Uses the tables that every text needs, and those for other alphabets and long tokens. */
 const SAMPLE: Content = {

@@ -1,11 +1,13 @@
 /** What a policy is, and what it decides about. The list of all policies is policies.ts. */
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** What is about to be stored, by a write or by a restore. */
+/** What is about to be stored: an entry, or a text that an event or a checkpoint keeps, as its value. */
 export interface Content {
   key: string;
   value: string;
   metadata: JsonObject;
+  /** What the value is called in findings, `value` unless named. */
+  valueName?: "value" | "label" | "reason";
 }
 
 /** What a policy objects to in some content, and where. Never holds the text itself. */
@@ -16,7 +18,7 @@ export interface Finding {
   detector: string;
   /** Of personal data: 1 or 2. */
   tier?: 1 | 2;
-  /** `key`, `value` or a path `metadata.a.b`; a name that itself matched is written `*`. */
+  /** `key`, `value`, `label`, `reason`, or a path `metadata.a.b`; a name that itself matched is written `*`. */
   field: string;
   /** UTF-16 code units, `end` exclusive. */
   start: number;

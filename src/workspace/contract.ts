@@ -52,6 +52,7 @@ export type OperationProblem =
   | "audit_event_not_found"
   | "seal_not_found"
   | "restore_blocked"
+  | "blocked"
   | "quota_exceeded"
   | "version_conflict"
   | "unavailable"

@@ -7,6 +7,7 @@ import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamName } from "../operations.ts";
+import type { Refused } from "../policy/decide.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
@@ -153,6 +154,18 @@ export function refused(
   problem: Omit<ProblemAnswer, "kind">,
 ): Outcome<ProblemAnswer> {
   return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
+}
+
+/** An operation that a policy refused. Its event and its answer say what was found where, never the text. */
+export function refusedByPolicy(
+  agent: AgentState,
+  { blockedBy, message, findings }: Refused,
+  code: "blocked" | "restore_blocked" = "blocked",
+  more: JsonObject = {},
+): Outcome<ProblemAnswer> {
+  const extra = { blocked_by: blockedBy, findings: findings as unknown as JsonObject[] };
+  const details = { ...more, findings: extra.findings };
+  return { ...refused(agent, "blocked", details, { code, detail: message, extra }), blockedBy };
 }
 
 /** An operation that found nothing: recorded with the agent, or with the workspace if it never began. */

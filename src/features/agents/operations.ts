@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationInputs, OperationName } from "../../operations.ts";
+import { decide } from "../../policy/decide.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { showVersion } from "../../state/configs.ts";
@@ -18,6 +19,7 @@ import {
   type OperationsOf,
   type Outcome,
   refused,
+  refusedByPolicy,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
 
@@ -81,6 +83,8 @@ async function setSuspended(
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return noAgent(null, agentId);
+  const decision = decide(agent.policies, { key: "", value: reason ?? "", metadata: {}, valueName: "reason" });
+  if (!decision.allowed) return refusedByPolicy(agent, decision);
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
     : null;

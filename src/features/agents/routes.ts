@@ -18,6 +18,7 @@ const switching = (name: "suspend" | "resume", words: { summary: string; descrip
     input: ({ params, body }) => ({ agentId: params.agent_id, reason: body.reason ?? null }),
     ...words,
     response: { description: "The agent.", schema: AgentShape },
+    problems: ["blocked"],
   });
 
 export const agentRoutes = [

@@ -4,6 +4,7 @@
  * Requests for the newest seal, the sealing keys and consistency proofs are not recorded. They concern the workspace as
  * a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need another one.
  */
+import { isId } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { parseVerifierKey } from "../../log/note.ts";
@@ -41,7 +42,9 @@ async function findAllowed(reader: Reader, context: Context, eventId: string) {
   return { event, agent: event.agentId === null ? null : await knownAgent(reader, context, event.agentId) };
 }
 
-const noEvent = (id: string) => notFound(null, null, "audit_event_not_found", NO_EVENT, { event_id: id });
+/** What is not an id may be anything, so that it is not recorded. */
+const noEvent = (id: string) =>
+  notFound(null, null, "audit_event_not_found", NO_EVENT, isId("aud", id) ? { event_id: id } : { redacted: true });
 
 export const readAuditEvent: Operation<"audit.read"> = async (reader, context, { eventId, proof }) => {
   const found = await findAllowed(reader, context, eventId);

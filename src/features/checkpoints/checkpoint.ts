@@ -1,5 +1,5 @@
 /** One checkpoint: looking it up, and showing it, with the state that it keeps as a stream. */
-import { showTime } from "../../ids.ts";
+import { isId, showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -51,7 +51,9 @@ export async function findAllowed(reader: Reader, context: Context, id: string):
 
 /** A request for an id that does not exist concerns no agent. It is one of the workspace's own events. */
 export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
-  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, { checkpoint_id: id });
+  // What is not an id may be anything.
+  const details = isId("cp", id) ? { checkpoint_id: id } : { redacted: true };
+  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, details);
 }
 
 /** Returns the number of entries that a checkpoint made now would hold: those that have not expired. */

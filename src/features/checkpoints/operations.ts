@@ -1,6 +1,7 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
+import { decide } from "../../policy/decide.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import { AgentDirectory } from "../../state/agents.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
@@ -11,6 +12,7 @@ import {
   naming,
   type Operation,
   type OperationsOf,
+  refusedByPolicy,
 } from "../../workspace/operation.ts";
 import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./checkpoint.ts";
 import { restoreCheckpoint } from "./restore.ts";
@@ -18,6 +20,13 @@ import { restoreCheckpoint } from "./restore.ts";
 export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
   const known = await knownAgent(reader, context, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
+  const decision = decide(agent.policies, {
+    key: "",
+    value: input.label ?? "",
+    metadata: input.metadata,
+    valueName: "label",
+  });
+  if (!decision.allowed) return refusedByPolicy(agent, decision);
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
     agent: agent.firstSeq,

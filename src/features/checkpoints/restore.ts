@@ -12,7 +12,7 @@ import { configFacts, type NewConfig, readConfigVersion, showVersion } from "../
 import { readVersion } from "../../state/entries.ts";
 import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, type Context, type Operation, type Outcome, refused } from "../../workspace/operation.ts";
+import { answered, type Context, type Operation, type Outcome, refusedByPolicy } from "../../workspace/operation.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
 export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader, context, input) => {
@@ -54,14 +54,8 @@ async function findRefused(reader: Reader, plan: RestorePlan, policies: PolicySe
 }
 
 function blocked(agent: AgentState, checkpoint: Checkpoint, decision: Refused): Outcome {
-  const findings = decision.findings as unknown as JsonObject[];
-  const { blockedBy } = decision;
-  const problem = {
-    code: "restore_blocked",
-    detail: `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`,
-    extra: { blocked_by: blockedBy, findings },
-  } as const;
-  return { ...refused(agent, "blocked", { checkpoint_id: checkpoint.id, findings }, problem), blockedBy };
+  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`;
+  return refusedByPolicy(agent, { ...decision, message }, "restore_blocked", { checkpoint_id: checkpoint.id });
 }
 
 function restored(

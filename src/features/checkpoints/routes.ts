@@ -24,6 +24,7 @@ export const checkpointRoutes = [
     description: "Keeps the agent's present state: its config and every entry. Nothing is copied.",
     status: 201,
     response: { description: "The checkpoint.", schema: Checkpoint },
+    problems: ["blocked"],
   }),
 
   route({

@@ -2,6 +2,7 @@
 import { showTime } from "../../ids.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { recorded } from "../../policy/decide.ts";
 import { retentionCutoff, retentionEnd } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { countPrefix, type EntryRow, findEntry, findEntryOrigin, hasEntry, listEntries } from "../../state/entries.ts";
@@ -52,8 +53,9 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   return answered(agent, { key }, body);
 };
 
+/** A key that is not stored was never screened: it may be what a policy keeps out of the log. */
 function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
-  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, { key });
+  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded(agent?.policies, "key", key));
 }
 
 export const deleteData: Operation<"data.delete"> = async (reader, context, { agentId, key }) => {
@@ -69,10 +71,11 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, { ag
 export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, { agentId, prefix }) => {
   const agent = await knownAgent(reader, context, agentId);
   const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
-  const details = naming(agent, agentId, { prefix, count });
-  return answered(agent, details, `{"deleted":${count},"audit_id":"${context.auditId}"}`, {
-    effect: { kind: "end_prefix", prefix, count },
-  });
+  const named = count === 0 ? recorded(agent?.policies, "prefix", prefix) : { prefix };
+  const details = naming(agent, agentId, { ...named, count });
+  const body = `{"deleted":${count},"audit_id":"${context.auditId}"}`;
+  if ("redacted" in named) return answered(agent, details, body, { result: "not_found" });
+  return answered(agent, details, body, { effect: { kind: "end_prefix", prefix, count } });
 };
 
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
@@ -88,7 +91,8 @@ const listData: Operation<"data.list"> = async (reader, context, input) => {
   const last = page.rows.at(-1);
   const next = page.hasMore && last !== undefined ? last.key : null;
   const items = page.rows.map((row) => showRow(row, input.includeValues));
-  const details = naming(agent, input.agentId, { prefix: input.prefix, count: page.rows.length });
+  const prefix = recorded(agent?.policies, "prefix", input.prefix);
+  const details = naming(agent, input.agentId, { ...prefix, count: page.rows.length });
   return answered(agent, details, listBody("data.list", input, items, next));
 };
 

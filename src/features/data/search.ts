@@ -2,6 +2,7 @@
 import { showTime } from "../../ids.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { recorded } from "../../policy/decide.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
@@ -77,7 +78,12 @@ export const searchData = inquiry("data.search", {
   async record(reader, context, input, found) {
     const agent = await knownAgent(reader, context, input.agentId);
     const { prefix, limit } = input;
-    const details = { query_digest: sha256Hex(input.query), prefix, limit, count: found.rows.length };
+    const details = {
+      query_digest: sha256Hex(input.query),
+      ...recorded(agent?.policies, "prefix", prefix),
+      limit,
+      count: found.rows.length,
+    };
     return answered(
       agent,
       naming(agent, input.agentId, details),

@@ -37,7 +37,7 @@ export const ProblemSchema = component(
       code: t.String({ enum: codes, description: "Stable, for programs." }),
       param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
       request_id: t.String(),
-      blocked_by: t.Optional(t.String({ description: "With `restore_blocked`: the policy." })),
+      blocked_by: t.Optional(t.String({ description: "With `blocked` and `restore_blocked`: the policy." })),
       quota: t.Optional(t.String({ enum: ["entries", "bytes"], description: "With `quota_exceeded`: which quota." })),
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),

@@ -1,0 +1,96 @@
+/** Under policies, no text of a request gets into the workspace's file, whatever the request asks for. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+
+const CARD = "4111 1111 1111 1111";
+const SECRET = `ghp_${"aB3dE5fG7h".repeat(3)}aB3dE5`;
+/** Texts that a policy matches, and the policy. */
+const TEXTS = [
+  [CARD, "policy:block_pii"],
+  [SECRET, "policy:block_secrets"],
+] as const;
+
+let daemon: TestDaemon;
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start();
+  workspace = await daemon.workspace();
+  await workspace.client.configure("strict", { policies: { block_pii: true, block_secrets: true } });
+  await workspace.client.write("strict", "k", "v");
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** Everything that is stored of the workspace, byte by byte. */
+function stored(): string {
+  const folder = join(daemon.dataDir, "workspaces");
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), "latin1"))
+    .join("");
+}
+
+const last = () => workspace.view.eventsAfter(workspace.view.head - 1)[0];
+
+test.each(TEXTS)("a label, metadata or a reason is refused: %s", async (text, blockedBy) => {
+  const requests = [
+    ["/v1/checkpoints", { agent_id: "strict", label: text }, "label"],
+    ["/v1/checkpoints", { agent_id: "strict", metadata: { note: { deep: [text] } } }, "metadata.note.deep.0"],
+    ["/v1/checkpoints", { agent_id: "strict", metadata: { [text]: 1 } }, "metadata.*"],
+    ["/v1/agents/strict/suspend", { reason: `because of ${text}` }, "reason"],
+    ["/v1/agents/strict/resume", { reason: text }, "reason"],
+  ] as const;
+  for (const [path, body, field] of requests) {
+    const { status, json } = await workspace.client.send({ path, body });
+    expect([status, json.code, json.blocked_by, json.findings[0].field]).toEqual([409, "blocked", blockedBy, field]);
+    expect(JSON.stringify(json)).not.toContain(text);
+    expect(last()).toMatchObject({ result: "blocked", agentId: "strict" });
+  }
+  expect((await workspace.client.send({ path: "/v1/agents/strict" })).json.state).toBe("active");
+  expect(stored()).not.toContain(text);
+});
+
+test.each(TEXTS)("what a request names and does not find is not recorded: %s", async (text) => {
+  const about = { agent_id: "strict" };
+  const id = encodeURIComponent(text);
+  const requests = [
+    { path: "/v1/data/read", query: { ...about, key: text } },
+    { path: "/v1/data/read-full", query: { ...about, key: text } },
+    { path: "/v1/data/list", query: { ...about, prefix: text } },
+    { path: "/v1/data/search", body: { ...about, query: text, prefix: text } },
+    { path: "/v1/data", method: "DELETE", query: { ...about, key: text } },
+    { path: "/v1/data", method: "DELETE", query: { ...about, prefix: text } },
+    { path: "/v1/data", method: "DELETE", query: { ...about, key: text, erase: true } },
+    { path: "/v1/data", method: "DELETE", query: { ...about, prefix: text, erase: true } },
+    { path: `/v1/checkpoints/${id}` },
+    { path: `/v1/checkpoints/${id}`, method: "DELETE" },
+    { path: `/v1/checkpoints/${id}/restore`, method: "POST" },
+    { path: `/v1/config/strict/versions/${id}` },
+    { path: `/v1/config/strict/rollback`, body: { version: text } },
+    { path: `/v1/audit/${id}` },
+    { path: `/v1/audit/${id}/receipt` },
+  ];
+  for (const request of requests) {
+    const { head } = workspace.view;
+    const { status } = await workspace.client.send(request);
+    expect([request.path, status < 500]).toEqual([request.path, true]);
+    expect(workspace.view.head - head).toBeLessThanOrEqual(1);
+  }
+  expect(stored()).not.toContain(text);
+  expect((await workspace.view.verify()).valid).toBe(true);
+});
+
+test("what is left out says so; harmless texts, and keys that are stored, are recorded", async () => {
+  await workspace.client.send({ path: "/v1/data/read", query: { agent_id: "strict", key: CARD } });
+  expect(last()?.details).toEqual({ redacted: true });
+  await workspace.client.send({ path: "/v1/data/read", query: { agent_id: "strict", key: "absent" } });
+  expect(last()?.details).toEqual({ key: "absent" });
+  await workspace.client.send({ path: "/v1/data/read", query: { agent_id: "free", key: CARD } });
+  expect(last()?.details).toEqual({ agent_id: "free", key: CARD });
+  const unharmed = await workspace.client.send({
+    path: "/v1/checkpoints",
+    body: { agent_id: "strict", label: "before the release", metadata: { build: 7 } },
+  });
+  expect(unharmed.status).toBe(201);
+});
