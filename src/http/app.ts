@@ -39,7 +39,7 @@ export const routes: readonly Route[] = [
 ].flat();
 
 /** Every route of `/v1`: of each operation, and of those that a public log serves without a key. */
-const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
+export const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
 
 /** Every route of `/account`. */
 export const actions: readonly Action[] = [...entryActions, ...selfActions, ...workspaceActions, ...keyActions];

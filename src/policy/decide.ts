@@ -56,14 +56,19 @@ export function decide(policies: PolicySettings, content: Content): Decision {
 const ALLOWED: Decision = { allowed: true };
 
 /**
- * Returns what the event of a request says of a text that the request names, such as a key that it does not find: the
- * text, or only that it was left out, if the policies would not let it be stored.
+ * Returns what the event of a request says of a text that the request names and that may not be stored, such as a key:
+ * the text, or only that it was left out, if a policy objects to it. `policies`: those of the agent, null when it never
+ * began; absent where no agent is known, so that every policy counts.
  */
-export function recorded(policies: PolicySettings | undefined, name: string, text: string): JsonObject {
+export function recorded(name: string, text: string, policies: PolicySettings | null = everyPolicy()): JsonObject {
   const isAllowed =
-    policies === undefined || text === "" || decide(policies, { key: text, value: "", metadata: {} }).allowed;
+    policies === null || text === "" || decide(policies, { key: text, value: "", metadata: {} }).allowed;
   return isAllowed ? { [name]: text } : { redacted: true };
 }
+
+/** Returns the policies of an agent that has every screening policy. */
+const everyPolicy = (): PolicySettings =>
+  policiesOf({ policies: Object.fromEntries(screeningPolicies().map((name) => [name, POLICIES[name].example])) });
 
 /** Dictionaries by the set of screening policies that are on, one bit each; built when first needed. */
 const dictionaries: (PolicyDictionary | undefined)[] = [];

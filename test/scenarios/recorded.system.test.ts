@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
-import { actions, routes } from "../../src/http/app.ts";
+import { actions, apiRoutes } from "../../src/http/app.ts";
 import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
 import {
   Browser,
@@ -65,12 +65,13 @@ async function subject(): Promise<Subject> {
 }
 
 /** The requests to `/v1`. */
-const OPERATIONS = routes.map((route): [string, () => Promise<Ready>] => [
-  `${route.method} ${route.path}`,
+const OPERATIONS = apiRoutes.map((route): [string, () => Promise<Ready>] => [
+  `${route.method} ${route.path.replace("*", ":tile")}`,
   async () => {
     const sent = requestOf(route, await subject());
     return async () => {
-      const response = await workspace.client.open(sent);
+      const path = sent.path.replace(":workspace_id", workspace.id);
+      const response = await workspace.client.open({ ...sent, path });
       await response.body?.cancel();
       return response;
     };

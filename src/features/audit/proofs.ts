@@ -4,7 +4,6 @@
  * Requests for the newest seal, the sealing keys and consistency proofs are not recorded. They concern the workspace as
  * a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need another one.
  */
-import { isId } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { parseVerifierKey } from "../../log/note.ts";
@@ -12,6 +11,7 @@ import { consistencyProof, inclusionProof } from "../../log/proof.ts";
 import { makeReceipt } from "../../log/receipt.ts";
 import { hexOf } from "../../log/rows.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { recorded } from "../../policy/decide.ts";
 import { publicKeyPem } from "../../seals/keyring.ts";
 import { readEvent } from "../../state/events.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
@@ -42,9 +42,7 @@ async function findAllowed(reader: Reader, context: Context, eventId: string) {
   return { event, agent: event.agentId === null ? null : await knownAgent(reader, context, event.agentId) };
 }
 
-/** What is not an id may be anything, so that it is not recorded. */
-const noEvent = (id: string) =>
-  notFound(null, null, "audit_event_not_found", NO_EVENT, isId("aud", id) ? { event_id: id } : { redacted: true });
+const noEvent = (id: string) => notFound(null, null, "audit_event_not_found", NO_EVENT, recorded("event_id", id));
 
 export const readAuditEvent: Operation<"audit.read"> = async (reader, context, { eventId, proof }) => {
   const found = await findAllowed(reader, context, eventId);

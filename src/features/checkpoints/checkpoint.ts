@@ -1,6 +1,7 @@
 /** One checkpoint: looking it up, and showing it, with the state that it keeps as a stream. */
-import { isId, showTime } from "../../ids.ts";
+import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import { recorded } from "../../policy/decide.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/checkpoints.ts";
@@ -51,9 +52,7 @@ export async function findAllowed(reader: Reader, context: Context, id: string):
 
 /** A request for an id that does not exist concerns no agent. It is one of the workspace's own events. */
 export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
-  // What is not an id may be anything.
-  const details = isId("cp", id) ? { checkpoint_id: id } : { redacted: true };
-  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, details);
+  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, recorded("checkpoint_id", id));
 }
 
 /** Returns the number of entries that a checkpoint made now would hold: those that have not expired. */

@@ -55,7 +55,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
 
 /** A key that is not stored was never screened: it may be what a policy keeps out of the log. */
 function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
-  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded(agent?.policies, "key", key));
+  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agent?.policies ?? null));
 }
 
 export const deleteData: Operation<"data.delete"> = async (reader, context, { agentId, key }) => {
@@ -71,7 +71,7 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, { ag
 export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, { agentId, prefix }) => {
   const agent = await knownAgent(reader, context, agentId);
   const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
-  const named = count === 0 ? recorded(agent?.policies, "prefix", prefix) : { prefix };
+  const named = count === 0 ? recorded("prefix", prefix, agent?.policies ?? null) : { prefix };
   const details = naming(agent, agentId, { ...named, count });
   const body = `{"deleted":${count},"audit_id":"${context.auditId}"}`;
   if ("redacted" in named) return answered(agent, details, body, { result: "not_found" });
@@ -91,7 +91,7 @@ const listData: Operation<"data.list"> = async (reader, context, input) => {
   const last = page.rows.at(-1);
   const next = page.hasMore && last !== undefined ? last.key : null;
   const items = page.rows.map((row) => showRow(row, input.includeValues));
-  const prefix = recorded(agent?.policies, "prefix", input.prefix);
+  const prefix = recorded("prefix", input.prefix, agent?.policies ?? null);
   const details = naming(agent, input.agentId, { ...prefix, count: page.rows.length });
   return answered(agent, details, listBody("data.list", input, items, next));
 };

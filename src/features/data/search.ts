@@ -80,7 +80,7 @@ export const searchData = inquiry("data.search", {
     const { prefix, limit } = input;
     const details = {
       query_digest: sha256Hex(input.query),
-      ...recorded(agent?.policies, "prefix", prefix),
+      ...recorded("prefix", prefix, agent?.policies ?? null),
       limit,
       count: found.rows.length,
     };

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { actions, routes } from "../../../src/http/app.ts";
+import { actions, apiRoutes } from "../../../src/http/app.ts";
 import { openApiJson } from "../../../src/http/documents/api/openapi.ts";
 
 interface Document {
@@ -20,7 +20,7 @@ interface ResponseDoc {
   content?: Record<string, { schema: object }>;
 }
 
-export const document = JSON.parse(await openApiJson(routes, actions)) as Document;
+export const document = JSON.parse(await openApiJson(apiRoutes, actions)) as Document;
 
 const DOCUMENT_ID = "urn:governd:openapi";
 const ajv = new Ajv2020({ strict: false, allErrors: true });
