@@ -1223,10 +1223,13 @@ CONTROL_OPERATIONS = {"workspace.create", "key.create", "key.rotate", "key.revok
 class ControlEvent:
     def __init__(self, event, said):
         self.seq, self.id, self.operation, self.time = event["seq"], event["id"], event["operation"], event["timestamp"]
-        self.actor, self.said, self.restored_from = event["actor"], said, None
+        self.actor, self.said, self.restore = event["actor"], said, None
         if self.operation == "log.restore":
-            self.restored_from = said.get("backup_created_at") or ""
+            # One that says when it revoked links brought control.db to what the log states.
+            self.restore = said.get("backup_created_at") or "", moment(said.get("links_revoked_at"))
         self.changes = [change for change in control_changes(event, said) if isinstance(change[1], str)]
+        if self.restore and self.restore[1] is not None:
+            self.changes += [(row["table"], row["id"], "remove", {}, ()) for row in said["rows_left_out"]]
 
 
 def row_name(table, row, workspace):
@@ -1246,7 +1249,7 @@ def distinct(states):
 
 def expected_rows(log, backup_time, after):
     """The states of which each row must be in one. Optional events are those that control.db need not have seen:
-    recorded beside a backup or while this was read, or in contradiction to others (older versions recorded refused acts)."""
+    recorded beside a backup (also before its restore by an older version) or while this was read, or in contradiction to others (older versions recorded refused acts)."""
     events, optional = log.control, {event for event in log.control if event.seq > after}
 
     def lag(time, before):
@@ -1256,8 +1259,8 @@ def expected_rows(log, backup_time, after):
     if backup_time is not None:
         lag(backup_time, events)
     for at, event in enumerate(events):
-        if event.restored_from is not None:
-            lag(event.restored_from, events[:at])
+        if event.restore and event.restore[1] is None:
+            lag(event.restore[0], events[:at])
     while True:
         rows, doubtful = replay_control(log, optional)
         if doubtful <= optional:
@@ -1278,12 +1281,12 @@ def replay_control(log, optional):
         return kind == "put" if state is None else all(state.get(name) is None for name in unset)
 
     for event in log.control:
-        if event.restored_from is not None:  # a restore revokes the links that nobody has used
-            for name in rows:
-                if name[0] == "links":
-                    unused = [state for state in rows[name] if state and not state.get("used_at") and not state.get("revoked_at")]
-                    rows[name] = distinct(rows[name] + [state | {"revoked_at": SOME} for state in unused])
-        owned = owners()
+        if event.restore:  # a restore revokes the links that nobody has used; an older version did not say when
+            at = {"revoked_at": event.restore[1] or SOME}
+            for name in (name for name in rows if name[0] == "links"):
+                ended = [state | at if state and not state.get("used_at") and not state.get("revoked_at") else state for state in rows[name]]
+                rows[name] = distinct(ended if event.restore[1] else rows[name] + ended)
+        owned = owners() and not event.restore
         for table, row, kind, columns, unset in event.changes:
             name = row_name(table, row, log.workspace)
             states = rows.get(name, unknown)

@@ -21,17 +21,20 @@ import {
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { asFailure, Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
-import { LOG_RESTORE } from "../log/restores.ts";
+import type { JsonObject } from "../json.ts";
+import { LOG_RESTORE, restoredControlDetails } from "../log/restores.ts";
 import type { Connection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
+import type { ControlLog } from "../verify/control/events.ts";
 import { readHead } from "../workspace/head.ts";
 import { answered } from "../workspace/operation.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
 import { copyFile } from "./files.ts";
 import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
+import { type ReappliedRow, reapplyLogs } from "./reapply.ts";
 import { readControlCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
@@ -60,6 +63,10 @@ export interface Restored {
   /** Workspaces whose new epoch is not sealed yet, and why. */
   unsealed: { workspaceId: string; reason: string }[];
   ended: { sessions: number; links: number };
+  /** Rows of the control database that were not as the logs state, and are now. */
+  reapplied: ReappliedRow[];
+  /** Rows that the logs state and that could not be made. */
+  rowsLeftOut: { workspaceId: string; table: string; id: string }[];
 }
 
 /** Restores a backup. @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind */
@@ -128,27 +135,29 @@ async function restoreInto(
     copyBack(backup, target, file);
     await onDone(file.size);
   }
-  await verifyAll(target, backup, manifest, onDone);
+  const logs = await verifyAll(target, backup, manifest, onDone);
+  const controlled = await finishControl(target, logs, manifest.created_at, clock());
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
-  for (const { workspace_id: workspaceId } of manifest.workspaces) {
-    const reason = await withWriter(target, key, workspaceId, (...opened) => beginEpoch(...opened, backupOf), {
-      clock,
-    });
+  for (const [workspaceId, rowsLeftOut] of controlled.leftOut) {
+    const control = restoredControlDetails({ linksRevokedAt: controlled.at, rowsLeftOut });
+    const details = { ...backupOf, ...control };
+    const reason = await withWriter(target, key, workspaceId, (...opened) => beginEpoch(...opened, details), { clock });
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
-  const ended = await finishControl(target, clock());
   for (const path of foldersOf(target)) syncPath(path);
   rmSync(target.unfinished);
   syncPath(target.root);
   return {
     dataDir: target.root,
     backupCreatedAt: manifest.created_at,
-    workspaces: manifest.workspaces.length,
+    workspaces: controlled.leftOut.size,
     leftOut: manifest.left_out,
     unsealed,
-    ended,
+    ended: controlled.ended,
+    reapplied: controlled.rows,
+    rowsLeftOut: [...controlled.leftOut].flatMap(([workspaceId, rows]) => rows.map((row) => ({ workspaceId, ...row }))),
   };
 }
 
@@ -167,13 +176,14 @@ function copyBack(backup: string, target: DataDirectory, file: ManifestFile): vo
   throw new Failure("backup_unusable", damaged("differs from what was backed up"));
 }
 
-/** @throws {Failure} `backup_unusable` or `newer_database` */
+/** Returns what the logs state of the control database. @throws {Failure} `backup_unusable` or `newer_database` */
 async function verifyAll(
   target: DataDirectory,
   backup: string,
   manifest: ReadManifest["manifest"],
   onDone: (bytes: number) => void | Promise<void>,
-): Promise<void> {
+): Promise<ControlLog[]> {
+  const logs: ControlLog[] = [];
   const sizes = new Map(manifest.files.map(({ path, size }) => [path, size]));
   const control = readControlCopy(target, join(backup, CONTROL_PATH));
   const held = new Set([...manifest.workspaces, ...manifest.left_out].map(({ workspace_id: id }) => id));
@@ -186,8 +196,10 @@ async function verifyAll(
     if (verdict.workspace.head_seq !== seq || verdict.workspace.head_hash !== hash) {
       throw notGood(backup, `${workspaceId} does not end with the event that the manifest names`);
     }
+    logs.push(verdict.controlLog);
     await onDone(sizes.get(workspacePath(workspaceId)) ?? 0);
   }
+  return logs;
 }
 
 const notGood = (backup: string, reason: string) =>
@@ -202,11 +214,11 @@ const notGood = (backup: string, reason: string) =>
 async function beginEpoch(
   writer: WorkspaceWriter,
   connection: Connection,
-  backupOf: { backup_created_at: string; backup_digest: string },
+  restored: JsonObject,
 ): Promise<string | null> {
   const { workspaceId } = writer;
   const { seq, hash } = readHead(connection);
-  const details = { ...backupOf, head_hash: hash, head_seq: seq };
+  const details = { ...restored, head_hash: hash, head_seq: seq };
   const run = async () => answered(null, details, "{}");
   const [settled] = await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(workspaceId), run }]);
   if (settled?.auditId) return await sealNow(writer);
@@ -214,16 +226,19 @@ async function beginEpoch(
 }
 
 /**
- * Migrates the control database, settles acts that were pending when it was copied, and ends all sessions and unused
- * links: those that ended or were used after the backup would otherwise be valid again.
+ * Migrates the control database, settles acts that were pending when it was copied, reapplies the logs, and ends all
+ * sessions and unused links: those that ended or were used after the backup would otherwise be valid again.
  */
-async function finishControl(target: DataDirectory, nowMs: number): Promise<Restored["ended"]> {
+async function finishControl(target: DataDirectory, logs: readonly ControlLog[], copiedAt: string, at: number) {
   using control = ControlDatabase.open(target);
   // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
   await settleActs({ control, journal: fileJournal(target) }, () => {});
+  // Settling drops a workspace whose creation was not finished in the copy.
+  const present = logs.filter(({ workspaceId }) => existsSync(workspaceFile(target, workspaceId)));
   return control.change((connection) => ({
-    sessions: deleteAllSessions(connection),
-    links: revokeUnusedLinks(connection, nowMs),
+    ...reapplyLogs(connection, present, copiedAt),
+    ended: { sessions: deleteAllSessions(connection), links: revokeUnusedLinks(connection, at) },
+    at,
   }));
 }
 

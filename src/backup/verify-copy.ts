@@ -10,6 +10,7 @@ import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
+import type { ControlLog } from "../verify/control/events.ts";
 import { verifyDatabaseFile } from "../verify/sources.ts";
 import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
@@ -38,7 +39,9 @@ export function damagedControl(name: string, reason: string): Failure {
 }
 
 /** The content of a good copy, or why the copy is not good. */
-type CopyVerdict = { good: true; workspace: ManifestWorkspace } | { good: false; reason: string };
+type CopyVerdict =
+  | { good: true; workspace: ManifestWorkspace; controlLog: ControlLog }
+  | { good: false; reason: string };
 
 /** Verifies the copy of a workspace in `directory`: `PRAGMA integrity_check`, then its log, seals and stored rows. */
 export async function verifyWorkspaceCopy(
@@ -51,7 +54,7 @@ export async function verifyWorkspaceCopy(
   const damage = structureProblem(path, encryptionKey);
   if (damage !== null) return { good: false, reason: damage };
   const seals = sealFile(directory, workspaceId);
-  const { report, verdict } = await verifyDatabaseFile(
+  const { report, verdict, controlLog } = await verifyDatabaseFile(
     { path, immutable: true },
     {
       path,
@@ -62,7 +65,7 @@ export async function verifyWorkspaceCopy(
       threads: { count: availableParallelism() },
     },
   );
-  if (verdict !== "verified") {
+  if (verdict !== "verified" || !controlLog) {
     const [first] = report.problems;
     const place = first?.seq == null ? "" : ` at event ${first.seq}`;
     return { good: false, reason: `${first?.code ?? "it does not verify"}${place}: ${first?.message ?? ""}` };
@@ -70,7 +73,7 @@ export async function verifyWorkspaceCopy(
   using connection = openConnection(path, { immutable: true, encryptionKey });
   const { seq: head_seq, hash: head_hash } = readHead(connection);
   const { sealed_through } = report;
-  return { good: true, workspace: { workspace_id: workspaceId, head_seq, head_hash, sealed_through } };
+  return { good: true, workspace: { workspace_id: workspaceId, head_seq, head_hash, sealed_through }, controlLog };
 }
 
 /** Returns what is wrong with the structure of a database file, or null. */

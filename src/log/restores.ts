@@ -6,7 +6,7 @@
  * A restore explains why events are gone, but excuses nothing: anyone with the disk and the key could declare
  * one. So a seal that was kept elsewhere over events that are gone is still a finding, under its own name.
  */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import type { EventName } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
 
@@ -25,7 +25,23 @@ export interface DeclaredRestore {
   backupCreatedAt: string | null;
   /** SHA-256 of the backup's manifest. */
   backupDigest: string | null;
+  /** What it did to the control database. Null when it left it as the backup held it: older versions did. */
+  control: RestoredControl | null;
 }
+
+/** A restore brings the control database to what the log states, except for rows that need more than events hold. */
+export interface RestoredControl {
+  /** When it revoked the links that nobody had used, milliseconds since the Unix epoch. */
+  linksRevokedAt: number;
+  /** The rows of this workspace that it could not make. */
+  rowsLeftOut: { table: string; id: string }[];
+}
+
+/** Returns the members of the event's details that state what a restore did to the control database. */
+export const restoredControlDetails = ({ linksRevokedAt, rowsLeftOut }: RestoredControl) => ({
+  links_revoked_at: new Date(linksRevokedAt).toISOString(),
+  rows_left_out: rowsLeftOut.map(({ table, id }) => ({ table, id })),
+});
 
 /** Returns the restore that an event declares; null when it declares none. */
 export function declaredRestore(event: AuditEventBody, details: string | null): DeclaredRestore | null {
@@ -39,7 +55,17 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
     headHash: text(said.head_hash),
     backupCreatedAt: text(said.backup_created_at),
     backupDigest: text(said.backup_digest),
+    control: restoredControl(said),
   };
+}
+
+function restoredControl({ links_revoked_at: at, rows_left_out: rows }: JsonObject): RestoredControl | null {
+  if (typeof at !== "string" || !Array.isArray(rows)) return null;
+  const rowsLeftOut = rows.map((row: JsonValue) => {
+    const { table, id } = (row ?? {}) as JsonObject;
+    return { table: String(table), id: String(id) };
+  });
+  return { linksRevokedAt: Date.parse(at), rowsLeftOut };
 }
 
 /** Returns what is wrong with a restore after the event `last`; null when nothing is or the details do not tell. */

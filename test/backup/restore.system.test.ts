@@ -103,6 +103,8 @@ describe("a restore", () => {
         backup_digest: new Bun.CryptoHasher("sha256").update(manifest).digest("hex"),
         head_hash: held.head_hash,
         head_seq: held.head_seq,
+        links_revoked_at: expect.stringMatching(/^20.*Z$/),
+        rows_left_out: [],
       },
     });
     const { verdict, sources } = await verify(from.join("restored"), "--public-key", from.data.sealPublicKey);

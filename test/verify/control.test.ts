@@ -1,6 +1,7 @@
 /** Which rows of the control database a log leaves, where the log cannot tell all of it. */
 import { expect, test } from "bun:test";
 import type { RowChange } from "../../src/log/control-effects.ts";
+import type { RestoredControl } from "../../src/log/restores.ts";
 import type { ControlEvent, ControlLog } from "../../src/verify/control/events.ts";
 import { expectedRows, type Lag, type RowState } from "../../src/verify/control/expected.ts";
 
@@ -8,7 +9,7 @@ const NOW: Lag = { backupCreatedAt: null, afterSeq: 100 };
 
 function event(seq: number, operation: string, ...changes: RowChange[]): ControlEvent {
   const timestamp = `2026-01-01T00:00:0${seq}.000Z`;
-  return { seq, id: `aud_${seq}`, operation, timestamp, actor: "cli", details: {}, changes, restoredFrom: null };
+  return { seq, id: `aud_${seq}`, operation, timestamp, actor: "cli", details: {}, changes, restore: null };
 }
 
 const key = (kind: RowChange["kind"], columns: RowChange["columns"], unset: string[] = []): RowChange => ({
@@ -42,8 +43,34 @@ test("an event after the copy of a backup, or after the reading began, may be mi
   expect(states({ events: [created] }, { backupCreatedAt: null, afterSeq: 0 })).toEqual([null, both[0] as RowState]);
 });
 
-test("so may one before a restore that was recorded while its backup was made, and no other", () => {
-  const restored = { ...event(3, "log.restore"), restoredFrom: "2026-01-01T00:00:01.500Z" };
+const restoreOf = (control: RestoredControl | null): ControlEvent => {
+  const of = { headSeq: 2, headHash: null, backupCreatedAt: "2026-01-01T00:00:01.500Z", backupDigest: null, control };
+  const { seq, timestamp, ...rest } = event(3, "log.restore");
+  return { ...rest, seq, timestamp, restore: { seq, timestamp, ...of } };
+};
+
+test("after a restore that reapplied the log, no event before it may be missing", () => {
+  const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [] });
+  expect(states({ events: [created, revoked, restored] })).toEqual([{ scope: "agent", revoked_at: true }]);
+});
+
+test("such a restore revoked the open links, and names the rows that it could not make", () => {
+  const link = (id: string, columns: RowChange["columns"]) =>
+    event(1, "member.invite", { table: "links", id, kind: "add", columns });
+  const open = link("inv_1", { used_at: null, revoked_at: null });
+  const used = link("inv_2", { used_at: 5, revoked_at: null });
+  const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [] });
+  const gone = { ...restored, changes: [key("remove", {})] };
+  const log = { workspaceId: "ws_1", headSeq: 100, prunedBefore: 0, events: [created, open, used, gone] };
+  expect([...expectedRows(log, NOW).values()].map((row) => row.states)).toEqual([
+    [null],
+    [{ used_at: null, revoked_at: 7 }],
+    [{ used_at: 5, revoked_at: null }],
+  ]);
+});
+
+test("before a restore by an older version, one that was recorded while its backup was made may be missing", () => {
+  const restored = restoreOf(null);
   expect(states({ events: [created, revoked, restored] })).toHaveLength(2);
   const later = { ...event(4, "key.revoke", ...revoked.changes) };
   expect(states({ events: [created, restored, later] })).toEqual([{ scope: "agent", revoked_at: true }]);

@@ -23,7 +23,9 @@ const RESTORE_DESCRIPTION = `restore a backup into an empty data directory
 
 Compares every file with the backup's manifest and verifies every log before it reports success. Each workspace's
 log then says that it was restored, and from which backup: a new epoch, which auditors see. All sessions and unused
-one-time links end. API keys that were revoked after the backup are valid again until you revoke them again.`;
+one-time links end. What the logs record of keys, members and invitations is reapplied to the restored control.db, since
+the backup copied it before the logs. API keys that were revoked after the backup are valid again until you revoke them
+again.`;
 
 export function addBackup(program: Command, session: Session): void {
   const backup = program
@@ -114,16 +116,40 @@ function restoreResult(restored: Restored) {
     unsealed: restored.unsealed.map(({ workspaceId, reason }) => ({ workspace_id: workspaceId, reason })),
     ended_sessions: restored.ended.sessions,
     ended_links: restored.ended.links,
+    reapplied: restored.reapplied.map(({ workspaceId, event, ...row }) => ({
+      workspace_id: workspaceId,
+      ...row,
+      seq: event.seq,
+      operation: event.operation,
+    })),
+    rows_left_out: restored.rowsLeftOut.map(({ workspaceId, ...row }) => ({ workspace_id: workspaceId, ...row })),
   };
 }
 
 function restoreLines(restored: Restored): string[] {
-  const { workspaces, dataDir, backupCreatedAt, leftOut, unsealed, ended } = restored;
+  const { workspaces, dataDir, backupCreatedAt, leftOut, unsealed, ended, reapplied, rowsLeftOut } = restored;
   return [
     `Restored and verified ${count(workspaces, "workspace")} in ${dataDir}, as of ${backupCreatedAt}.`,
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
     `  Ended ${count(ended.sessions, "session")} and ${count(ended.links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
+    ...reappliedLines(reapplied),
+    ...rowsLeftOut.map(
+      ({ workspaceId, table, id }) =>
+        `  Not made, since the logs do not hold all of it: ${table} ${id} of ${workspaceId}`,
+    ),
     ...leftOut.map(({ workspace_id: id, reason }) => `  Not in the backup: ${id} (${reason})`),
     ...unsealed.map(({ workspaceId, reason }) => `  Not sealed yet, the daemon will retry: ${workspaceId} (${reason})`),
+  ];
+}
+
+/** Returns what the backup's control.db lacked of what the logs record. */
+function reappliedLines(rows: Restored["reapplied"]): string[] {
+  if (rows.length === 0) return [];
+  return [
+    `  Reapplied from the logs to control.db, which was copied before them: ${count(rows.length, "row")}`,
+    ...rows.map(({ table, id, change, columns, event: { seq, operation, timestamp }, workspaceId }) => {
+      const what = columns.length === 0 ? change : columns.join(", ");
+      return `    ${table} ${id}: ${what} (${operation} ${timestamp}, event ${seq} of ${workspaceId})`;
+    }),
   ];
 }

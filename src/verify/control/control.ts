@@ -10,8 +10,8 @@ import { obstacle, type SourceResult } from "../report.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { schemaProblem, unreadable } from "../sources.ts";
 import type { ControlLog } from "./events.ts";
-import { type ExpectedRow, expectedRows, holds, type Lag, type RowState } from "./expected.ts";
-import { finish, isActOf, pendingActs, type StoredRow, storedRows } from "./stored.ts";
+import { type ExpectedRow, expectedRows, type Lag } from "./expected.ts";
+import { differences, finish, isActOf, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
 /** What no event records, so that changes of it cannot be found. */
 export const NOT_COVERED = [
@@ -137,12 +137,6 @@ async function expectedNow(
   if (agrees) return rows;
   const now = await again(log.workspaceId);
   return now === null || now.headSeq <= log.headSeq ? rows : expectedRows(now, lag);
-}
-
-/** Columns of a row that are not in a state. Null when there is a row and must be none, or the other way round. */
-function differences(state: RowState, row: StoredRow | undefined): string[] | null {
-  if (state === null || row === undefined) return state === null && row === undefined ? [] : null;
-  return Object.keys(state).filter((column) => !holds(state[column] as never, row.columns[column]));
 }
 
 function problemOf(expected: ExpectedRow, row: StoredRow | undefined): Problem | null {

@@ -1,7 +1,7 @@
 /** The events of a workspace that say what the control database must hold. The log itself is verified elsewhere. */
 import type { JsonObject } from "../../json.ts";
-import { controlChanges, type RowChange } from "../../log/control-effects.ts";
-import { declaredRestore, LOG_RESTORE } from "../../log/restores.ts";
+import { type ControlTable, controlChanges, type RowChange } from "../../log/control-effects.ts";
+import { type DeclaredRestore, declaredRestore, LOG_RESTORE } from "../../log/restores.ts";
 import { CONTROL_EVENT_NAMES } from "../../operations.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -17,8 +17,8 @@ export interface ControlEvent {
   actor: string;
   details: JsonObject | null;
   changes: readonly RowChange[];
-  /** When the backup was made that a restore names, RFC 3339. */
-  restoredFrom: string | null;
+  /** The restore that the event declares. */
+  restore: DeclaredRestore | null;
 }
 
 /** What a workspace's log says about the control database. */
@@ -49,8 +49,12 @@ export async function readControlLog(reader: Reader): Promise<ControlLog | null>
     const { event, details } = named;
     const { seq, id, operation, timestamp, actor } = event;
     const restore = declaredRestore(event, details && JSON.stringify(details));
-    const changes = controlChanges(event, details);
-    return [{ seq, id, operation, timestamp, actor, details, changes, restoredFrom: restore?.backupCreatedAt ?? null }];
+    const leftOut = restore?.control?.rowsLeftOut ?? [];
+    const changes = [
+      ...controlChanges(event, details),
+      ...leftOut.map((row) => ({ table: row.table as ControlTable, id: row.id, kind: "remove" as const, columns: {} })),
+    ];
+    return [{ seq, id, operation, timestamp, actor, details, changes, restore }];
   });
   return { workspaceId: head[0].toString(), headSeq: head[1], prunedBefore: await prunedBefore(reader), events };
 }

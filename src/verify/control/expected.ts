@@ -4,12 +4,12 @@
  * A row has one expected state, except where the log cannot tell which of its events the control database has seen. Such
  * events are optional: each row may be in the state before or after them. They are those
  * - that were recorded while a backup was made, after its copy of the control database (in the backup, and in the
- *   directory that was restored from it);
+ *   directory that an older version restored from it);
  * - that were recorded while the control database was read;
  * - that contradict each other. Older versions recorded acts that were refused, when several were requested at once.
  */
 import type { ControlTable, RowChange, Stated, StatedColumns } from "../../log/control-effects.ts";
-import { LOG_RESTORE } from "../../log/restores.ts";
+import type { RestoredControl } from "../../log/restores.ts";
 import type { ControlEvent, ControlLog } from "./events.ts";
 
 /** What a row must hold; null when there must be none. */
@@ -57,8 +57,8 @@ function lagging({ events }: ControlLog, { backupCreatedAt, afterSeq }: Lag): Se
     if (first >= 0) for (const event of before.slice(first)) optional.add(event);
   };
   if (backupCreatedAt !== null) addFrom(backupCreatedAt, events);
-  events.forEach(({ operation, restoredFrom }, index) => {
-    if (operation === LOG_RESTORE) addFrom(restoredFrom ?? "", events.slice(0, index));
+  events.forEach(({ restore }, index) => {
+    if (restore?.control === null) addFrom(restore.backupCreatedAt ?? "", events.slice(0, index));
   });
   return optional;
 }
@@ -80,9 +80,13 @@ function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed 
     return row;
   };
   for (const event of log.events) {
-    if (event.operation === LOG_RESTORE) endOpenLinks(rows.values());
+    const { restore } = event;
+    if (restore !== null) endOpenLinks(rows.values(), restore.control);
     const changes = event.changes.map((change) => ({ change, row: rowOf(change) }));
-    const owned = event.changes.some(({ table }) => table === "members") && ownersAmong(rows.values()).length > 0;
+    const owned =
+      restore === null &&
+      event.changes.some(({ table }) => table === "members") &&
+      ownersAmong(rows.values()).length > 0;
     const unfit = changes.filter(({ change, row }) => !row.states.some((state) => fits(change, state)));
     for (const { row } of unfit) contradicting.push(event, ...row.events.slice(-1).map((last) => last.event));
     for (const { change, row } of changes) {
@@ -110,12 +114,16 @@ function changed({ kind, columns }: RowChange, state: RowState): RowState {
   return kind === "add" ? columns : { ...state, ...columns };
 }
 
-/** A restore revokes the links that nobody has used. */
-function endOpenLinks(rows: Iterable<ExpectedRow>): void {
+/** A restore revokes the links that nobody has used. One by an older version did not say which, and when. */
+function endOpenLinks(rows: Iterable<ExpectedRow>, control: RestoredControl | null): void {
   for (const row of rows) {
     if (row.table !== "links") continue;
-    const open = row.states.filter((state) => state !== null && state.used_at == null && state.revoked_at == null);
-    row.states = distinct([...row.states, ...open.map((state) => ({ ...state, revoked_at: true as const }))]);
+    const revoked = row.states.map((state) =>
+      state !== null && state.used_at == null && state.revoked_at == null
+        ? { ...state, revoked_at: control?.linksRevokedAt ?? (true as const) }
+        : state,
+    );
+    row.states = distinct(control === null ? [...row.states, ...revoked] : revoked);
   }
 }
 

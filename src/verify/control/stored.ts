@@ -12,7 +12,7 @@ import type { Connection } from "../../store/connection.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
 import type { ControlEvent } from "./events.ts";
-import { rowName } from "./expected.ts";
+import { holds, type RowState, rowName } from "./expected.ts";
 
 /** Columns by name; bytes as hex. A column that an older schema lacks is absent. */
 type Columns = Record<string, string | number | null>;
@@ -78,6 +78,12 @@ function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns
 /** A pending act that was changed may lack values. */
 const complete = (columns: Columns): Columns =>
   Object.fromEntries(Object.entries(columns).map(([column, value]) => [column, value ?? null]));
+
+/** Returns the columns of a row that are not in a state. Null when there is a row and must be none, or the other way round. */
+export function differences(state: RowState, row: StoredRow | undefined): string[] | null {
+  if (state === null || row === undefined) return state === null && row === undefined ? [] : null;
+  return Object.keys(state).filter((column) => !holds(state[column] as never, row.columns[column]));
+}
 
 /** An act that was decided and is not finished. */
 export interface PendingAct {
