@@ -1,4 +1,5 @@
 /** The daemon as one disposable object. It acquires its resources in order and releases them in reverse order. */
+import type { BackupSchedule } from "../backup/schedule.ts";
 import { startLink } from "../control/accounts/links.ts";
 import { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import { Authenticator } from "../control/authenticator.ts";
@@ -16,7 +17,6 @@ import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
 import type { Monitoring } from "./monitoring.ts";
-import { scheduledBackups } from "./scheduled-backups.ts";
 import { openService } from "./service.ts";
 
 /** How long running requests may take at shutdown. The rest of the ten seconds is for closing. */
@@ -67,10 +67,14 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const watch =
     source && certificate ? stack.use(new CertificateWatch(source, certificate, { clock, logger, use })) : null;
   const certificates = () => watch?.status ?? [];
-  const backups = stack.use(scheduledBackups(settings, clock, logger));
+  // This part and the next are imported only when they are needed.
+  let backups: BackupSchedule | null = null;
+  if (settings.backup_dir !== null) {
+    const { scheduledBackups } = await import("./scheduled-backups.ts");
+    backups = stack.use(scheduledBackups(settings, clock, logger));
+  }
   let monitoring: Monitoring | null = null;
   if (settings.metrics_listen !== null) {
-    // Imported only when it is needed.
     const { openMonitoring } = await import("./monitoring.ts");
     const parts = { control, directory, certificates, backups, clock, logger };
     monitoring = stack.use(await openMonitoring(settings.metrics_listen, service.monitored, parts));

@@ -45,7 +45,7 @@ import type { JsonObject } from "../json.ts";
 /** The format that every new export names. */
 export const EXPORT_FORMAT = "governd.audit-export/2";
 /** The format without a binding event. */
-export const OLDER_EXPORT_FORMAT = "governd.audit-export/1";
+const OLDER_EXPORT_FORMAT = "governd.audit-export/1";
 
 /** The longest line or event that is read, characters. A workspace cannot write one nearly as long. */
 export const MAX_RECORD_CHARS = 16 * 1024 * 1024;

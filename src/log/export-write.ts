@@ -1,13 +1,7 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import { parseEvent } from "./event.ts";
-import {
-  type BoundExportHeader,
-  EXPORT_FORMAT,
-  type ExportErasures,
-  type ExportHeader,
-  OLDER_EXPORT_FORMAT,
-  type OlderExportHeader,
-} from "./export-format.ts";
+// Types alone: the schemas bring a compiler, which the threads of a daemon do not load.
+import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "./export-format.ts";
 import { cloudEvent, ocsfEvent } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
@@ -60,7 +54,9 @@ export function exportWriter(
   about: Omit<BoundExportHeader, "format"> | Omit<OlderExportHeader, "format">,
 ): ExportWriter {
   const header: ExportHeader =
-    "binding" in about ? { format: EXPORT_FORMAT, ...about } : { format: OLDER_EXPORT_FORMAT, ...about };
+    "binding" in about
+      ? { format: "governd.audit-export/2", ...about }
+      : { format: "governd.audit-export/1", ...about };
   switch (format) {
     case "json":
       return new JsonWriter(header);

@@ -7,7 +7,7 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeExportCursor } from "../../lists.ts";
 import { type AuditEventBody, parseEvent } from "../../log/event.ts";
-import { type BoundExport, EXPORT, readBinding } from "../../log/export-binding.ts";
+import type { BoundExport } from "../../log/export-binding.ts";
 import type { BoundExportHeader, ExportErasures } from "../../log/export-format.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
 import { presentEvent, storedFromPresented } from "../../log/present.ts";
@@ -142,6 +142,8 @@ const NO_EXPORT = 'The "cursor" does not continue an export of this trail. Expor
 
 /** Returns the event of an export; null when the plan does not name one. */
 async function bindingAt(reader: Reader, { scope, format, eventSeq }: ExportPlan) {
+  // Imported when first needed: it brings the schema compiler, a third of what a thread would load at its start.
+  const { EXPORT, readBinding } = await import("../../log/export-binding.ts");
   const [stored] = await scanEvents(reader, null, { from: eventSeq, to: eventSeq });
   if (stored === undefined || bodyOf(stored).operation !== EXPORT || stored.details === null) return null;
   if (!Object.hasOwn(JSON.parse(stored.details) as JsonObject, "tree_root")) return null;

@@ -11,8 +11,6 @@ import { readAgent } from "../../state/agents.ts";
 import { listEvents } from "../../state/events.ts";
 import { sealingKeys } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { logCompleteness } from "../../verify/completeness.ts";
-import { verifyWorkspaceAndFile } from "../../verify/sources.ts";
 import {
   answered,
   inquiry,
@@ -72,6 +70,9 @@ async function verifyTrail(reader: Reader, agentId: string | null) {
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
+  // Imported when first needed: the verifier is half of what a thread would load at its start.
+  const { logCompleteness } = await import("../../verify/completeness.ts");
+  const { verifyWorkspaceAndFile } = await import("../../verify/sources.ts");
   // The first key that the log names: it seals the later ones.
   const [first] = await sealingKeys(reader);
   try {

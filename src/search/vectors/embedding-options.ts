@@ -1,6 +1,4 @@
 import type { Embedder } from "./embedder.ts";
-import { Model2VecEmbedder } from "./model2vec.ts";
-import { OpenAiEmbedder } from "./openai-embedder.ts";
 
 /** Which external model makes vectors. Plain data, since it is passed to threads. */
 export type EmbeddingOptions =
@@ -19,8 +17,13 @@ export function embedderOf(options: EmbeddingOptions): () => Promise<Embedder> {
   };
 }
 
+/** Imports what the model needs: most daemons have no external model. */
 async function load(options: EmbeddingOptions): Promise<Embedder> {
-  if (options.kind === "directory") return Model2VecEmbedder.load(options.path);
+  if (options.kind === "directory") {
+    const { Model2VecEmbedder } = await import("./model2vec.ts");
+    return Model2VecEmbedder.load(options.path);
+  }
+  const { OpenAiEmbedder } = await import("./openai-embedder.ts");
   const { url, model, apiKey } = options;
   return new OpenAiEmbedder({ url, model, ...(apiKey === null ? {} : { apiKey }) });
 }
