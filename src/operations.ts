@@ -282,7 +282,7 @@ export const OPERATIONS = {
   "audit.receipt": {
     ...TRAIL_READ,
     kind: "plain",
-    input: takes<{ eventId: string }>(),
+    input: takes<{ eventId: string; format?: "tlog-proof" }>(),
     did: "took a receipt",
     tried: "take a receipt",
   },

@@ -198,22 +198,20 @@ def range_root(start, leaves, size, before, after):
     return fold([value for _, value in stack])
 
 
-P = 2**255 - 19  # Ed25519, RFC 8032, 5.1: slow, short, for verifying only
+P = 2**255 - 19  # Ed25519, RFC 8032, 5.1, for verifying only: points as (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
 
 
-def add(a, b):
-    x, y, u, v = *a, *b
-    t = D * x * u * y * v
-    return (
-        (x * v + y * u) * pow(1 + t, -1, P) % P,
-        (y * v + x * u) * pow(1 - t, -1, P) % P,
-    )
+def add(p, q):
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % P, (p[1] + p[0]) * (q[1] + q[0]) % P
+    c, d = 2 * D * p[3] * q[3] % P, 2 * p[2] * q[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return (e * f % P, g * h % P, f * g % P, e * h % P)
 
 
 def multiply(scalar, point):
-    result = (0, 1)
+    result = (0, 1, 1, 0)
     while scalar:
         if scalar & 1:
             result = add(result, point)
@@ -230,7 +228,8 @@ def decompress(data):
         x = x * pow(2, (P - 1) // 4, P) % P
     if (x * x - x2) % P or y >= P or (x == 0 and sign):
         return None
-    return (P - x if x % 2 != sign else x, y)
+    x = P - x if x % 2 != sign else x
+    return (x, y, 1, x * y % P)
 
 
 BASE = decompress((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
@@ -242,7 +241,8 @@ def ed25519_holds(key, message, signature):
     if len(signature) != 64 or point is None or r is None or s >= L:
         return False
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    return multiply(s, BASE) == add(r, multiply(h, point))
+    one, two = multiply(s, BASE), add(r, multiply(h, point))
+    return all((one[at] * two[2] - two[at] * one[2]) % P == 0 for at in (0, 1))
 
 
 def unbase64(text, length=None):
@@ -295,16 +295,49 @@ class Seal:
     def signed_by_any(self, keys):
         return any([self.signed_by(key) for key in keys])
 
-    def check(self, workspace, trust):
-        """Says whether the seal's signature was checked."""
+    def check(self, workspace, trust, keys=()):
+        """Says whether the seal's signature was checked. `keys` are the log's, where they came with the seal."""
         require(self.origin.rsplit("/", 1)[-1] == workspace, "the seal is of another workspace")
         if not trust.keys:
             return "sealed (by whom is not checked: no --public-key)"
-        require(self.signed_by_any(trust.keys), NOT_THEIR_KEY, Undetermined)
-        return "sealed with the given key"
+        signed = self.signed_by_any(trust.with_later(keys))
+        require(signed, not_their_key(trust, {sha256(key) for key in keys}), Undetermined)
+        return "sealed with the given key" if self.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
 
 
-NOT_THEIR_KEY = "no seal is signed by a given key: it is another log's key, or somebody replaced this log and its seals"
+def not_their_key(trust, fingerprints):
+    if any(key.hex() in fingerprints for key in trust.keys):
+        return "the given key is the fingerprint of this log's key: give the key itself"
+    if any(sha256(key) in fingerprints for key in trust.keys):
+        return "the given key is one of this log's, and no seal here is by it or a later one: give an earlier key"
+    return "the given key does not lead to the key that sealed this: it is another log's key, or somebody replaced this log and its seals"
+
+
+def read_key_chain(chain, workspace):
+    """The keys of a log, the first one first: each is announced by an event under a seal by the key before it."""
+    keys, last = [], -1
+    require(isinstance(chain, list) and chain, "the announcements of keys are not in order")
+    for one in chain:
+        good = has(one, "public_key", "event", "path", "seal") and isinstance(one["event"], dict) and is_hashes(one["path"])
+        require(good and isinstance(one["public_key"], str), "the announcements of keys are not in order")
+        try:
+            require("+" in one["public_key"], "a key is announced in another form than name+hash+key")
+            key, seal = read_key(one["public_key"]), Seal(one["seal"])
+        except (ValueError, TypeError, AttributeError, Undetermined):
+            raise Tampered("a key or a seal among the announcements of keys is not in order") from None
+        event, value = Log(False).read(*stored(one["event"]))
+        announced = (event["operation"], event["agent_id"], event["result"], event["workspace_id"])
+        expected = ("seal.rotate_key" if keys else "workspace.create", None, "ok", workspace)
+        require(announced == expected and event["seq"] > last, "an event does not announce a key of this log")
+        details = one["event"]["details"]
+        require(details.get("signing_key") == sha256(key), f"seq {event['seq']} announces another key")
+        path = [bytes.fromhex(value) for value in one["path"]]
+        included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
+        sealed = seal.origin.rsplit("/", 1)[-1] == workspace and included and seal.signed_by(keys[-1] if keys else key)
+        require(sealed, f"seq {event['seq']}, which announces a key, is not under a seal by the key before it")
+        keys.append(key)
+        last = event["seq"]
+    return keys
 
 
 def read_seals(text):
@@ -319,6 +352,11 @@ class Trust:
     def __init__(self, keys=(), anchors=(), complete=False):
         self.keys, self.anchors, self.complete = keys, anchors, complete
         self.prunings = []  # that were read: (position, digest of the export that holds what was dropped)
+
+    def with_later(self, keys):
+        """The given keys, and those of a log after the first that was given."""
+        first = next((at for at, key in enumerate(keys) if key in self.keys), len(keys))
+        return [*self.keys, *keys[first + 1 :]]
 
     def unknown(self, why):
         """Says that events may be missing; with --complete that is why nothing is established."""
@@ -344,6 +382,7 @@ class Log:
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
         self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
+        self.keys = []  # (seq, details) of events that name a sealing key
         self.control = []  # events about rows of control.db
         self.restores = []  # where the log says that it was put back from a backup
 
@@ -449,7 +488,7 @@ FORMAT, OLDER = "governd.audit-export/2", "governd.audit-export/1"
 COMMON = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "proof", "seal",
           "public_key"}
 OWN = {FORMAT: {"before", "after", "binding"}, OLDER: {"starts_after"}}
-OPTIONAL = {FORMAT: {"erasures"}, OLDER: {"proof"}}
+OPTIONAL = {FORMAT: {"erasures", "keys"}, OLDER: {"proof"}}
 
 
 def is_count(value):
@@ -740,7 +779,11 @@ def check_bound(header, bound, bodies, log):
 
 def check_bound_seal(header, bound, bodies, log, trust, erasures):
     event, said, open_questions = bound.event, bound.said, []
-    seal = read_own_seal(header)
+    seal, keys = read_own_seal(header), []
+    if "keys" in header:
+        keys = read_key_chain(header["keys"], header["workspace_id"])
+        last_key = header["keys"][-1]["public_key"]
+        require(last_key == header["public_key"], "the announcements of keys do not lead to the export's key")
     if seal is None:
         words, sealed = "unsealed: its holder could have made all of it", False
         if trust.keys:
@@ -748,7 +791,7 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     else:
         require(seal.size == event["seq"] + 1, "the export's seal does not end with the event of the export")
         check_bound_proof(header, bound, log, seal)
-        words, sealed = check_own_seal(header, seal, trust, open_questions)
+        words, sealed = check_own_seal(header, seal, trust, open_questions, keys)
     whole = header["start_time"] is None and header["end_time"] is None
     is_log, last, proved = whole and header["agent_id"] is None, log.next_seq - 1 if bodies else event["seq"], None
     if sealed:
@@ -771,7 +814,7 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
             proved = last
         else:
             open_questions.append("the kept seal is another one than the export was made under")
-    open_questions += take_erasures(header, erasures, log, last, seal, trust)
+    open_questions += take_erasures(header, erasures, log, last, seal, trust.with_later(keys))
     unproved = log.check_blanks()
     if unproved:
         open_questions.append(f"no seal covers the erasure of details yet: seq {unproved[:5]}")
@@ -806,7 +849,7 @@ def check_bound_proof(header, bound, log, seal):
     require(good and root == seal.root, "the events are not the ones that were sealed")
 
 
-def take_erasures(header, erasures, log, last, own, trust):
+def take_erasures(header, erasures, log, last, own, keys):
     """Erasures after the last event, which account for details that are missing; returns open questions."""
     if erasures is None:
         return []
@@ -815,7 +858,7 @@ def take_erasures(header, erasures, log, last, own, trust):
     except (ValueError, Undetermined):
         raise Tampered("the seal over the erasures is not in order") from None
     require(not seal or seal.origin.endswith("/" + header["workspace_id"]), "the seal over the erasures is of another workspace")
-    keys = trust.keys or ([read_key(header["public_key"])] if header["public_key"] else [])
+    keys = keys or ([read_key(header["public_key"])] if header["public_key"] else [])
     signed = bool(seal and own and seal.signed_by_any(keys))
     for one in erasures["events"]:
         event, value = Log(False).read(*stored(one["event"]))
@@ -892,10 +935,10 @@ def read_own_seal(header):
     return seal
 
 
-def check_own_seal(header, seal, trust, open_questions):
+def check_own_seal(header, seal, trust, open_questions, keys=()):
     """What is known of an export's seal, in words, and whether a given key signed it."""
     try:
-        return seal.check(header["workspace_id"], trust), bool(trust.keys)
+        return seal.check(header["workspace_id"], trust, keys), bool(trust.keys)
     except Undetermined as question:
         open_questions.append(str(question))
         return str(question), False
@@ -982,16 +1025,25 @@ def check_receipt(text, trust):
     head, _, seal = text.partition("\n\n")
     lines, seal = head.split("\n"), Seal(seal)
     require(lines[1].startswith("extra ") and lines[2].startswith("index "), "not a receipt", Undetermined)
-    event, index = load_json(unbase64(lines[1][6:]).decode()), int(lines[2][6:])
-    details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
-    log = Log(False, event["agent_id"])
-    log.add(check_event(event), None if details is None else jcs(details), salt, value)
+    extra, index = load_json(unbase64(lines[1][6:]).decode()), int(lines[2][6:])
+    chain = extra.pop("keys", None)
+    if "leaf" in extra:  # the exact texts that are hashed
+        require(has(extra, "leaf", "details", "details_salt"), "not a receipt", Undetermined)
+        leaf, details, salt = extra["leaf"].encode(), extra["details"], extra["details_salt"]
+        require(details is None or jcs(load_json(details)) == details, "not a receipt", Undetermined)
+        value = sha256(b"\0", leaf)
+    else:
+        leaf, details, salt, value = stored(extra)
+    log = Log(False, load_json(leaf)["agent_id"])
+    event = log.add(leaf, details, salt, value)
     path = [unbase64(line, 32) for line in lines[3:]]
     root = path_root(bytes.fromhex(value), index, seal.size, path)
     require(index == event["seq"] and root == seal.root, "the proof does not lead from the event to the seal")
-    said = seal.check(log.workspace, trust)
-    known = f"Partial: event {index} of {seal.size}" if trust.keys else trust.unknown("no --public-key")
-    return f"{log.workspace}: event {index}, {said}. {known}"
+    keys = [] if chain is None else read_key_chain(chain, log.workspace)
+    require(not keys or seal.signed_by(keys[-1]), "the announcements of keys do not lead to the receipt's seal")
+    require(trust.keys, "a receipt is checked with the public key: give it with --public-key", Undetermined)
+    said = seal.check(log.workspace, trust, keys)
+    return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
 
 
 @contextlib.contextmanager
@@ -1074,6 +1126,8 @@ def check_database(db, trust, logs):
         require(jcs(said) == details, f"seq {seq}: details are not canonical")
         if event["agent_id"] is None and (operation in CONTROL_OPERATIONS or operation == "log.restore"):
             log.control.append(ControlEvent(event, said))
+        if operation in ("workspace.create", "seal.rotate_key"):
+            log.keys.append((seq, said))
         if operation == "data.write":
             writes[seq] = (event["agent_id"], said["key"], said["value_digest"])
         elif operation in ("config.update", "config.rollback"):
@@ -1125,10 +1179,17 @@ def leaves_before(db, size):
 
 
 def check_stored_seals(db, log, trust):
+    """The seals of a log. Trust passes from the given key to every key that the log names under a seal by a trusted one."""
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     rows = db.execute("SELECT size, note FROM seals ORDER BY rowid").fetchall() if "seals" in tables else []
+    stored_keys = read_stored_keys(db, log) if "seal_keys" in tables else {}
     require(rows or not trust.keys, "there is no seal for the given key", Undetermined)
-    through, by_key = None, None  # the last event under any seal, and under one by the given key
+    keys = {sha256(key): key for key in [*stored_keys.values(), *trust.keys]}
+    from_size = {}  # from which size on a key that the log names may sign
+    for seq, said in log.keys:
+        from_size.setdefault(said.get("signing_key"), seq + 1 if seq else 0)
+    trusted = {sha256(key) for key in trust.keys} or {said.get("signing_key") for seq, said in log.keys if seq == 0}
+    through, by_key = None, None  # the last event under any seal, and under one by a trusted key
     for size, note in rows:
         seal = Seal(note)
         require(seal.size == size and (through is None or size > through), "the seals are not in order")
@@ -1137,14 +1198,34 @@ def check_stored_seals(db, log, trust):
         root = tree_root(map(bytes.fromhex, log.hashes[:size]))
         require(root == seal.root, f"the first {size} events are not the ones that were sealed")
         through = size - 1
-        if seal.signed_by_any(trust.keys):
+        able = [name for name in trusted | set(from_size) if from_size.get(name, 0) <= size]
+        signers = {name for name in able if name in keys and seal.signed_by(keys[name])}
+        known = signers or not from_size or any(name not in keys for name in able)
+        require(known, f"the seal over {size} events is signed by no key that this log names")
+        if signers & trusted:
             by_key = through
+            trusted |= {name for name, start in from_size.items() if start <= size}
     if through is None:
         return "unsealed: its holder could have made all of it", None
     if not trust.keys:
         return f"sealed through seq {through} (by whom is not checked: no --public-key)", None
-    require(by_key is not None, NOT_THEIR_KEY, Undetermined)
-    return f"sealed with the given key through seq {by_key}", by_key
+    require(by_key is not None, not_their_key(trust, set(from_size)), Undetermined)
+    return f"sealed with the given key, or one that it leads to, through seq {by_key}", by_key
+
+
+def read_stored_keys(db, log):
+    """The stored keys by the position of the event that names each."""
+    found = dict(db.execute("SELECT announced_seq, verifier_key FROM seal_keys"))
+    require(set(found) == {seq for seq, _ in log.keys}, "a sealing key is missing, or is stored and no event names it")
+    for seq, said in log.keys:
+        try:
+            key = read_key(found[seq])
+        except (ValueError, TypeError, AttributeError, Undetermined):
+            raise Tampered(f"seq {seq}: the stored sealing key is damaged") from None
+        same = (sha256(key), found[seq].split("+")[0]) == (said.get("signing_key"), said.get("origin"))
+        require(same, f"seq {seq} names another sealing key than the stored one")
+        found[seq] = key
+    return found
 
 
 # SHA-256 over the schema of control.db, for each of its numbers, as above.

@@ -29,6 +29,8 @@
  * be destroyed by erasures that come after the last exported event, even while the export is streamed. Each such
  * erasure is there as shown, with its inclusion proof in `seal`; `path` and `seal` are null when no seal covers it yet.
  *
+ * `keys` is absent unless the sealing key was rotated: it leads from the log's first key to `public_key` (key-chain.ts).
+ *
  * An export without its end (the trailer, or the closing brace) is incomplete and proves nothing about what is missing.
  * Members beyond these, and anything but white space after the end, are tampering.
  *
@@ -41,6 +43,7 @@
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";
 import type { JsonObject } from "../json.ts";
+import { KeyChainSchema } from "./key-chain.ts";
 
 /** The format that every new export names. */
 export const EXPORT_FORMAT = "governd.audit-export/2";
@@ -106,6 +109,7 @@ const HeaderSchema = Type.Object(
     after: EventObject,
     binding: EventObject,
     proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
+    keys: Type.Optional(KeyChainSchema),
     // In json it stands beside the header's members.
     erasures: Type.Optional(ErasuresSchema),
   },

@@ -10,6 +10,7 @@ import {
 } from "./event.ts";
 import { eventHash, SALT_BYTES } from "./hash.ts";
 import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
+import { parseStrictJson } from "./json-scan.ts";
 import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 
 /** An event as shown. `details` and `details_salt` are null once erased. */
@@ -138,6 +139,23 @@ function detailsText(details: JsonValue): string | null {
 }
 
 const SALT = new RegExp(`^[0-9a-f]{${2 * SALT_BYTES}}$`);
+
+/**
+ * Returns the stored form of an event that is given by its exact bytes, and the exact text of its details.
+ *
+ * @throws EventFormatError when a part is not in its form
+ */
+export function storedFromLeaf({ leaf, details, details_salt: salt, ...others }: JsonObject): ExportedEvent {
+  if (typeof leaf !== "string" || Object.keys(others).length > 0) {
+    throw new EventFormatError("a leaf is given with other members than those of its form");
+  }
+  const hasDetails = typeof details === "string";
+  if (!hasDetails && details !== null) throw new EventFormatError("details has the wrong type or form");
+  const text = hasDetails ? detailsText(parseStrictJson(details) as JsonValue) : null;
+  if (text !== details) throw new EventFormatError("details are not in canonical form");
+  parseEvent(leaf);
+  return { canonical: leaf, details: text, salt: saltText(salt as JsonValue), hash: eventHash(leaf) };
+}
 
 function saltText(salt: JsonValue): string | null {
   if (salt === null) return null;

@@ -1,24 +1,30 @@
 /**
- * Receipts: one text file that proves one event, checked with a public key alone. It is a C2SP
- * tlog-proof whose extra data is the event as the API shows it (JSON, present.ts):
+ * Receipts: one text file that proves one event, checked with a public key alone. It is a C2SP tlog-proof
+ * (https://c2sp.org/tlog-proof) whose extra data is a JSON object: the event as the API shows it (present.ts), or the
+ * exact texts that are hashed,
+ *
+ *   {"leaf": <the event's bytes>, "details": <text>|null, "details_salt": <hex>|null}
+ *
+ * After a rotation of the sealing key either has a further member, `keys` (key-chain.ts).
  *
  *   c2sp.org/tlog-proof@v1
- *   extra <base64 of the event's JSON>
+ *   extra <base64 of the JSON>
  *   index <seq>
  *   <base64 of a hash> …            the inclusion proof, from the leaf up
  *
  *   <the seal, verbatim>
  */
-import type { JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import { eventFacts } from "../operations.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
 import { detailsCommitment, eventHash } from "./hash.ts";
 import { JsonTextError, parseStrictJson } from "./json-scan.ts";
+import type { KeyChain } from "./key-chain.ts";
 import { HASH_BYTES } from "./merkle.ts";
 import { fromBase64, NoteError } from "./note.ts";
-import { type ExportedEvent, presentEventJson, storedFromPresented } from "./present.ts";
+import { type ExportedEvent, presentEventJson, storedFromLeaf, storedFromPresented } from "./present.ts";
 import { MAX_PROOF_HASHES, verifyInclusion } from "./proof.ts";
-import type { StoredEvent } from "./rows.ts";
+import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "./seal.ts";
 
 /** The first line of a receipt. */
@@ -34,6 +40,8 @@ export interface Receipt {
   index: number;
   path: Uint8Array[];
   seal: Seal;
+  /** What leads from the log's first key to the one of the seal; null when it is not given. Not checked yet. */
+  keys: JsonValue;
 }
 
 /** The text is not a receipt. */
@@ -41,10 +49,20 @@ export class ReceiptError extends Error {
   override readonly name = "ReceiptError";
 }
 
-/** Returns the text of a receipt. */
-export function makeReceipt(stored: StoredEvent, path: readonly Uint8Array[], seal: string): string {
-  const shown = presentEventJson(stored);
-  const { seq } = JSON.parse(shown) as { seq: number };
+/** Returns the text of a receipt. @param exact whether it holds the exact texts instead of the event as shown */
+export function makeReceipt(
+  stored: StoredEvent,
+  path: readonly Uint8Array[],
+  seal: string,
+  { keys, exact = false }: { keys?: KeyChain; exact?: boolean } = {},
+): string {
+  const leaf = canonicalText(stored);
+  const { seq } = parseEvent(leaf);
+  const { details, salt } = stored;
+  const given = exact
+    ? JSON.stringify({ leaf, details, details_salt: salt === null ? null : hexOf(salt), keys })
+    : presentEventJson(stored);
+  const shown = exact || keys === undefined ? given : `${given.slice(0, -1)},"keys":${JSON.stringify(keys)}}`;
   const proof = path.map((hash) => `${Buffer.from(hash).toString("base64")}\n`).join("");
   return `${RECEIPT_HEAD}\nextra ${Buffer.from(shown).toString("base64")}\nindex ${seq}\n${proof}\n${seal}`;
 }
@@ -60,9 +78,11 @@ export function parseReceipt(text: string): Receipt {
   const number = /^index (0|[1-9][0-9]{0,15})$/.exec(index);
   if (number === null || path.length > MAX_PROOF_HASHES) throw new ReceiptError("the receipt's proof is malformed");
   try {
-    const stored = storedFromPresented(parseStrictJson(decodeUtf8(shown)) as JsonValue);
+    const { keys = null, ...given } = asObject(parseStrictJson(decodeUtf8(shown)));
+    const stored = Object.hasOwn(given, "leaf") ? storedFromLeaf(given) : storedFromPresented(given);
     const event = parseEvent(stored.canonical);
-    return { stored, event, index: Number(number[1]), path: path.map(asHash), seal: parseSeal(text.slice(end + 2)) };
+    const seal = parseSeal(text.slice(end + 2));
+    return { stored, event, index: Number(number[1]), path: path.map(asHash), seal, keys };
   } catch (error) {
     const known = error instanceof EventFormatError || error instanceof JsonTextError || error instanceof NoteError;
     if (known) throw new ReceiptError(error.message);
@@ -73,9 +93,12 @@ export function parseReceipt(text: string): Receipt {
 /**
  * Returns what is wrong with a receipt; null when it proves its event.
  *
- * @param publicKey the sealing key, 32 raw bytes, known from elsewhere
+ * @param publicKey the sealing key, 32 raw bytes, known from elsewhere; null when the signature is not to be checked
  */
-export function receiptProblem({ stored, event, index, path, seal }: Receipt, publicKey: Uint8Array): string | null {
+export function receiptProblem(
+  { stored, event, index, path, seal }: Receipt,
+  publicKey: Uint8Array | null,
+): string | null {
   const hash = eventHash(stored.canonical);
   if (stored.hash !== hash) return "the event does not have the hash that it states";
   if (stored.details !== null || stored.salt !== null) {
@@ -89,9 +112,14 @@ export function receiptProblem({ stored, event, index, path, seal }: Receipt, pu
     return "the details are gone, and nothing can erase those of such an event";
   if (event.seq !== index) return "the proof is of another event";
   if (sealedWorkspace(seal) !== event.workspace_id) return "the seal is of another workspace";
-  if (checkSeal(seal, publicKey) !== "good") return "the seal is not signed by this key";
+  if (publicKey !== null && checkSeal(seal, publicKey) !== "good") return "the seal is not signed by this key";
   const included = verifyInclusion(Buffer.from(hash, "hex"), index, seal, path);
   return included ? null : "the proof does not lead from the event to the seal";
+}
+
+function asObject(value: unknown): JsonObject {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as JsonObject;
+  throw new ReceiptError("the receipt's extra data is not a JSON object");
 }
 
 function asHash(line: string): Uint8Array {

@@ -1,5 +1,6 @@
 /** The sources that can be verified: a workspace's database, an export, a receipt. */
 import { statSync } from "node:fs";
+import { isFingerprint, KeyChainError, readKeyChain, trustedKeys } from "../log/key-chain.ts";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
 import { checkSeal, sealedWorkspace } from "../log/seal.ts";
 import { prunings } from "../state/pruning.ts";
@@ -17,7 +18,7 @@ import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
 import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
-import type { Problem } from "./problems.ts";
+import type { Problem, ProblemCode } from "./problems.ts";
 import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
 import { hasTable, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
@@ -249,27 +250,52 @@ export function verifyReceipt(text: string, path: string, { publicKeys }: Trust)
     if (!(error instanceof ReceiptError)) throw error;
     return obstacle(path, "receipt", "not_evidence", `the receipt is not in order: ${error.message}`);
   }
-  if (publicKeys.length === 0) {
-    const message = "a receipt is checked with the public key: bring it with --public-key";
-    return describe(obstacle(path, "receipt", "key_missing", message), receipt);
-  }
-  const publicKey = publicKeys.find((key) => checkSeal(receipt.seal, key) !== "absent");
-  if (publicKey === undefined) {
-    const message =
-      "the given key did not sign this receipt's seal: it is another log's key, a fingerprint, or an earlier key of this log";
-    return describe(obstacle(path, "receipt", "key_missing", message), receipt);
-  }
-  const result = describe(obstacle(path, "receipt", "key_missing", ""), receipt);
-  const problem = receiptProblem(receipt, publicKey);
+  const keys = keysOfReceipt(receipt);
+  const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(receipt.seal, key) !== "absent");
+  const found = problemOfReceipt(receipt, keys, publicKey ?? null);
+  const why = keys === null || publicKey !== undefined ? "" : whyNoKey(publicKeys, keys);
+  const result = describe(obstacle(path, "receipt", "key_missing", why), receipt);
+  if (found === null && publicKey === undefined) return result;
   const { seq, id } = receipt.event;
-  const code = checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
-  result.report.problems = problem === null ? [] : [{ code, seq, id, message: problem }];
+  result.report.problems = found === null ? [] : [{ ...found, seq, id }];
   result.problemCount = result.report.problems.length;
-  result.verdict = problem === null ? "verified" : "tampered";
-  result.report.sealed_through = problem === null ? seq : null;
-  result.completeness = problem === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
+  result.verdict = found === null ? "verified" : "tampered";
+  result.report.sealed_through = found === null ? seq : null;
+  result.completeness = found === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
   result.report.completeness = result.completeness.is;
   return result;
+}
+
+/** Returns the log's keys up to the one of the receipt's seal; empty when it names none, null when they were changed. */
+function keysOfReceipt({ keys, seal, event }: Receipt): Uint8Array[] | null {
+  if (keys === null) return [];
+  try {
+    const found = readKeyChain(event.workspace_id, keys);
+    return checkSeal(seal, found.at(-1) as Uint8Array) === "good" ? found : null;
+  } catch (error) {
+    if (error instanceof KeyChainError) return null;
+    throw error;
+  }
+}
+
+function problemOfReceipt(
+  receipt: Receipt,
+  keys: readonly Uint8Array[] | null,
+  publicKey: Uint8Array | null,
+): { code: ProblemCode; message: string } | null {
+  if (keys === null) {
+    return { code: "seal_invalid", message: "the announcements of the log's keys do not lead to the receipt's seal" };
+  }
+  const message = receiptProblem(receipt, publicKey);
+  const code = publicKey === null || checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
+  return message === null ? null : { code, message };
+}
+
+function whyNoKey(given: readonly Uint8Array[], keys: readonly Uint8Array[]): string {
+  if (given.length === 0) return "a receipt is checked with the public key: give it with --public-key";
+  if (isFingerprint(given, keys)) return "the given key is the fingerprint of this log's key: give the key itself";
+  const earlier = keys.length === 0 ? ", a fingerprint, or an earlier key of this log" : "";
+  return `the given key does not lead to the key that sealed this receipt: it is another log's key${earlier}`;
 }
 
 function describe(result: SourceResult, { event, seal, stored }: Receipt): SourceResult {

@@ -20,6 +20,7 @@ import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, finished, type Inquiry, noAgent, Refusal } from "../../workspace/operation.ts";
+import { announcedKeys } from "./announced-keys.ts";
 import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
@@ -200,6 +201,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
       : null,
     seal: sealed ? seal.note : null,
     public_key: sealed ? key : null,
+    ...(sealed ? await announcedKeys(reader, seal.size) : {}),
   };
   const writer = exportWriter(plan.format, about);
   const { received } = plan;

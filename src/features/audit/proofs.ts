@@ -28,6 +28,7 @@ import {
   Refusal,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
+import { announcedKeys } from "./announced-keys.ts";
 
 const PLAIN_TEXT = "text/plain; charset=utf-8";
 
@@ -61,18 +62,20 @@ async function presentProof(reader: Reader, context: Context, seq: number): Prom
   return { leaf_index: seq, tree_size: seal.size, path, seal: seal.note };
 }
 
-export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, { eventId }) => {
+export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, { eventId, format }) => {
   const found = await findAllowed(reader, context, eventId);
   if (found === null) return noEvent(eventId);
   const { event, agent } = found;
-  const details = { event_id: eventId };
+  const details = { event_id: eventId, ...(format === undefined ? {} : { format }) };
   const seal = await sealOver(reader, context, event.seq);
   if (seal === null) return notFound(agent, null, "seal_not_found", NOT_SEALED, details);
+  const exact = format === "tlog-proof";
+  const path = await inclusionProof(event.seq, seal.size, treeReader(reader));
   return finished(agent, details, {
     kind: "text",
     contentType: PLAIN_TEXT,
-    filename: `receipt-${eventId}.txt`,
-    body: makeReceipt(event.stored, await inclusionProof(event.seq, seal.size, treeReader(reader)), seal.note),
+    filename: `receipt-${eventId}.${exact ? "tlog-proof" : "txt"}`,
+    body: makeReceipt(event.stored, path, seal.note, { exact, ...(await announcedKeys(reader, seal.size)) }),
   });
 };
 

@@ -248,8 +248,15 @@ export const auditRoutes = [
   route({
     operation: "audit.receipt",
     at: "GET /v1/audit/:id/receipt",
+    query: object({
+      format: t.Optional(
+        t.Literal("tlog-proof", {
+          description: "`tlog-proof`: the extra data of the receipt holds the exact bytes that are hashed.",
+        }),
+      ),
+    }),
     unfindable: "audit_event_not_found",
-    input: ({ params }) => ({ eventId: params.id }),
+    input: ({ params, query: { format } }) => ({ eventId: params.id, ...(format === undefined ? {} : { format }) }),
     summary: "Get the receipt of an audit event",
     description:
       "One text file that proves the event to anyone who has the public key: `governd verify receipt.txt --public-key KEY`.",

@@ -6,12 +6,13 @@ import { EventFormatError, parseEvent } from "../../log/event.ts";
 import { rootBefore } from "../../log/export-binding.ts";
 import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "../../log/export-format.ts";
 import { eventHash } from "../../log/hash.ts";
+import { type KeyChain, KeyChainError, readKeyChain } from "../../log/key-chain.ts";
 import { CompactRange, EMPTY_ROOT, sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { storedFromPresented } from "../../log/present.ts";
 import { verifyInclusion, verifyRange } from "../../log/proof.ts";
 import { hexOf } from "../../log/rows.ts";
-import { parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
+import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../problems.ts";
 import { isErasure, NO_ERASURE } from "./blanks.ts";
 import { detailsProblem } from "./details.ts";
@@ -92,6 +93,7 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   const { event } = bound.binding;
   const through = verifier.last?.event.seq ?? event.seq;
   const seal = ownSeal(verifier, header);
+  if (header.keys !== undefined) followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
   if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null);
   const isLog = header.agent_id === null && isWhole(header);
@@ -128,12 +130,32 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
   }
   const seal = readSeal(verifier, header, header.seal);
   try {
-    if (header.public_key !== null) verifier.seals?.offerKey(parseVerifierKey(header.public_key).publicKey);
+    if (header.public_key !== null && seal !== null) {
+      const { publicKey } = parseVerifierKey(header.public_key);
+      if (checkSeal(seal, publicKey) === "absent") {
+        fail(verifier, "seal_signature", "the key that came with the seal did not sign it");
+      }
+      verifier.seals?.offerKey(publicKey);
+    }
     return seal;
   } catch (error) {
     if (!(error instanceof NoteError)) throw error;
     fail(verifier, "seal_invalid", `the export's key is not in order: ${error.message}`);
     return null;
+  }
+}
+
+/** Takes the keys that lead from the log's first key to the one of the export. */
+function followKeys(verifier: LogVerifier, header: BoundExportHeader, chain: KeyChain): void {
+  try {
+    const keys = readKeyChain(header.workspace_id, chain);
+    if (chain.at(-1)?.public_key !== header.public_key) {
+      throw new KeyChainError("the announcements of the log's keys do not lead to the export's key");
+    }
+    verifier.seals?.follow(keys);
+  } catch (error) {
+    if (!(error instanceof KeyChainError)) throw error;
+    fail(verifier, "seal_invalid", error.message);
   }
 }
 

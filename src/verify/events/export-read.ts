@@ -45,8 +45,6 @@ export interface ExportReport extends VerificationReport {
   completeness: Completeness;
 }
 
-/** The most bytes that are read to find the first line. */
-const MAX_HEADER_BYTES = 1024 * 1024;
 const CUT_OFF = "the given seal cannot be compared with an export that is not whole";
 
 /** Feed with {@link push} as the file is read, then {@link finish} once. Neither throws for bad input. */
@@ -173,7 +171,7 @@ export class ExportVerifier {
     if (this.#reader === null) {
       bytes = joined(this.#pending, bytes);
       const end = bytes.indexOf(NEW_LINE);
-      if (end < 0 && !last && bytes.length < MAX_HEADER_BYTES) {
+      if (end < 0 && !last && bytes.length < MAX_RECORD_CHARS) {
         this.#pending = bytes;
         return;
       }

@@ -96,6 +96,13 @@ export class SealAudit {
     this.#keys.set(sha256Hex(key), key);
   }
 
+  /** Takes the keys of the log in order, each announced under a seal by the one before it. */
+  follow(keys: readonly Uint8Array[]): void {
+    for (const key of keys) this.offerKey(key);
+    const from = keys.findIndex((key) => this.#trusted.has(sha256Hex(key)));
+    if (from >= 0) for (const key of keys.slice(from)) this.#trusted.add(sha256Hex(key));
+  }
+
   /** Notes a sealing key that event `seq` names by its fingerprint. */
   nameKey(fingerprint: string, seq: number): void {
     if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq === 0 ? 0 : seq + 1);
@@ -180,6 +187,8 @@ export class SealAudit {
     const named = new Set([...this.#named.keys(), ...this.#offered.map(sha256Hex)]);
     if (this.#options.trusted.some((key) => named.has(Buffer.from(key).toString("hex"))))
       return "the given key is the fingerprint of this log's key: give the key itself";
+    if (this.#options.trusted.some((key) => named.has(sha256Hex(key))))
+      return "the given key is one of this log's, and no seal here is by it or a later one: give an earlier key";
     if (this.#checked === 0) return "there is no seal that the given key could have signed";
     return "the given key does not lead to the key that sealed this log: it is another log's key, or somebody replaced this log and its seals";
   }

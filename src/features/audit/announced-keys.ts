@@ -1,0 +1,30 @@
+/** What exports and receipts carry after a rotation of the sealing key (log/key-chain.ts). */
+import type { JsonObject } from "../../json.ts";
+import type { KeyChain } from "../../log/key-chain.ts";
+import { presentEvent } from "../../log/present.ts";
+import { inclusionProof } from "../../log/proof.ts";
+import { hexOf } from "../../log/rows.ts";
+import { scanEvents } from "../../state/events.ts";
+import { sealingKeys, sealOfSize } from "../../state/seals.ts";
+import { treeReader } from "../../state/tree.ts";
+import type { Reader } from "../../store/transaction.ts";
+
+/**
+ * Returns the keys up to the one that seals a log of `size` events, each with what announces it; none when that is the
+ * log's first key.
+ */
+export async function announcedKeys(reader: Reader, size: number): Promise<{ keys?: KeyChain }> {
+  // A key does not seal its own announcement.
+  const keys = (await sealingKeys(reader)).filter(({ announcedSeq: seq }) => seq === 0 || seq < size - 1);
+  const chain: KeyChain = [];
+  for (const { announcedSeq, verifierKey } of keys) {
+    // The genesis is shown under the seal over the first rotation, which its key made.
+    const seal = await sealOfSize(reader, Math.max(announcedSeq, keys[1]?.announcedSeq ?? 0) + 1);
+    const [stored] = await scanEvents(reader, null, { from: announcedSeq, to: announcedSeq });
+    if (stored === undefined || seal === null) return {};
+    const event = presentEvent(stored);
+    const path = (await inclusionProof(announcedSeq, seal.size, treeReader(reader))).map(hexOf);
+    chain.push({ public_key: verifierKey, event: event as unknown as JsonObject, path, seal: seal.note });
+  }
+  return chain.length > 1 ? { keys: chain } : {};
+}
