@@ -11,7 +11,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
 """
-import argparse, base64, contextlib, hashlib, json, re, shutil, sqlite3, sys, tempfile
+import argparse, base64, contextlib, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -1328,20 +1328,19 @@ def distinct(states):
     return [state for at, state in enumerate(states) if state not in states[:at]]
 
 
+def windows(log, backup_time):
+    """When a backup began to be made, and the events since then that its control.db need not have seen."""
+    ends = [(event.restore[0], at) for at, event in enumerate(log.control) if event.restore and event.restore[1] is None]
+    for time, end in ends + ([(backup_time, len(log.control))] if backup_time is not None else []):
+        yield time, list(itertools.dropwhile(lambda event: event.time < time, log.control[:end]))
+
+
 def expected_rows(log, backup_time, after):
     """The states of which each row must be in one. Optional events are those that control.db need not have seen:
-    recorded beside a backup (also before its restore by an older version) or while this was read, or in contradiction to others (older versions recorded refused acts)."""
-    events, optional = log.control, {event for event in log.control if event.seq > after}
-
-    def lag(time, before):
-        first = next((at for at, event in enumerate(before) if event.time >= time), len(before))
-        optional.update(before[first:])
-
-    if backup_time is not None:
-        lag(backup_time, events)
-    for at, event in enumerate(events):
-        if event.restore and event.restore[1] is None:
-            lag(event.restore[0], events[:at])
+    recorded beside a backup (also before its restore by an older version), or while this was read, or in contradiction
+    to others (older versions recorded refused acts)."""
+    optional = {event for event in log.control if event.seq > after}
+    optional.update(event for _, events in windows(log, backup_time) for event in events)
     while True:
         rows, doubtful = replay_control(log, optional)
         if doubtful <= optional:
@@ -1471,7 +1470,11 @@ def check_control(db, logs, backup_time, again):
         require(log is None or log.pruned, f"{table} {row}: no event created this row")
         left_out += 1
     pruned = f", {left_out} rows whose events were pruned" if left_out else ""
-    return f"{len(rows) - left_out} rows are as the logs say. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
+    since = {}
+    for time, events in (window for log in logs.values() for window in windows(log, backup_time)):
+        since[time] = since.get(time, 0) + sum(bool(event.changes) for event in events)
+    lag = "".join(f". {acts} acts since {time} may be missing in it" for time, acts in since.items())
+    return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
 
 
 def row_problem(name, said, rows):

@@ -72,6 +72,8 @@ export interface SourceReport {
   prunings?: { before_seq: number; export_digest: string; export: string | null }[];
   /** Where the log was put back from a backup, as it says itself. */
   restores?: ReportedRestore[];
+  /** When `control.db` may lack acts that the logs record, and how many there are. `until`: a restore, or the end. */
+  windows?: { since: string; until: string | null; acts: number }[];
   /** What this evidence does not allow to verify, or what no event records. Only where there is something. */
   not_covered?: readonly string[];
   problems: ReportedProblem[];

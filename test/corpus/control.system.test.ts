@@ -8,11 +8,16 @@ import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { Administration } from "../../src/control/administration.ts";
+import { cliPrincipal, withWriter } from "../../src/control/journal.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { ControlTable } from "../../src/log/control-effects.ts";
+import { LOG_RESTORE } from "../../src/log/restores.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { COVERED } from "../../src/verify/control/stored.ts";
+import { readHead } from "../../src/workspace/head.ts";
+import { answered } from "../../src/workspace/operation.ts";
 import { governd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
@@ -290,12 +295,43 @@ describe("honest", () => {
     });
     const said = await verified(path);
     expect([said.exits, said.codes], said.said).toEqual([[0, 0], []]);
+    const window = /may be as before them: rows of \d+ acts? recorded since 20\S+Z \(created_at of manifest\.json, not/;
+    expect((await governd(["verify", path])).out).toMatch(window);
+    expect(said.said).toMatch(/\d acts since 20\S+Z may be missing in it/);
     const dataDir = directory.join("restored");
     await restoreBackup({ backup: path, dataDir, sealKey: null, partial: false, clock: systemClock });
     const restored = await verified(dataDir);
     expect([restored.exits, restored.codes], restored.said).toEqual([[0, 0], []]);
+    // This version reapplied the logs.
+    expect((await governd(["verify", dataDir])).out).not.toContain("may be as before");
+    expect(restored.said).not.toContain("may be missing");
     const missing = await verified(source.root);
     expect([missing.exits, missing.codes], missing.said).toEqual([[0, 0], []]);
+  });
+
+  test("is a directory that an older version restored, with an act that its control database had not seen", async () => {
+    const source = dataDirectory(changed(() => {}));
+    const backupCreatedAt = new Date().toISOString();
+    await withParts(source, async (parts) => {
+      await new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(base.keys.first);
+    });
+    await withWriter(source, sealKeySource(source, null), base.workspaceId, async (writer, connection) => {
+      const { seq, hash } = readHead(connection);
+      const details = { backup_created_at: backupCreatedAt, backup_digest: hash, head_hash: hash, head_seq: seq };
+      const run = async () => answered(null, details, "{}");
+      await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(base.workspaceId), run }]);
+    });
+    using connection = openConnection(source.control);
+    for (const again of [false, true]) {
+      if (again)
+        connection.run("UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = ?", [base.keys.first]);
+      connection.truncateLog();
+      const { exits, codes, said } = await verified(source.root);
+      expect([exits, codes], said).toEqual([[0, 0], []]);
+      expect(said).toContain(`1 acts since ${backupCreatedAt} may be missing in it`);
+      const { out } = await governd(["verify", source.root]);
+      expect(out).toContain(`rows of 1 act recorded since ${backupCreatedAt} until the restore of 20`);
+    }
   });
 
   test("are logs of older versions, which recorded acts that were refused and fewer details", async () => {

@@ -47,6 +47,7 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   for (const pruning of report.prunings ?? []) lines.push(pruningLine(pruning));
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
   if (result.agreeing !== undefined) lines.push(`  ${agreement(result.agreeing)}, ${state(result.verdict)}`);
+  lines.push(...(report.windows ?? []).map(windowLine));
   lines.push(...(report.not_covered ?? []).map((what) => `  not covered: ${what}`));
   if (range !== null) lines.push(...sealLines(report, range));
   if (range !== null || (report.kind === "export" && report.workspace_id !== null))
@@ -59,6 +60,12 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
 function agreement({ workspaces, api_keys, members, links }: NonNullable<SourceResult["agreeing"]>): string {
   const counts = [count(workspaces, "workspace"), count(api_keys, "key"), count(members, "member")];
   return `as the logs say: ${counts.join(", ")}, ${count(links, "invitation")}`;
+}
+
+/** `manifest.json` says when a backup was made, and nobody signs it, so the reader judges the time. */
+function windowLine({ since, until, acts }: NonNullable<SourceResult["report"]["windows"]>[number]): string {
+  const end = until === null ? "(created_at of manifest.json, not signed)" : `until the restore of ${until}`;
+  return `  may be as before them: rows of ${count(acts, "act")} recorded since ${since || "the beginning"} ${end}`;
 }
 
 /** A restore explains why a log does not continue seals kept elsewhere, so it is always reported. */

@@ -10,7 +10,7 @@ import { obstacle, type SourceResult } from "../report.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { schemaProblem, unreadable } from "../sources.ts";
 import type { ControlLog } from "./events.ts";
-import { type ExpectedRow, expectedRows, type Lag } from "./expected.ts";
+import { type ExpectedRow, expectedRows, type Lag, windowsOf } from "./expected.ts";
 import { differences, finish, isActOf, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
 /** What no event records, so that changes of it cannot be found. */
@@ -96,7 +96,25 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     else uncovered.set(why, (uncovered.get(why) ?? 0) + 1);
   }
   const notCovered = [...uncovered].filter(([why]) => why !== "").map(([why, count]) => `${count} rows: ${why}`);
-  return { ...resultOf(wish, problems, notCovered), agreeing };
+  const result = { ...resultOf(wish, problems, notCovered), agreeing };
+  const windows = reportedWindows([...logs.values()], wish.backupCreatedAt);
+  if (windows.length > 0) result.report.windows = windows;
+  return result;
+}
+
+/** Returns the windows of all logs. Those of one backup are one. */
+function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: string | null) {
+  const found = logs.flatMap((log) => (log === null ? [] : windowsOf(log, backupCreatedAt)));
+  return [...Map.groupBy(found, ({ since }) => since)].map(([since, windows]) => ({
+    since,
+    until: windows.some(({ until }) => until === null)
+      ? null
+      : (windows
+          .map(({ until }) => until)
+          .sort()
+          .at(-1) ?? null),
+    acts: windows.reduce((sum, { events }) => sum + events.filter(({ changes }) => changes.length > 0).length, 0),
+  }));
 }
 
 /** Applies the pending acts whose events are in the logs: the next start of the daemon will. */

@@ -50,17 +50,30 @@ export function rowName(table: ControlTable, id: string, workspaceId: string): s
   return table === "members" ? `members ${workspaceId} ${id}` : `${table} ${id}`;
 }
 
-function lagging({ events }: ControlLog, { backupCreatedAt, afterSeq }: Lag): Set<ControlEvent> {
-  const optional = new Set(events.filter(({ seq }) => seq > afterSeq));
-  const addFrom = (time: string, before: readonly ControlEvent[]) => {
-    const first = before.findIndex(({ timestamp }) => timestamp >= time);
-    if (first >= 0) for (const event of before.slice(first)) optional.add(event);
+/** The events that were recorded while a backup was made, which its copy of the control database need not have seen. */
+export interface Window {
+  /** When the backup began to be made, RFC 3339. Empty when the restore does not say. */
+  since: string;
+  /** When the backup was restored by a version that did not reapply the log; null in the backup itself. */
+  until: string | null;
+  events: ControlEvent[];
+}
+
+/** Returns the windows of a log. `backupCreatedAt` is null for what is no backup. */
+export function windowsOf({ events }: ControlLog, backupCreatedAt: string | null): Window[] {
+  const window = (since: string, until: string | null, before: readonly ControlEvent[]): Window => {
+    const first = before.findIndex(({ timestamp }) => timestamp >= since);
+    return { since, until, events: first < 0 ? [] : before.slice(first) };
   };
-  if (backupCreatedAt !== null) addFrom(backupCreatedAt, events);
-  events.forEach(({ restore }, index) => {
-    if (restore?.control === null) addFrom(restore.backupCreatedAt ?? "", events.slice(0, index));
-  });
-  return optional;
+  const restored = events.flatMap(({ restore, timestamp }, index) =>
+    restore?.control === null ? [window(restore.backupCreatedAt ?? "", timestamp, events.slice(0, index))] : [],
+  );
+  return backupCreatedAt === null ? restored : [...restored, window(backupCreatedAt, null, events)];
+}
+
+function lagging(log: ControlLog, { backupCreatedAt, afterSeq }: Lag): Set<ControlEvent> {
+  const later = log.events.filter(({ seq }) => seq > afterSeq);
+  return new Set([...later, ...windowsOf(log, backupCreatedAt).flatMap(({ events }) => events)]);
 }
 
 interface Replayed {
