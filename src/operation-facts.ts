@@ -71,7 +71,9 @@ export type OcsfActivity =
   | `api.${"read" | "delete"}`
   | `datastore.${"read" | "update" | "query" | "write" | "create" | "delete" | "list"}`
   | `entity.${"create" | "read" | "update" | "delete" | "suspend" | "resume"}`
-  | `group.${"add_user" | "remove_user"}`;
+  | `group.${"add_user" | "remove_user"}`
+  | `account.${"create" | "change_password" | "reset_password" | "enable_factor" | "disable_factor" | "other"}`
+  | `authentication.${"logon" | "logoff"}`;
 
 /** The group of the dashboard's filters that an operation belongs to. */
 export type DisplayGroup =
@@ -87,7 +89,10 @@ export type DisplayGroup =
   | "proofs"
   | "keys"
   | "members"
-  | "workspace";
+  | "workspace"
+  /** Acts of people on their accounts, and of the operator on those. They are in the log of the installation. */
+  | "accounts"
+  | "sign_ins";
 
 /** Facts of every recorded operation. */
 interface Recorded {
@@ -150,6 +155,8 @@ interface RecordedOnly extends Recorded {
    */
   kind: "account" | "upkeep";
   control: ControlEffect | "none";
+  /** What the actor tried to do, for an event that can have the result `denied`. */
+  tried?: string;
 }
 
 /** All facts of one operation. */

@@ -94,6 +94,9 @@ const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
 /** Events on behalf of accounts, keys and members. */
 const ACCOUNT = { kind: "account", effect: "none", erasedBy: [] } as const;
 
+/** Acts of people on their own accounts. They belong to no workspace, so the log of the installation records them. */
+const OWN_ACCOUNT = { ...ACCOUNT, control: "none", group: "accounts" } as const;
+
 export const OPERATIONS = {
   "config.read": {
     ...CONFIG_READ,
@@ -400,6 +403,29 @@ export const OPERATIONS = {
     ocsf: "group.remove_user",
     group: "members",
     did: "removed a member",
+  },
+  "account.create": { ...OWN_ACCOUNT, ocsf: "account.create", did: "made an account" },
+  "account.sign_in": {
+    ...OWN_ACCOUNT,
+    ocsf: "authentication.logon",
+    group: "sign_ins",
+    did: "signed in",
+    tried: "sign in",
+  },
+  "account.end_sessions": { ...OWN_ACCOUNT, ocsf: "authentication.logoff", group: "sign_ins", did: "ended sessions" },
+  "account.change_password": { ...OWN_ACCOUNT, ocsf: "account.change_password", did: "changed the password" },
+  "account.reset_password": { ...OWN_ACCOUNT, ocsf: "account.reset_password", did: "set a password with a link" },
+  "account.begin_totp": { ...OWN_ACCOUNT, ocsf: "account.other", did: "started a second factor" },
+  "account.confirm_totp": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "confirmed the second factor" },
+  "account.disable_totp": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "ended the second factor" },
+  "account.renew_codes": { ...OWN_ACCOUNT, ocsf: "account.other", did: "made new recovery codes" },
+  "account.create_workspace": { ...OWN_ACCOUNT, ocsf: "entity.create", group: "workspace", did: "made a workspace" },
+  "account.link": {
+    ...UPKEEP,
+    effect: "none",
+    ocsf: "entity.create",
+    group: "accounts",
+    did: "made a link for a person",
   },
 } as const satisfies Record<string, Facts>;
 

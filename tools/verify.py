@@ -1431,7 +1431,12 @@ def finish_act(rows, changes):
         elif kind == "revokeInvitation":
             update("links", said["id"], revoked_at=said["at"])
         else:
-            require(kind == "addAccount", "pending_acts: a row does not have the form of an act")
+            require(kind in UNCOVERED_CHANGES, "pending_acts: a row does not have the form of an act")
+
+
+# Changes of rows that no event states.
+UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "dropTotp", "setRecoveryCodes", "endSession",
+                     "endOtherSessions", "forgetDevices"}
 
 
 def check_control(db, logs, backup_time, again):

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { CONTROL_MIGRATIONS, newerDatabase } from "../control/database.ts";
-import { listWorkspaces } from "../control/workspaces.ts";
+import { listLogs } from "../control/workspaces.ts";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { Failure } from "../failure.ts";
 import { openConnection } from "../store/connection.ts";
@@ -30,7 +30,7 @@ export function readControlCopy(
   const [schema, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
   if (schema > known) throw newerDatabase(name, schema, known);
   if (schema === 0) throw damagedControl(name, "it is empty");
-  return { schema, workspaceIds: listWorkspaces(connection).map(({ id }) => id) };
+  return { schema, workspaceIds: listLogs(connection).map(({ id }) => id) };
 }
 
 export function damagedControl(name: string, reason: string): Failure {

@@ -1,5 +1,6 @@
 /** What the commands about workspaces and keys share: opening a data directory and its control database. */
-import { Administration } from "../control/administration.ts";
+import type { ActParts } from "../control/acts.ts";
+import { Administration, type AdministrationOptions } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { cliPrincipal, fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
@@ -31,7 +32,7 @@ export function dataDirectoryOf(options: object): { settings: Settings; director
 export async function administer<T>(
   session: Session,
   options: object,
-  work: (administration: Administration) => Promise<T>,
+  work: (administration: Administration, parts: ActParts) => Promise<T>,
   { create = false } = {},
 ): Promise<T> {
   const settings = settingsOf(options);
@@ -39,7 +40,7 @@ export async function administer<T>(
   const directory = openDataDirectory(settings);
   using control = ControlDatabase.open(directory);
   const random = new RandomPool();
-  const administration = new Administration({
+  const parts: ActParts & Pick<AdministrationOptions, "random"> = {
     control,
     journal: fileJournal(directory, {
       key: sealKeySource(directory, settings.seal_key),
@@ -49,10 +50,8 @@ export async function administer<T>(
     clock: systemClock,
     ids: new IdSource(systemClock, random),
     random,
-    actor: ACTOR,
-    permit: () => {},
-  });
-  return await work(administration);
+  };
+  return await work(new Administration({ ...parts, actor: ACTOR, permit: () => {} }), parts);
 }
 
 /** Returns what `read` finds in the control database of an existing data directory. */

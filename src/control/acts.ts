@@ -10,15 +10,19 @@
  * decided upon. An act whose process died is settled before the next act on the same workspace and when the daemon
  * starts: it is finished when its event is in the log, and dropped otherwise. So the log has an event exactly when the
  * control database has its effect.
+ *
+ * An act on accounts belongs to no workspace: its event is in the log of the installation. An act on a workspace can have
+ * a second event there, its trace, which is recorded between steps 2 and 3.
  */
 import { Failure } from "../failure.ts";
-import type { IdSource } from "../ids.ts";
+import type { Clock, IdSource } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
 import type { WorkspaceEvent } from "../workspace/contract.ts";
 import { applyChanges, type Change } from "./changes.ts";
 import type { ControlDatabase } from "./database.ts";
 import type { NewWorkspace, WorkspaceJournal } from "./journal.ts";
 import { changedOne } from "./table.ts";
+import { findInstallation, installationRecord } from "./workspaces.ts";
 
 /** What settling an act needs. */
 interface SettleParts {
@@ -29,11 +33,19 @@ interface SettleParts {
 /** What acts need. */
 export interface ActParts extends SettleParts {
   ids: IdSource;
+  clock: Clock;
 }
+
+/** In place of a workspace's id: the act belongs to the log of the installation. */
+export const INSTALLATION = Symbol("installation");
+
+type Place = string | typeof INSTALLATION;
 
 /** An act that may happen. */
 export interface Decision<T> {
   event: Omit<WorkspaceEvent, "id">;
+  /** What the log of the installation says of an act on a workspace. */
+  trace?: Omit<WorkspaceEvent, "id">;
   changes: readonly Change[];
   /** The workspace that the act creates. */
   genesis?: NewWorkspace;
@@ -52,13 +64,20 @@ export interface Unchanged<T> {
 /** Returns a time, milliseconds since the Unix epoch, as events state it. */
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 
+/** Decides on an act. `workspaceId` is that of the log that will record it. */
+type Decide<T> = (workspaceId: string) => Decision<T> | Unchanged<T>;
+
 /** The id of the event that recorded an act. */
 type Recorded = { auditId: string };
 
-interface Pending {
+/** An event of an act, and the log that records it, which `genesis` creates. */
+interface Entry {
   workspaceId: string;
-  event: WorkspaceEvent & { id: string };
+  event: WorkspaceEvent & { id: string; trace?: Entry };
   genesis: NewWorkspace | null;
+}
+
+interface Pending extends Entry {
   changes: readonly Change[];
 }
 
@@ -67,34 +86,88 @@ interface Pending {
  * between it and the changes. It must not write. When it throws, nothing was recorded and nothing changed.
  * @throws {Failure} `busy` when the event could not be recorded, or other acts took too long. Nothing was changed then.
  */
-export function act<T>(parts: ActParts, workspaceId: string, decide: () => Decision<T>): Promise<T & Recorded>;
 export function act<T>(
   parts: ActParts,
-  workspaceId: string,
-  decide: () => Decision<T> | Unchanged<T>,
-): Promise<T & { auditId: string | null }>;
-export function act<T>(
-  parts: ActParts,
-  workspaceId: string,
-  decide: () => Decision<T> | Unchanged<T>,
-): Promise<T & { auditId: string | null }> {
-  const { control, ids } = parts;
+  place: Place,
+  decide: (workspaceId: string) => Decision<T>,
+): Promise<T & Recorded>;
+export function act<T>(parts: ActParts, place: Place, decide: Decide<T>): Promise<T & { auditId: string | null }>;
+export function act<T>(parts: ActParts, place: Place, decide: Decide<T>): Promise<T & { auditId: string | null }> {
+  const { control } = parts;
   return control.alone(async () => {
-    const left = findPending(control.connection, workspaceId);
-    if (left !== undefined) await settle(parts, left);
-    const decided = control.transaction((connection) => {
-      const decision = decide();
-      if (decision.event === null) return { ...decision, pending: null };
-      const { event, genesis = null, changes } = decision;
-      const pending = { workspaceId, event: { ...event, id: ids.next("aud") }, genesis, changes };
-      insertPending(connection, pending);
-      return { ...decision, pending };
+    await settleBefore(parts, place);
+    const { pending, result, ...rest } = control.transaction((connection) => {
+      const decision = decided(parts, place, decide);
+      if (decision.pending !== null) insertPending(connection, decision.pending);
+      return decision;
     });
-    if (decided.pending === null) return { ...decided.result, auditId: null };
-    await record(parts, decided.pending);
-    finish(control, decided.pending, decided.also);
-    return { ...decided.result, auditId: decided.pending.event.id };
+    if (pending === null) return { ...result, auditId: null };
+    await record(parts, pending);
+    finish(control, pending, "also" in rest ? rest.also : undefined);
+    return { ...result, auditId: pending.event.id };
   });
+}
+
+/**
+ * Records an event in the log of the installation. It changes nothing in the control database.
+ * @throws {Failure} `busy` when it could not be recorded
+ */
+export async function recordInInstallation(parts: ActParts, event: Omit<WorkspaceEvent, "id">): Promise<Recorded> {
+  const log = findInstallation(parts.control.connection);
+  if (log === undefined) return await act(parts, INSTALLATION, () => ({ event, changes: [], result: {} }));
+  const id = parts.ids.next("aud");
+  await parts.journal.record(log.id, { ...event, id });
+  return { auditId: id };
+}
+
+/** The log of the installation, or the one that the act creates with its first event. */
+interface InstallationLog {
+  workspaceId: string;
+  genesis: NewWorkspace | null;
+  changes: readonly Change[];
+}
+
+function installationLog({ ids, clock, control }: ActParts): InstallationLog {
+  const known = findInstallation(control.connection);
+  if (known !== undefined) return { workspaceId: known.id, genesis: null, changes: [] };
+  const log = installationRecord(ids.next("ws"), clock());
+  const { id, name, createdBy: actor } = log;
+  return { workspaceId: id, genesis: { id, name, actor }, changes: [["addWorkspace", log]] };
+}
+
+/** Decides on an act. Returns what is stored of it, which is null for an act that changes nothing. */
+function decided<T>(parts: ActParts, place: Place, decide: Decide<T>) {
+  const own = place === INSTALLATION ? installationLog(parts) : null;
+  const workspaceId = own?.workspaceId ?? (place as string);
+  const decision = decide(workspaceId);
+  if (decision.event === null) return { ...decision, pending: null };
+  const { event, trace, genesis = null } = decision;
+  const also = trace === undefined ? null : installationLog(parts);
+  const id = () => parts.ids.next("aud");
+  const pending: Pending = {
+    workspaceId,
+    event: { ...event, id: id() },
+    genesis: own?.genesis ?? genesis,
+    changes: [...(own?.changes ?? []), ...(also?.changes ?? []), ...decision.changes],
+  };
+  if (also !== null && trace !== undefined) {
+    pending.event.trace = { workspaceId: also.workspaceId, event: { ...trace, id: id() }, genesis: also.genesis };
+  }
+  return { ...decision, pending };
+}
+
+/**
+ * Settles what processes that died left, and acts that could not be finished. What is left of another workspace whose log
+ * cannot be read stays pending.
+ */
+async function settleBefore(parts: SettleParts, place: Place): Promise<void> {
+  const { connection } = parts.control;
+  for (const left of listPending(connection)) {
+    const own = left.workspaceId === (place === INSTALLATION ? findInstallation(connection)?.id : place);
+    await settle(parts, left).catch((error) => {
+      if (own) throw error;
+    });
+  }
 }
 
 /**
@@ -115,25 +188,42 @@ export function settleActs(parts: SettleParts, onError: (workspaceId: string, er
 
 /** Records the event of an act. When that fails, the act is dropped, unless the event is in the log all the same. */
 async function record(parts: SettleParts, pending: Pending): Promise<void> {
-  const { workspaceId, event, genesis } = pending;
   try {
-    if (genesis === null) await parts.journal.record(workspaceId, event);
-    else await parts.journal.create(genesis, event);
+    await append(parts.journal, pending);
   } catch (error) {
-    if (await isRecorded(parts.journal, pending)) return;
-    drop(parts, pending);
-    throw error;
+    if (!(await isRecorded(parts.journal, pending))) {
+      drop(parts, pending);
+      throw error;
+    }
+  }
+  if (pending.event.trace !== undefined) await trace(parts.journal, pending.event.trace);
+}
+
+function append(journal: WorkspaceJournal, { workspaceId, event: { trace: _, ...event }, genesis }: Entry) {
+  return genesis === null ? journal.record(workspaceId, event) : journal.create(genesis, event);
+}
+
+/** Records the trace of an act whose event is recorded. @throws {Failure} `busy` when it cannot be recorded now */
+async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
+  try {
+    if (await isRecorded(journal, entry)) return;
+    // A log that a process left without its first act is not known to anybody.
+    if (entry.genesis !== null) journal.discard(entry.workspaceId);
+    await append(journal, entry);
+  } catch (error) {
+    throw unsettled(error);
   }
 }
 
 /** Finishes or drops an act whose process died. @throws {Failure} `busy` when its event cannot be looked up */
 async function settle(parts: SettleParts, pending: Pending): Promise<void> {
-  if (await isRecorded(parts.journal, pending)) finish(parts.control, pending);
-  else drop(parts, pending);
+  if (!(await isRecorded(parts.journal, pending))) return drop(parts, pending);
+  if (pending.event.trace !== undefined) await trace(parts.journal, pending.event.trace);
+  finish(parts.control, pending);
 }
 
 /** Reports whether the log holds the event of an act. @throws {Failure} `busy` when that cannot be told */
-async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genesis }: Pending): Promise<boolean> {
+async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genesis }: Entry): Promise<boolean> {
   try {
     const found = await journal.holds(workspaceId, event.id);
     if (found !== null || genesis !== null) return found === true;
@@ -152,7 +242,7 @@ function drop({ control, journal }: SettleParts, pending: Pending): void {
 const unsettled = (cause?: unknown): Failure =>
   new Failure(
     "busy",
-    "The workspace's log cannot be read, so an unfinished change of its members or keys can be neither finished nor dropped. `governd verify` says what is wrong with the log.",
+    "The log of the workspace or of the installation cannot be used, so an unfinished change of accounts, members or keys can be neither finished nor dropped. `governd verify` says what is wrong with the log.",
     { cause },
   );
 
@@ -183,18 +273,12 @@ type PendingRow = readonly [workspaceId: string, event: string, genesis: string 
 
 const PENDING = "SELECT workspace_id, event, genesis, changes FROM pending_acts";
 
-function pendingOf([workspaceId, event, genesis, changes]: PendingRow): Pending {
-  return {
-    workspaceId,
-    event: JSON.parse(event),
-    genesis: genesis === null ? null : JSON.parse(genesis),
-    changes: JSON.parse(changes),
-  };
-}
-
-function findPending(connection: Connection, workspaceId: string): Pending | undefined {
-  const row = connection.get<PendingRow>(`${PENDING} WHERE workspace_id = ?`, [workspaceId]);
-  return row && pendingOf(row);
-}
-
-const listPending = (connection: Connection): Pending[] => connection.all<PendingRow>(PENDING).map(pendingOf);
+const listPending = (connection: Connection): Pending[] =>
+  connection
+    .all<PendingRow>(PENDING)
+    .map(([workspaceId, event, genesis, changes]) => ({
+      workspaceId,
+      event: JSON.parse(event),
+      genesis: genesis === null ? null : JSON.parse(genesis),
+      changes: JSON.parse(changes),
+    }));

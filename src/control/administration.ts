@@ -1,6 +1,6 @@
 /** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
 import { Failure } from "../failure.ts";
-import type { Clock, RandomPool } from "../ids.ts";
+import type { RandomPool } from "../ids.ts";
 import { type ActParts, act, type Decision, rfc3339 } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
 import type { Change } from "./changes.ts";
@@ -18,7 +18,6 @@ export const KEY_AGENTS_MAX = 1_000;
 const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
 export interface AdministrationOptions extends ActParts {
-  clock: Clock;
   random: RandomPool;
   /** Who acts: `cli` or `usr_…`. */
   actor: string;
@@ -56,11 +55,13 @@ export class Administration {
 
   /**
    * Creates a workspace and its first key, which has full scope. `more` is called when that is decided: it returns what
-   * else changes, or throws.
+   * else changes and what the log of the installation says, or throws.
    */
   async createWorkspace(
     name: string,
-    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown>, "changes" | "also"> = () => ({ changes: [] }),
+    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown>, "changes" | "also" | "trace"> = () => ({
+      changes: [],
+    }),
   ): Promise<NewKey & { workspace: WorkspaceRecord }> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
@@ -75,10 +76,11 @@ export class Administration {
         agents: null,
         expiresInMs: null,
       });
-      const { changes, also = () => {} } = more(workspace);
+      const { changes, also = () => {}, trace } = more(workspace);
       return {
         genesis: { id, name, actor },
         event: { operation: "key.create", actor, details: keyDetails(key) },
+        ...(trace === undefined ? {} : { trace }),
         changes: [["addWorkspace", workspace], added(key), ...changes],
         also,
         result: { ...key, workspace },

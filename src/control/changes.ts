@@ -3,9 +3,19 @@
  * act is recorded, which may be after a restart.
  */
 import type { Connection } from "../store/connection.ts";
-import { type AccountRecord, insertAccount } from "./accounts/accounts.ts";
+import {
+  type AccountRecord,
+  beginTotp,
+  confirmTotp,
+  dropTotp,
+  forgetDevices,
+  insertAccount,
+  replaceRecoveryCodes,
+  setPassword,
+} from "./accounts/accounts.ts";
 import { insertLink, type LinkRecord, revokeInvitation, takeLink } from "./accounts/links.ts";
 import { deleteMember, insertMember, type NewMember, type Role, setRole } from "./accounts/members.ts";
+import { deleteOtherSessions, deleteSession } from "./accounts/sessions.ts";
 import { insertKey, type KeyRecord, markReplaced, markRevoked } from "./keys.ts";
 import { insertWorkspace, type WorkspaceRecord } from "./workspaces.ts";
 
@@ -37,6 +47,23 @@ const CHANGES = {
     connection: Connection,
     { workspaceId, id, at }: { workspaceId: string; id: string; at: number },
   ) => revokeInvitation(connection, workspaceId, id, at),
+  setPassword: (connection: Connection, { id, password, at }: { id: string; password: string; at: number }) =>
+    setPassword(connection, id, password, at),
+  beginTotp: (connection: Connection, { id, secret }: { id: string; secret: string }) =>
+    beginTotp(connection, id, secret),
+  confirmTotp: (connection: Connection, { id, at }: { id: string; at: number }) => confirmTotp(connection, id, at),
+  dropTotp: (connection: Connection, { id }: { id: string }) => dropTotp(connection, id),
+  setRecoveryCodes: (connection: Connection, { id, digests }: { id: string; digests: readonly string[] }) =>
+    replaceRecoveryCodes(
+      connection,
+      id,
+      digests.map((digest) => Uint8Array.fromHex(digest)),
+    ),
+  endSession: (connection: Connection, { accountId, id }: { accountId: string; id: string }) =>
+    void deleteSession(connection, accountId, id),
+  endOtherSessions: (connection: Connection, { accountId, keep }: { accountId: string; keep: string | null }) =>
+    void deleteOtherSessions(connection, accountId, keep),
+  forgetDevices: (connection: Connection, { id }: { id: string }) => forgetDevices(connection, id),
 } satisfies Record<string, (connection: Connection, input: never) => unknown>;
 
 type Changes = typeof CHANGES;

@@ -24,6 +24,28 @@ export const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
   createdBy: "created_by",
 });
 
+/**
+ * Who created the log of the installation, as `workspaces` and its first event name it. The log has the form of a
+ * workspace without agents. Nobody else creates a workspace under this name, so it tells the log from the workspaces.
+ */
+export const INSTALLATION_CREATOR = "system";
+const INSTALLATION_NAME = "Installation";
+
+/** The condition on a row of `workspaces`. No other table of a query may have such a column. */
+export const OF_INSTALLATION = `created_by = '${INSTALLATION_CREATOR}'`;
+
+/** Returns the record of a new log of the installation. */
+export const installationRecord = (id: string, createdAt: number): WorkspaceRecord => ({
+  id,
+  name: INSTALLATION_NAME,
+  createdAt,
+  createdBy: INSTALLATION_CREATOR,
+});
+
+/** Returns the log of the installation; undefined before its first event. */
+export const findInstallation = (connection: Connection): WorkspaceRecord | undefined =>
+  WORKSPACES.find(connection, `WHERE ${OF_INSTALLATION}`, []);
+
 /** Returns what a name or label must do, for a message after the word "must"; null when it is valid. */
 export function nameProblem(name: string): string | null {
   const { length } = [...name];
@@ -39,20 +61,26 @@ export function insertWorkspace(connection: Connection, record: WorkspaceRecord)
 
 /** Returns all workspaces, oldest first. */
 export function listWorkspaces(connection: Connection): WorkspaceRecord[] {
+  return WORKSPACES.list(connection, `WHERE NOT ${OF_INSTALLATION} ORDER BY created_at, id`);
+}
+
+/** Returns the workspaces and the log of the installation, oldest first: everything that has a file and seals. */
+export function listLogs(connection: Connection): WorkspaceRecord[] {
   return WORKSPACES.list(connection, "ORDER BY created_at, id");
 }
 
 export function countWorkspaces(connection: Connection): number {
-  return countOf(connection, "SELECT count(*) FROM workspaces");
+  return countOf(connection, `SELECT count(*) FROM workspaces WHERE NOT ${OF_INSTALLATION}`);
 }
 
 export function findWorkspace(connection: Connection, id: string): WorkspaceRecord | undefined {
   return WORKSPACES.find(connection, "WHERE id = ?", [id]);
 }
 
-/** @throws {Failure} `not_found` when there is no such workspace */
+/** @throws {Failure} `not_found` when there is no such workspace; the log of the installation is none */
 export function requireWorkspace(connection: Connection, id: string): void {
-  if (findWorkspace(connection, id) === undefined) throw noSuchWorkspace();
+  if ((findWorkspace(connection, id)?.createdBy ?? INSTALLATION_CREATOR) === INSTALLATION_CREATOR)
+    throw noSuchWorkspace();
 }
 
 export const noSuchWorkspace = (): Failure =>

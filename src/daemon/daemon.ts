@@ -4,6 +4,7 @@ import { startLink } from "../control/accounts/links.ts";
 import { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
+import { countWorkspaces } from "../control/workspaces.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { openDataDirectory } from "../datadir/open.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
@@ -79,7 +80,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     const parts = { control, directory, certificates, backups, clock, logger };
     monitoring = stack.use(await openMonitoring(settings.metrics_listen, service.monitored, parts));
   }
-  const empty = control.connection.get("SELECT 1 FROM workspaces LIMIT 1") === undefined;
+  const empty = countWorkspaces(control.connection) === 0;
   const token = startLink(control, clock);
   const held = stack.move();
   return {

@@ -1,13 +1,14 @@
 /** The part of the daemon that handles requests: the workspaces on their threads, and the HTTP application. */
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import { Attempts } from "../control/accounts/attempts.ts";
+import { FailedSignIns } from "../control/accounts/failed-sign-ins.ts";
 import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
-import { settleActs } from "../control/acts.ts";
+import { recordInInstallation, settleActs } from "../control/acts.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { fileJournal, threadJournal } from "../control/journal.ts";
-import { listWorkspaces } from "../control/workspaces.ts";
+import { listLogs } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
@@ -27,6 +28,7 @@ import type { Address } from "../settings/values.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { collectWhenIdle } from "../threads/idle-collection.ts";
 import { WorkspacePool } from "../threads/pool.ts";
+import { systemTimer } from "../timer.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
@@ -110,7 +112,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     }),
   );
   collectWhenIdle();
-  stack.use(new Sweeper(() => listWorkspaces(control.connection).map(({ id }) => id), pool));
+  stack.use(new Sweeper(() => listLogs(control.connection).map(({ id }) => id), pool));
   const readiness = new ReadinessProbe({
     root: directory.root,
     threadsRunning: () => pool.running,
@@ -120,7 +122,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();
   const monitored = { pool, anchors, requests, tally, readiness };
-  const accounts = accountDeps(parts, pool);
+  const { failures, ...accounts } = accountDeps(parts, pool);
+  stack.use(failures);
   await settleActs(accounts.parts, (workspace_id, error) =>
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
@@ -188,7 +191,7 @@ function connectionLimit(maxConnections: number, logger: Logger): ConnectionLimi
   };
 }
 
-function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
+function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { failures: FailedSignIns } {
   const { settings, directory, control, sessions, clock, logger } = parts;
   const random = new RandomPool();
   const files = fileJournal(directory, {
@@ -196,13 +199,19 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps {
     hostnames: settings.hostnames,
     onUnsealed: (reason) => logger.warn("a new workspace is not sealed yet", { reason }),
   });
+  const acts = { control, journal: threadJournal(files, pool), clock, ids: new IdSource(clock, random) };
+  const failures = new FailedSignIns({
+    record: async (event) => void (await recordInInstallation(acts, event)),
+    clock,
+    timer: systemTimer,
+    onError: (error) => logger.warn("failed sign-ins could not be recorded", { reason: messageOf(error) }),
+  });
   return {
+    failures,
     sessions,
     parts: {
-      control,
-      journal: threadJournal(files, pool),
-      clock,
-      ids: new IdSource(clock, random),
+      ...acts,
+      failures,
       random,
       passwords: new Passwords(random),
       attempts: new Attempts(() => performance.now()),

@@ -13,7 +13,7 @@ const OCSF_VERSION = "1.3.0";
 const OCSF_INFORMATIONAL = 1;
 const OCSF_UNKNOWN = 0;
 const OCSF_STATUS = { success: 1, failure: 2 } as const;
-/** `type_id` of things that OCSF has no number for. Their `type` says what they are. */
+/** `type_id` and `activity_id` of what OCSF has no number for. `type` and `event_code` say what it is. */
 const OCSF_OTHER = 99;
 
 /** OCSF's numbers of categories, classes and activities, by their names in the list of operations. */
@@ -26,6 +26,19 @@ const OCSF_CLASSES = {
   },
   entity: { category: 3, uid: 3004, activities: { create: 1, read: 2, update: 3, delete: 4, suspend: 12, resume: 13 } },
   group: { category: 3, uid: 3006, activities: { add_user: 3, remove_user: 4 } },
+  account: {
+    category: 3,
+    uid: 3001,
+    activities: {
+      create: 1,
+      change_password: 3,
+      reset_password: 4,
+      enable_factor: 10,
+      disable_factor: 11,
+      other: OCSF_OTHER,
+    },
+  },
+  authentication: { category: 3, uid: 3002, activities: { logon: 1, logoff: 2 } },
 } as const satisfies {
   [C in OcsfClass]: { category: number; uid: number; activities: Record<ActivityOf<C>, number> };
 };
@@ -77,8 +90,8 @@ export function ocsfEvent(stored: StoredEvent): string {
       sequence: event.seq,
       log_name: event.workspace_id,
       event_code: event.operation,
-      // In the classes of this category, the actor belongs to a profile.
-      ...(category === 3 ? { profiles: ["host"] } : {}),
+      // In these classes the actor belongs to a profile.
+      ...(name === "entity" || name === "group" ? { profiles: ["host"] } : {}),
     },
     actor: { user: { uid: event.actor } },
     ...OCSF_TARGETS[name](event),
@@ -103,7 +116,13 @@ const OCSF_TARGETS: Record<OcsfClass, (event: PresentedEvent) => JsonObject> = {
     entity: { uid: subjectOf(event), type: event.operation.split(".")[0] as string, type_id: OCSF_OTHER },
   }),
   group: (event) => ({ group: { uid: event.workspace_id, type: "workspace" }, user: { uid: subjectOf(event) } }),
+  account: (event) => ({ user: userOf(event) }),
+  authentication: (event) => ({ user: userOf(event), service: { name: "governd" } }),
 };
+
+/** Returns the account that an event concerns. A failed sign-in may name none that exists, or several. */
+const userOf = ({ details }: PresentedEvent): JsonObject =>
+  typeof details?.account_id === "string" ? { uid: details.account_id } : { name: "unknown" };
 
 /** Returns the id of the key, account, invitation or agent that an event concerns, or else of the workspace. */
 function subjectOf({ agent_id: agentId, workspace_id: workspaceId, details }: PresentedEvent): string {

@@ -23,9 +23,11 @@ export interface Principal {
 export interface WorkspaceEvent {
   /** The id that the event gets (`aud_…`); without it, it gets a new one. An id cannot be recorded twice. */
   id?: string;
-  operation: AccountEventName;
-  /** Who did it: `cli`, `usr_…` or `key_…`. */
+  operation: AccountEventName | "account.link";
+  /** Who did it: `cli`, `usr_…` or `key_…`; `system` when nobody proved who they are. */
   actor: string;
+  /** `ok` when absent. */
+  result?: "denied";
   details: JsonObject;
 }
 

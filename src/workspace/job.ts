@@ -33,12 +33,12 @@ export class JobFailed extends Error {
 }
 
 /** Returns the job that appends an event to the workspace's own chain, and changes nothing else. */
-export function recordingJob(workspaceId: string, { id, operation, actor, details }: WorkspaceEvent): Job {
+export function recordingJob(workspaceId: string, { id, operation, actor, result, details }: WorkspaceEvent): Job {
   const principal: Principal = { actor, workspaceId, scope: "full", agents: null };
   return {
     operation,
     principal,
     ...(id === undefined ? {} : { auditId: id }),
-    run: async () => answered(null, details, "{}"),
+    run: async () => answered(null, details, "{}", result === undefined ? {} : { result }),
   };
 }

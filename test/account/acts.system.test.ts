@@ -8,7 +8,7 @@ import { listInvitations } from "../../src/control/accounts/links.ts";
 import { listMembers } from "../../src/control/accounts/members.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import { type KeyRecord, listKeys } from "../../src/control/keys.ts";
-import { listWorkspaces } from "../../src/control/workspaces.ts";
+import { listLogs } from "../../src/control/workspaces.ts";
 import { dataDirectory, presentWorkspaces } from "../../src/datadir/layout.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
@@ -336,7 +336,7 @@ describe.each(["before", "after"] as const)("killed %s its event is recorded", (
   test("a workspace exists with its log, or not at all", async () => {
     const list = () => {
       using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
-      return listWorkspaces(control.connection).map((record) => record.id);
+      return listLogs(control.connection).map((record) => record.id);
     };
     const before = list();
     await killed(moment, 'administration.createWorkspace("cut off")');

@@ -46,7 +46,7 @@ export async function withParts<T>(
   const unused = undefined as never;
   return await work({
     ...{ control, clock: systemClock, ids: new IdSource(systemClock, random), random },
-    ...{ journal: wrap(fileJournal(directory)), passwords: unused, attempts: unused, signup: "open" },
+    ...{ journal: wrap(fileJournal(directory)), passwords: unused, attempts: unused, failures: unused, signup: "open" },
   });
 }
 

@@ -45,6 +45,14 @@ describe("OCSF", () => {
     expect(typeOf("member.remove")).toBe(300604);
     expect(typeOf("key.rotate")).toBe(300403);
     expect(typeOf("data.write")).toBe(600505);
+    expect(typeOf("account.create")).toBe(300101);
+    expect(typeOf("account.change_password")).toBe(300103);
+    expect(typeOf("account.reset_password")).toBe(300104);
+    expect(typeOf("account.confirm_totp")).toBe(300110);
+    expect(typeOf("account.disable_totp")).toBe(300111);
+    expect(typeOf("account.begin_totp")).toBe(300199);
+    expect(typeOf("account.sign_in")).toBe(300201);
+    expect(typeOf("account.end_sessions")).toBe(300202);
   });
 
   test("an operation that is not in the list is an unknown API call", () => {

@@ -1,7 +1,7 @@
 /** `governd check`: checks every database file without changing a byte of it. */
 import { existsSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
-import { listWorkspaces } from "../../control/workspaces.ts";
+import { listLogs } from "../../control/workspaces.ts";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode } from "../../failure.ts";
 import { parseVerifierKey } from "../../log/note.ts";
@@ -61,7 +61,7 @@ export async function checkDatabases(
   const [newestControl, newest] = [CONTROL_MIGRATIONS.length, WORKSPACE_MIGRATIONS.length];
   let known: string[] = [];
   const control = await check(directory.control, newestControl, (connection) => {
-    known = listWorkspaces(connection).map(({ id }) => id);
+    known = listLogs(connection).map(({ id }) => id);
   });
   if (control !== null && control < newestControl) {
     pending.push(`the control database from schema ${control} to ${newestControl}`);

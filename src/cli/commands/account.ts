@@ -1,14 +1,19 @@
-/** `governd account link` and `governd account list`. */
+/** `governd account link`, `governd account list` and `governd account operator`. */
 import { type Command, Option } from "commander";
-import { findAccountByEmail, listAccounts, normaliseEmail } from "../../control/accounts/accounts.ts";
-import { createLink, type LinkWish } from "../../control/accounts/links.ts";
+import {
+  type AccountRecord,
+  findAccountByEmail,
+  listAccounts,
+  normaliseEmail,
+} from "../../control/accounts/accounts.ts";
+import type { LinkWish } from "../../control/accounts/links.ts";
 import { ROLES, type Role } from "../../control/accounts/members.ts";
-import type { ControlDatabase } from "../../control/database.ts";
+import { linkFor, setOperator } from "../../control/accounts/operators.ts";
 import { requireWorkspace } from "../../control/workspaces.ts";
 import { linkUrl, publicBase } from "../../daemon/link-url.ts";
 import { Failure } from "../../failure.ts";
-import { systemClock } from "../../ids.ts";
-import { ACTOR, consult } from "../data-directory.ts";
+import type { Connection } from "../../store/connection.ts";
+import { ACTOR, administer, consult } from "../data-directory.ts";
 import { addCommonOptions, type Session, settingsOf } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
@@ -33,13 +38,22 @@ export function addAccountCommands(program: Command, session: Session): void {
     .command("list")
     .description("list all accounts, oldest first")
     .action((options: object) => showAccounts(session, options));
-  addCommonOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls"]);
+  const operator = account
+    .command("operator")
+    .description("let an account read the log of the installation, or end that")
+    .requiredOption("--email <address>", "the account")
+    .option("--end", "it is no longer an operator")
+    .action((options: { email: string; end?: boolean }) => changeOperator(session, options));
+  addCommonOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls", "seal_key"]);
+  addCommonOptions(operator, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
   addCommonOptions(list, ["data_dir", "encryption_key_file"]);
 }
 
 async function printLink(session: Session, options: LinkOptions): Promise<void> {
   const settings = settingsOf(options);
-  const { link, token } = consult(options, (control) => createLink(control, systemClock, wishOf(control, options)));
+  const { link, token } = await administer(session, options, (_, parts) =>
+    linkFor(parts, (connection) => wishOf(connection, options)),
+  );
   const url = linkUrl(publicBase(settings, settings.listen), link.kind, token);
   await session.print({ kind: link.kind, url, token, expires_at: moment(link.expiresAt) }, [
     url,
@@ -48,7 +62,7 @@ async function printLink(session: Session, options: LinkOptions): Promise<void> 
   ]);
 }
 
-function wishOf(control: ControlDatabase, options: LinkOptions): LinkWish {
+function wishOf(connection: Connection, options: LinkOptions): LinkWish {
   const { workspace, role, email, withoutTotp = false } = options;
   if (email !== undefined && workspace !== undefined) {
     throw new Failure("usage", "Give either --email or --workspace, not both.");
@@ -60,14 +74,32 @@ function wishOf(control: ControlDatabase, options: LinkOptions): LinkWish {
     throw new Failure("usage", "--without-totp needs --email: name the account.");
   }
   if (email !== undefined) {
-    const account = findAccountByEmail(control.connection, normaliseEmail(email));
-    if (account !== undefined)
-      return { kind: "reset", createdBy: ACTOR, accountId: account.id, dropsTotp: withoutTotp };
-    throw new Failure("not_found", "There is no such account. `governd account list` lists all accounts.");
+    const { id: accountId } = requireAccount(connection, email);
+    return { kind: "reset", createdBy: ACTOR, accountId, dropsTotp: withoutTotp };
   }
   if (workspace === undefined) return { kind: "setup", createdBy: ACTOR };
-  requireWorkspace(control.connection, workspace);
+  requireWorkspace(connection, workspace);
   return { kind: "invitation", createdBy: ACTOR, workspaceId: workspace, role: role ?? "owner" };
+}
+
+function requireAccount(connection: Connection, email: string): AccountRecord {
+  const account = findAccountByEmail(connection, normaliseEmail(email));
+  if (account !== undefined) return account;
+  throw new Failure("not_found", "There is no such account. `governd account list` lists all accounts.");
+}
+
+async function changeOperator(session: Session, options: { email: string; end?: boolean }): Promise<void> {
+  const isOperator = options.end !== true;
+  const { account, auditId } = await administer(session, options, async (_, parts) => {
+    const account = requireAccount(parts.control.connection, options.email);
+    return { account, auditId: await setOperator(parts, account.id, isOperator, ACTOR) };
+  });
+  const now = auditId === null ? "already" : "now";
+  await session.print({ account_id: account.id, operator: isOperator, audit_id: auditId }, [
+    isOperator
+      ? `${account.email} is ${now} an operator and can read the log of the installation.`
+      : `${account.email} is ${auditId === null ? "not" : "no longer"} an operator.`,
+  ]);
 }
 
 async function showAccounts(session: Session, options: object): Promise<void> {

@@ -8,7 +8,7 @@
 import { existsSync, rmSync } from "node:fs";
 import type { Command } from "commander";
 import { cliPrincipal, withWriter } from "../../control/journal.ts";
-import { listWorkspaces } from "../../control/workspaces.ts";
+import { listLogs } from "../../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
 import { createPrivateFile, replaceFile } from "../../datadir/private-files.ts";
 import {
@@ -150,5 +150,5 @@ async function announceEverywhere(
 }
 
 function workspaceIds(options: object): string[] {
-  return consult(options, ({ connection }) => listWorkspaces(connection).map(({ id }) => id));
+  return consult(options, ({ connection }) => listLogs(connection).map(({ id }) => id));
 }

@@ -55,12 +55,24 @@ export const LINKS = new Table<LinkRecord>("links", {
 
 const USABLE = "used_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
 
-/** Creates a link for the operator. Returns its record and its token, which is shown only once. */
-export function createLink(
-  control: ControlDatabase,
-  clock: Clock,
-  wish: LinkWish,
-): { link: LinkRecord; token: string } {
+/** A new link, and its token, which is shown only once. */
+export interface NewLink {
+  link: LinkRecord;
+  token: string;
+}
+
+/** Creates a link for the operator, without a record in the log. */
+export function createLink(control: ControlDatabase, clock: Clock, wish: LinkWish): NewLink {
+  const { digest, ...made } = draftLink(clock, wish);
+  control.change((connection) => {
+    if (wish.createdBy === START_ACTOR) revokeStartLinks(connection, made.link.createdAt);
+    insertLink(connection, made.link, digest);
+  });
+  return made;
+}
+
+/** Returns a new link, which is not stored yet. */
+export function draftLink(clock: Clock, wish: LinkWish): NewLink & { digest: Uint8Array } {
   const random = new RandomPool();
   const now = clock();
   const { text: token, digest } = makeLinkToken(random);
@@ -75,11 +87,7 @@ export function createLink(
     createdAt: now,
     expiresAt: now + LINK_LIFETIME_MS,
   };
-  control.change((connection) => {
-    if (wish.createdBy === START_ACTOR) revokeStartLinks(connection, now);
-    insertLink(connection, link, digest);
-  });
-  return { link, token };
+  return { link, token, digest };
 }
 
 /**

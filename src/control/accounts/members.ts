@@ -4,6 +4,7 @@ import type { ControlDatabase } from "../database.ts";
 import type { KeyScope } from "../keys.ts";
 import { Refused } from "../refused.ts";
 import { changedOne, countOf } from "../table.ts";
+import { OF_INSTALLATION } from "../workspaces.ts";
 
 export const ROLES = ["owner", "member", "auditor"] as const;
 
@@ -55,12 +56,12 @@ export function findMember(connection: Connection, workspaceId: string, accountI
 
 type MembershipRow = readonly [id: string, name: string, role: Role, createdAt: number];
 
-/** Returns the workspaces of an account in the order in which it joined them. */
+/** Returns the workspaces of an account in the order in which it joined them, without the log of the installation. */
 export function listMemberships(connection: Connection, accountId: string): Membership[] {
   return connection
     .all<MembershipRow>(
       "SELECT w.id, w.name, m.role, w.created_at FROM members m JOIN workspaces w ON w.id = m.workspace_id " +
-        "WHERE m.account_id = ? ORDER BY m.joined_at, w.id",
+        `WHERE m.account_id = ? AND NOT ${OF_INSTALLATION} ORDER BY m.joined_at, w.id`,
       [accountId],
     )
     .map(([id, name, role, createdAt]) => ({ id, name, role, createdAt }));

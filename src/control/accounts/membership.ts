@@ -44,7 +44,14 @@ export function foundWorkspace(
         `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
       );
     }
-    return { changes: [["addMember", { workspaceId, accountId, role: "owner", joinedAt }]] };
+    return {
+      trace: {
+        operation: "account.create_workspace",
+        actor: accountId,
+        details: { account_id: accountId, created_workspace_id: workspaceId },
+      },
+      changes: [["addMember", { workspaceId, accountId, role: "owner", joinedAt }]],
+    };
   });
 }
 

@@ -1,8 +1,9 @@
 /** What the functions about accounts need. */
-import type { Clock, RandomPool } from "../../ids.ts";
+import type { RandomPool } from "../../ids.ts";
 import type { ActParts } from "../acts.ts";
 import { Administration } from "../administration.ts";
 import type { Attempts } from "./attempts.ts";
+import type { FailedSignIns } from "./failed-sign-ins.ts";
 import { requireOwner } from "./members.ts";
 import type { Passwords } from "./passwords.ts";
 
@@ -10,8 +11,8 @@ import type { Passwords } from "./passwords.ts";
 export type SignupMode = "invite" | "open" | "closed";
 
 export interface AccountParts extends ActParts {
-  clock: Clock;
   random: RandomPool;
+  failures: FailedSignIns;
   passwords: Passwords;
   attempts: Attempts;
   signup: SignupMode;

@@ -5,18 +5,12 @@
 
 import { Secret, TOTP } from "otpauth";
 import type { RandomPool } from "../../ids.ts";
+import type { AccountEventName } from "../../operations.ts";
+import { act, INSTALLATION } from "../acts.ts";
+import type { Change } from "../changes.ts";
 import { Refused } from "../refused.ts";
 import { makeRecoveryCode, recoveryCodeDigest } from "../secret.ts";
-import {
-  type AccountRecord,
-  beginTotp,
-  confirmTotp,
-  dropTotp,
-  findAccount,
-  replaceRecoveryCodes,
-  takeRecoveryCode,
-  takeTotpStep,
-} from "./accounts.ts";
+import { type AccountRecord, findAccount, takeRecoveryCode, takeTotpStep } from "./accounts.ts";
 import type { AccountParts } from "./parts.ts";
 
 /** Recovery codes of one account. */
@@ -35,14 +29,16 @@ const notOn = () => new Refused("totp_off", "There is no second factor. Start on
 export const hasSecondFactor = (account: AccountRecord): boolean => account.totpSince !== null;
 
 /**
- * Accepts a code of the authenticator or a recovery code. Each is accepted only once.
+ * Accepts a code of the authenticator or a recovery code, and returns which it was. Each is accepted only once.
  * @throws {Refused} `second_factor_failed`, `rate_limited`
  */
-export function takeCode(parts: AccountParts, account: AccountRecord, code: string): void {
+export function takeCode(parts: AccountParts, account: AccountRecord, code: string): "totp" | "recovery_code" {
   const attempt = parts.attempts.code(account.id);
-  const right = isCode(code) ? takeTotp(parts, account, code) : takeRecovery(parts, account, code);
+  const kind = isCode(code) ? "totp" : "recovery_code";
+  const right = kind === "totp" ? takeTotp(parts, account, code) : takeRecovery(parts, account, code);
   if (!right) throw wrongCode();
   attempt.succeeded();
+  return kind;
 }
 
 const isCode = (code: string): boolean => /^[0-9\s]{1,16}$/.test(code) && code.replace(/\s/g, "").length === 6;
@@ -59,53 +55,88 @@ function takeRecovery({ control }: AccountParts, account: AccountRecord, code: s
 }
 
 /** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
-export function beginSecondFactor(parts: AccountParts, account: AccountRecord): { secret: string; uri: string } {
-  if (hasSecondFactor(account)) {
-    throw new Refused("totp_on", "There is already a second factor. Disable it before you start another one.");
-  }
+export async function beginSecondFactor(
+  parts: AccountParts,
+  account: AccountRecord,
+): Promise<{ secret: string; uri: string; auditId: string }> {
   const secret = makeTotpSecret(parts.random);
-  parts.control.change((connection) => beginTotp(connection, account.id, secret));
-  return { secret, uri: totpUri(secret, account.email) };
+  const auditId = await changed(parts, account, "account.begin_totp", (now) => {
+    if (hasSecondFactor(now)) {
+      throw new Refused("totp_on", "There is already a second factor. Disable it before you start another one.");
+    }
+    return [["beginTotp", { id: now.id, secret }]];
+  });
+  return { secret, uri: totpUri(secret, account.email), auditId };
+}
+
+/** New recovery codes, which are shown only once, and the event that recorded them. */
+interface NewCodes {
+  codes: string[];
+  auditId: string;
+}
+
+/** Changes the second factor of an account. `decide` gets the account as it is now, and returns the changes or throws. */
+async function changed(
+  parts: AccountParts,
+  { id }: AccountRecord,
+  operation: AccountEventName,
+  decide: (now: AccountRecord) => Change[],
+): Promise<string> {
+  const { auditId } = await act(parts, INSTALLATION, () => ({
+    changes: decide(findAccount(parts.control.connection, id) as AccountRecord),
+    event: { operation, actor: id, details: { account_id: id } },
+    result: {},
+  }));
+  return auditId;
 }
 
 /** Confirms a second factor with its first code. Returns the recovery codes, which are shown only once. */
-export function confirmSecondFactor(parts: AccountParts, account: AccountRecord, code: string): string[] {
+export async function confirmSecondFactor(
+  parts: AccountParts,
+  account: AccountRecord,
+  code: string,
+): Promise<NewCodes> {
   if (account.totpSecret === null) throw notOn();
   if (hasSecondFactor(account)) throw new Refused("totp_on", "The second factor is already confirmed.");
   const attempt = parts.attempts.code(account.id);
   if (!isCode(code) || !takeTotp(parts, account, code)) throw wrongCode();
   attempt.succeeded();
   const codes = newCodes(parts);
-  parts.control.change((connection) => {
+  const auditId = await changed(parts, account, "account.confirm_totp", ({ id, totpSecret }) => {
     // If it was started again meanwhile, the code belongs to another secret.
-    if (findAccount(connection, account.id)?.totpSecret !== account.totpSecret) throw wrongCode();
-    confirmTotp(connection, account.id, parts.clock());
-    replaceRecoveryCodes(connection, account.id, digestsOf(codes));
+    if (totpSecret !== account.totpSecret) throw wrongCode();
+    return [
+      ["confirmTotp", { id, at: parts.clock() }],
+      ["setRecoveryCodes", { id, digests: digestsOf(codes) }],
+    ];
   });
-  return codes;
+  return { codes, auditId };
 }
 
 /** Returns new recovery codes. The old ones are no longer valid. */
-export function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string): string[] {
+export async function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string): Promise<NewCodes> {
   if (!hasSecondFactor(account)) throw notOn();
   takeCode(parts, account, code);
   const codes = newCodes(parts);
-  parts.control.change((connection) => replaceRecoveryCodes(connection, account.id, digestsOf(codes)));
-  return codes;
+  const auditId = await changed(parts, account, "account.renew_codes", (now) => {
+    if (!hasSecondFactor(now)) throw notOn();
+    return [["setRecoveryCodes", { id: now.id, digests: digestsOf(codes) }]];
+  });
+  return { codes, auditId };
 }
 
-export function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): void {
+export async function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): Promise<string> {
   if (!hasSecondFactor(account)) throw notOn();
   takeCode(parts, account, code);
-  parts.control.change((connection) => dropTotp(connection, account.id));
+  return await changed(parts, account, "account.disable_totp", ({ id }) => [["dropTotp", { id }]]);
 }
 
 function newCodes({ random }: AccountParts): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => makeRecoveryCode(random));
 }
 
-function digestsOf(codes: readonly string[]): Uint8Array[] {
-  return codes.map((code) => recoveryCodeDigest(code) as Uint8Array);
+function digestsOf(codes: readonly string[]): string[] {
+  return codes.map((code) => (recoveryCodeDigest(code) as Uint8Array).toHex());
 }
 
 const ISSUER = "governd";

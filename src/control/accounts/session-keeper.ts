@@ -10,6 +10,7 @@ import { type KeeperOptions, RecordCache } from "../record-cache.ts";
 import { digestName, digestOf, isSecret, makeSecret } from "../secret.ts";
 import { isKnownDevice, rememberDevice } from "./accounts.ts";
 import { listMemberships, scopeOfRole } from "./members.ts";
+import { findOperator } from "./operators.ts";
 import type { AccountParts, Origin } from "./parts.ts";
 import {
   findSessionByDigest,
@@ -27,8 +28,10 @@ const MAX_KNOWN_SESSIONS = 10_000;
 export interface SignedIn {
   session: SessionRecord;
   accountId: string;
-  /** The principal for each workspace, by workspace id. */
+  /** The principal for each workspace, by workspace id; for an operator also that for the log of the installation. */
   principals: ReadonlyMap<string, Principal>;
+  /** The log of the installation, for an operator. */
+  installation: Principal | null;
 }
 
 export class SessionKeeper extends RecordCache<SignedIn> {
@@ -64,13 +67,16 @@ export class SessionKeeper extends RecordCache<SignedIn> {
     const session = findSessionByDigest(connection, digest);
     if (session === undefined) return undefined;
     const { accountId } = session;
+    const operator = findOperator(connection, accountId);
+    const rooms = [...listMemberships(connection, accountId), ...(operator === null ? [] : [operator])];
     const principals = new Map(
-      listMemberships(connection, accountId).map(({ id, role }): [string, Principal] => [
+      rooms.map(({ id, role }): [string, Principal] => [
         id,
         Object.freeze({ actor: accountId, workspaceId: id, scope: scopeOfRole(role), agents: null }),
       ]),
     );
-    return this.keep(name, { session, accountId, principals });
+    const installation = (operator && principals.get(operator.id)) ?? null;
+    return this.keep(name, { session, accountId, principals, installation });
   }
 }
 

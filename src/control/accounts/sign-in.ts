@@ -1,21 +1,23 @@
 /** Signing in, and everything else that asks for a password. */
+import { act, INSTALLATION, recordInInstallation } from "../acts.ts";
+import type { Change } from "../changes.ts";
 import { Refused } from "../refused.ts";
 import { digestName, digestOf } from "../secret.ts";
-import {
-  type AccountRecord,
-  dropTotp,
-  findAccount,
-  findAccountByEmail,
-  forgetDevices,
-  normaliseEmail,
-  setPassword,
-} from "./accounts.ts";
-import { findUsableLink, takeLink } from "./links.ts";
+import { type AccountRecord, findAccount, findAccountByEmail, normaliseEmail } from "./accounts.ts";
+import { addressDetails, type FailureReason } from "./failed-sign-ins.ts";
+import { findUsableLink } from "./links.ts";
 import type { AccountParts, Origin } from "./parts.ts";
 import { hasSecondFactor, takeCode } from "./second-factor.ts";
 import { type BegunSession, beginSession, knownDevice } from "./session-keeper.ts";
-import { deleteOtherSessions, type SessionRecord } from "./sessions.ts";
+import { listSessions, type SessionRecord } from "./sessions.ts";
 import { linkNotFound } from "./sign-up.ts";
+
+/** A session that was begun, and the event that recorded the sign-in. */
+interface SignedInNow {
+  account: AccountRecord;
+  begun: BegunSession;
+  auditId: string;
+}
 
 export interface Credentials {
   email: string;
@@ -28,20 +30,51 @@ export interface Credentials {
  * same limits.
  * @throws {Refused} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `rate_limited`, `unavailable`
  */
-export async function signIn(
+export async function signIn(parts: AccountParts, credentials: Credentials, origin: Origin): Promise<SignedInNow> {
+  const email = normaliseEmail(credentials.email);
+  const account = findAccountByEmail(parts.control.connection, email);
+  try {
+    const { device, factor } = await authenticated(parts, account, { ...credentials, email }, origin);
+    return await begunFor(parts, account as AccountRecord, { device, factor }, origin);
+  } catch (error) {
+    const reason = error instanceof Refused ? FAILURES[error.code] : undefined;
+    if (reason === undefined) throw error;
+    // A sign-in that was refused for its number says nothing about the account.
+    await parts.failures.failed(origin.address, reason === "rate_limited" ? null : (account?.id ?? null), reason);
+    throw error;
+  }
+}
+
+/** The refusals that the log of the installation records. */
+const FAILURES: Readonly<Record<string, FailureReason>> = {
+  sign_in_failed: "password",
+  second_factor_failed: "second_factor",
+  rate_limited: "rate_limited",
+};
+
+const wrongPassword = () => new Refused("sign_in_failed", "The mail address or the password is wrong.");
+
+/** How somebody proved who they are. */
+interface Proof {
+  /** The device's secret, when it signed in to this account before. */
+  device: string | null;
+  factor: "totp" | "recovery_code" | null;
+}
+
+/** Checks credentials. @throws {Refused} when they are wrong */
+async function authenticated(
   parts: AccountParts,
+  account: AccountRecord | undefined,
   credentials: Credentials,
   origin: Origin,
-): Promise<{ account: AccountRecord; begun: BegunSession }> {
+): Promise<Proof> {
   const { control, passwords, attempts } = parts;
-  const email = normaliseEmail(credentials.email);
+  const { email } = credentials;
   const device = knownDevice(control.connection, email, origin.device);
   const attempt = attempts.signIn({ email, address: origin.address, device: device && digestName(digestOf(device)) });
-  const account = findAccountByEmail(control.connection, email);
   const right = await passwords.verify(credentials.password, account?.password ?? null);
-  if (account === undefined || !right) {
-    throw new Refused("sign_in_failed", "The mail address or the password is wrong.");
-  }
+  if (account === undefined || !right) throw wrongPassword();
+  let factor: Proof["factor"] = null;
   if (hasSecondFactor(account)) {
     // The password was correct. From here on, only codes are counted.
     attempt.succeeded();
@@ -52,17 +85,38 @@ export async function signIn(
         { param: "code" },
       );
     }
-    takeCode(parts, account, credentials.code);
+    factor = takeCode(parts, account, credentials.code);
   }
+  // The password may have changed while it was checked.
+  if (findAccount(control.connection, account.id)?.password !== account.password) throw wrongPassword();
+  if (factor === null) attempt.succeeded();
+  return { device, factor };
+}
+
+/** Records a sign-in and begins its session. */
+async function begunFor(
+  parts: AccountParts,
+  account: AccountRecord,
+  { device, factor }: Proof,
+  origin: Origin,
+): Promise<SignedInNow> {
+  const { control } = parts;
+  const { auditId } = await recordInInstallation(parts, {
+    operation: "account.sign_in",
+    actor: account.id,
+    details: {
+      account_id: account.id,
+      second_factor: factor,
+      known_device: device !== null,
+      ...addressDetails(origin.address),
+    },
+  });
   const begun = control.change((connection) => {
-    // The password may have changed while it was checked.
-    if (findAccount(connection, account.id)?.password !== account.password) {
-      throw new Refused("sign_in_failed", "The mail address or the password is wrong.");
-    }
+    // The password may have changed while the event was recorded.
+    if (findAccount(connection, account.id)?.password !== account.password) throw wrongPassword();
     return beginSession(connection, parts, account, origin);
   });
-  if (!hasSecondFactor(account)) attempt.succeeded();
-  return { account, begun };
+  return { account, begun, auditId };
 }
 
 /**
@@ -89,12 +143,40 @@ export async function changePassword(
   parts: AccountParts,
   session: SessionRecord,
   wish: { current: string; next: string },
-): Promise<void> {
+): Promise<string> {
   const account = await confirmPassword(parts, session, wish.current);
   const password = await parts.passwords.hash(wish.next);
-  parts.control.change((connection) => {
-    setPassword(connection, account.id, password, parts.clock());
-    deleteOtherSessions(connection, account.id, session.id);
+  const { id } = account;
+  const { auditId } = await act(parts, INSTALLATION, () => ({
+    event: { operation: "account.change_password", actor: id, details: { account_id: id } },
+    changes: [
+      ["setPassword", { id, password, at: parts.clock() }],
+      ["endOtherSessions", { accountId: id, keep: session.id }],
+    ],
+    result: {},
+  }));
+  return auditId;
+}
+
+/** Ends one session of an account, or all others when `which` is null. Returns how many it ended. */
+export async function endSessions(
+  { session: current, accountId }: { session: SessionRecord; accountId: string },
+  parts: AccountParts,
+  which: string | null,
+): Promise<{ ended: number; auditId: string | null }> {
+  const { control, clock } = parts;
+  return await act(parts, INSTALLATION, () => {
+    const open = listSessions(control.connection, accountId, clock()).map(({ id }) => id);
+    const ended = open.filter((id) => (which === null ? id !== current.id : id === which)).length;
+    if (ended === 0 && which !== null) return { event: null, result: { ended } };
+    const change: Change =
+      which === null ? ["endOtherSessions", { accountId, keep: current.id }] : ["endSession", { accountId, id: which }];
+    const details = { account_id: accountId, sessions: ended, own: which === current.id };
+    return {
+      event: { operation: "account.end_sessions", actor: accountId, details },
+      changes: [change],
+      result: { ended },
+    };
   });
 }
 
@@ -106,7 +188,7 @@ export async function resetPassword(
   parts: AccountParts,
   wish: { token: string; next: string },
   origin: Origin,
-): Promise<void> {
+): Promise<string> {
   const { control, clock, passwords } = parts;
   const attempt = parts.attempts.link(origin.address);
   const link = findUsableLink(control.connection, digestOf(wish.token), clock());
@@ -114,12 +196,29 @@ export async function resetPassword(
   if (link === undefined || accountId === null) throw linkNotFound();
   attempt.succeeded();
   const password = await passwords.hash(wish.next);
-  const now = clock();
-  control.change((connection) => {
-    if (!takeLink(connection, link.id, accountId, now)) throw linkNotFound();
-    setPassword(connection, accountId, password, now);
-    if (link.dropsTotp) dropTotp(connection, accountId);
-    deleteOtherSessions(connection, accountId, null);
-    forgetDevices(connection, accountId);
+  const { auditId } = await act(parts, INSTALLATION, () => {
+    const at = clock();
+    if (findUsableLink(control.connection, digestOf(wish.token), at) === undefined) throw linkNotFound();
+    return {
+      event: {
+        operation: "account.reset_password",
+        actor: accountId,
+        details: {
+          account_id: accountId,
+          link_id: link.id,
+          second_factor_ended: link.dropsTotp,
+          ...addressDetails(origin.address),
+        },
+      },
+      changes: [
+        ["takeLink", { id: link.id, by: accountId, at }],
+        ["setPassword", { id: accountId, password, at }],
+        ...(link.dropsTotp ? [["dropTotp", { id: accountId }] satisfies Change] : []),
+        ["endOtherSessions", { accountId, keep: null }],
+        ["forgetDevices", { id: accountId }],
+      ],
+      result: {},
+    };
   });
+  return auditId;
 }

@@ -1,10 +1,12 @@
 /** Creates accounts: with a link, or without one where the setting `signup` allows it. */
 import { act, rfc3339 } from "../acts.ts";
 import type { Change } from "../changes.ts";
+import type { WorkspaceEvent } from "../journal.ts";
 import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
 import { nameProblem } from "../workspaces.ts";
 import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } from "./accounts.ts";
+import { addressDetails } from "./failed-sign-ins.ts";
 import { findUsableLink, type LinkRecord } from "./links.ts";
 import { type Membership, type Role, requireMembership } from "./members.ts";
 import { type AccountParts, administrationOf, type Origin } from "./parts.ts";
@@ -118,6 +120,17 @@ function added(
   ];
 }
 
+/** Returns what the log of the installation says of a new account that belongs to a workspace. */
+function traceOf({ account, link, origin }: AdmittedSignUp, workspaceId: string): Omit<WorkspaceEvent, "id"> {
+  const details = {
+    account_id: account.id,
+    link_id: link?.id ?? null,
+    joined_workspace_id: workspaceId,
+    ...addressDetails(origin.address),
+  };
+  return { operation: "account.create", actor: account.id, details };
+}
+
 /** Creates an account with its own workspace. */
 async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<SignedUp> {
   const { account, link, wish, origin } = signUp;
@@ -125,6 +138,7 @@ async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<S
   const made = await administrationOf(parts, account.id).createWorkspace(
     wish.workspaceName ?? ownWorkspaceName(account.name),
     ({ id: workspaceId }) => ({
+      trace: traceOf(signUp, workspaceId),
       changes: [
         ...added(parts, account, link, wish.token),
         ["addMember", { workspaceId, accountId: account.id, role: "owner", joinedAt: account.createdAt }],
@@ -150,10 +164,8 @@ function ownWorkspaceName(name: string): string {
 }
 
 /** Creates an account that joins the workspace of an invitation. */
-async function joinWith(
-  parts: AccountParts,
-  { account, link, wish, origin }: AdmittedSignUp & { link: LinkRecord },
-): Promise<SignedUp> {
+async function joinWith(parts: AccountParts, signUp: AdmittedSignUp & { link: LinkRecord }): Promise<SignedUp> {
+  const { account, link, wish, origin } = signUp;
   const accountId = account.id;
   const workspaceId = link.workspaceId as string;
   const role = link.role as Role;
@@ -164,6 +176,7 @@ async function joinWith(
       actor: accountId,
       details: { account_id: accountId, invitation_id: link.id, role, joined_at: rfc3339(account.createdAt) },
     },
+    trace: traceOf(signUp, workspaceId),
     changes: [
       ...added(parts, account, link, wish.token),
       ["addMember", { workspaceId, accountId, role, joinedAt: account.createdAt }],

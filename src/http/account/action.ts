@@ -31,7 +31,7 @@ export interface ActionReply {
   /** Absent for 204. */
   body?: JsonObject;
   cookies?: readonly string[];
-  /** The event in the workspace's chain that recorded it. */
+  /** The event that recorded it, in the log of its workspace or of the installation. */
   auditId?: string | null;
 }
 
@@ -42,7 +42,7 @@ interface ActionDocs {
   name: string;
   /** Absent for a response without a body. */
   response?: { description: string; schema: TSchema };
-  /** Its operations in the chain of a workspace; absent when it is not recorded. */
+  /** Its operations in the logs of a workspace and of the installation; absent when it is not recorded. */
   recordedAs?: readonly WorkspaceEvent["operation"][];
 }
 

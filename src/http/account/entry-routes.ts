@@ -83,7 +83,7 @@ export const entryActions = [
     summary: "Make an account",
     description:
       "Makes an account and signs it in. It gets its own workspace with a first API key, which is shown only once; or, with an invitation, it joins that workspace.",
-    recordedAs: ["key.create", "member.join"],
+    recordedAs: ["key.create", "member.join", "account.create"],
     response: { description: "The account, its workspace, and the key of a new one.", schema: SignedUpShape },
     status: 201,
     problems: ["sign_up_closed", "link_not_found", "email_taken"],
@@ -125,12 +125,13 @@ export const entryActions = [
     summary: "Sign in",
     description:
       "Starts a session. A wrong email address and a wrong password give the same response. Failures are limited per account and address.",
+    recordedAs: ["account.sign_in"],
     response: { description: "Who is signed in.", schema: WhoAmI },
     problems: ["sign_in_failed", "second_factor_required", "second_factor_failed"],
     async run({ body, origin }, { parts }) {
       const credentials = { email: body.email, password: body.password, code: body.code ?? null };
-      const { account, begun } = await signIn(parts, credentials, origin);
-      return { body: showSignedIn(parts, account, begun.session), cookies: cookiesOf(begun) };
+      const { account, begun, auditId } = await signIn(parts, credentials, origin);
+      return { body: showSignedIn(parts, account, begun.session), cookies: cookiesOf(begun), auditId };
     },
   }),
 
@@ -140,10 +141,10 @@ export const entryActions = [
     body: object({ token: Token, new_password: NewPassword }),
     summary: "Set a password with a link",
     description: "For a forgotten password, with a link of `governd account link --email`. All sessions end.",
+    recordedAs: ["account.reset_password"],
     problems: ["link_not_found"],
     async run({ body, origin }, { parts }) {
-      await resetPassword(parts, { token: body.token, next: body.new_password }, origin);
-      return {};
+      return { auditId: await resetPassword(parts, { token: body.token, next: body.new_password }, origin) };
     },
   }),
 ];

@@ -10,8 +10,8 @@ import {
   renewRecoveryCodes,
 } from "../../control/accounts/second-factor.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
-import { deleteOtherSessions, deleteSession, listSessions } from "../../control/accounts/sessions.ts";
-import { changePassword, confirmPassword } from "../../control/accounts/sign-in.ts";
+import { listSessions } from "../../control/accounts/sessions.ts";
+import { changePassword, confirmPassword, endSessions } from "../../control/accounts/sign-in.ts";
 import { Refused } from "../../control/refused.ts";
 import { clearSession } from "../pipeline/session.ts";
 import { Count, listWithoutPages, object } from "../shapes.ts";
@@ -65,10 +65,10 @@ export const selfActions = [
     at: "POST /account/sign-out",
     summary: "Sign out",
     description: "Ends this session.",
-    run({ signedIn }, { parts }) {
-      const { id, accountId } = signedIn.session;
-      parts.control.change((connection) => deleteSession(connection, accountId, id));
-      return { cookies: [clearSession()] };
+    recordedAs: ["account.end_sessions"],
+    async run({ signedIn }, { parts }) {
+      const { auditId } = await endSessions(signedIn, parts, signedIn.session.id);
+      return { cookies: [clearSession()], auditId };
     },
   }),
 
@@ -78,11 +78,11 @@ export const selfActions = [
     body: object({ current_password: Password, new_password: NewPassword }),
     summary: "Change the password",
     description: "Needs the current one. All other sessions end.",
+    recordedAs: ["account.change_password"],
     problems: ["password_wrong"],
     async run({ body, signedIn }, { parts }) {
       const wish = { current: body.current_password, next: body.new_password };
-      await changePassword(parts, signedIn.session, wish);
-      return {};
+      return { auditId: await changePassword(parts, signedIn.session, wish) };
     },
   }),
 
@@ -107,11 +107,13 @@ export const selfActions = [
     at: "DELETE /account/sessions/:id",
     summary: "End a session",
     description: "Takes effect at once. Ending the current one signs out.",
+    recordedAs: ["account.end_sessions"],
     problems: ["session_not_found"],
-    run({ params, signedIn }, { parts }) {
-      const ended = parts.control.change((connection) => deleteSession(connection, signedIn.accountId, params.id));
-      if (!ended) throw new Refused("session_not_found", "You have no such session. GET /account/sessions lists them.");
-      return params.id === signedIn.session.id ? { cookies: [clearSession()] } : {};
+    async run({ params, signedIn }, { parts }) {
+      const { ended, auditId } = await endSessions(signedIn, parts, params.id);
+      if (ended === 0)
+        throw new Refused("session_not_found", "You have no such session. GET /account/sessions lists them.");
+      return params.id === signedIn.session.id ? { cookies: [clearSession()], auditId } : { auditId };
     },
   }),
 
@@ -120,10 +122,11 @@ export const selfActions = [
     at: "DELETE /account/sessions",
     summary: "End all other sessions",
     description: "The current session stays.",
+    recordedAs: ["account.end_sessions"],
     response: { description: "How many ended.", schema: object({ ended: Count }) },
-    run({ signedIn }, { parts }) {
-      const { id, accountId } = signedIn.session;
-      return { body: { ended: parts.control.change((c) => deleteOtherSessions(c, accountId, id)) } };
+    async run({ signedIn }, { parts }) {
+      const { ended, auditId } = await endSessions(signedIn, parts, null);
+      return { body: { ended }, auditId };
     },
   }),
 
@@ -133,11 +136,13 @@ export const selfActions = [
     body: object({ password: Password }),
     summary: "Start a second factor",
     description: "Returns the secret for an authenticator. Signing in needs a code once the factor is confirmed.",
+    recordedAs: ["account.begin_totp"],
     response: { description: "The secret.", schema: TotpBegun },
     problems: ["password_wrong", "totp_on"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      return { body: { ...beginSecondFactor(parts, account) } };
+      const { auditId, ...begun } = await beginSecondFactor(parts, account);
+      return { body: begun, auditId };
     },
   }),
 
@@ -147,11 +152,13 @@ export const selfActions = [
     body: object({ code: Code }),
     summary: "Confirm the second factor",
     description: "With its first code. Returns the recovery codes, which are shown only once.",
+    recordedAs: ["account.confirm_totp"],
     response: { description: "The recovery codes.", schema: RecoveryCodes },
     problems: ["second_factor_failed", "totp_off", "totp_on"],
-    run: ({ body, signedIn }, { parts }) => ({
-      body: { recovery_codes: confirmSecondFactor(parts, accountOf(parts, signedIn), body.code) },
-    }),
+    async run({ body, signedIn }, { parts }) {
+      const { codes, auditId } = await confirmSecondFactor(parts, accountOf(parts, signedIn), body.code);
+      return { body: { recovery_codes: codes }, auditId };
+    },
   }),
 
   action({
@@ -160,11 +167,13 @@ export const selfActions = [
     body: object({ password: Password, code: Code }),
     summary: "Make new recovery codes",
     description: "The old ones stop working.",
+    recordedAs: ["account.renew_codes"],
     response: { description: "The recovery codes.", schema: RecoveryCodes },
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      return { body: { recovery_codes: renewRecoveryCodes(parts, account, body.code) } };
+      const { codes, auditId } = await renewRecoveryCodes(parts, account, body.code);
+      return { body: { recovery_codes: codes }, auditId };
     },
   }),
 
@@ -174,11 +183,11 @@ export const selfActions = [
     body: object({ password: Password, code: Code }),
     summary: "End the second factor",
     description: "Needs the password and a code, which may be a recovery code.",
+    recordedAs: ["account.disable_totp"],
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      endSecondFactor(parts, account, body.code);
-      return {};
+      return { auditId: await endSecondFactor(parts, account, body.code) };
     },
   }),
 

@@ -39,7 +39,7 @@ export const workspaceActions = [
     summary: "Make a workspace",
     description:
       "With its first API key, which is shown only once. For owners of a workspace, and for everybody when sign-up is open.",
-    recordedAs: ["key.create"],
+    recordedAs: ["key.create", "account.create_workspace"],
     response: { description: "The workspace and its first key.", schema: NewWorkspace },
     status: 201,
     async run({ body, signedIn }, { parts }) {

@@ -3,6 +3,7 @@
  * events record can be verified; {@link NOT_COVERED} lists the rest.
  */
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
+import { INSTALLATION_CREATOR } from "../../control/workspaces.ts";
 import type { Connection } from "../../store/connection.ts";
 import { schemaVersion } from "../../store/migrate.ts";
 import { MAX_REPORTED_PROBLEMS, type Problem, type ProblemCode } from "../problems.ts";
@@ -87,7 +88,7 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
   for (const [name, row] of expected) {
     const problem = problemOf(row, stored.get(name));
     if (problem !== null) problems.push(problem);
-    else if (stored.has(name)) agreeing[row.table] += 1;
+    else if (stored.has(name) && !isInstallation(stored.get(name))) agreeing[row.table] += 1;
   }
   for (const [name, row] of stored) {
     if (expected.has(name)) continue;
@@ -116,6 +117,10 @@ function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: 
     acts: windows.reduce((sum, { events }) => sum + events.filter(({ changes }) => changes.length > 0).length, 0),
   }));
 }
+
+/** The row of the log of the installation, which is not shown as a workspace. */
+const isInstallation = (row: StoredRow | undefined): boolean =>
+  row?.table === "workspaces" && row.columns.created_by === INSTALLATION_CREATOR;
 
 /** Applies the pending acts whose events are in the logs: the next start of the daemon will. */
 function finishPending(

@@ -125,13 +125,24 @@ type Rows = Map<string, StoredRow>;
 
 type Input<K extends Change[0]> = Extract<Change, readonly [K, unknown]>[1];
 
+/** Changes rows that no event states. */
+function uncovered(): void {}
+
 const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
   addWorkspace: (rows, workspace) => add(rows, "workspaces", WORKSPACES.columns(workspace) as Columns),
   addKey: (rows, { digest, ...key }) =>
     add(rows, "api_keys", { ...(KEYS.columns(key) as Columns), digest, revoked_by: null }),
   replaceKey: (rows, { id, by, expiresAt }) => set(rows, "api_keys", id, { replaced_by: by, expires_at: expiresAt }),
   revokeKey: (rows, { id, at, by }) => set(rows, "api_keys", id, { revoked_at: at, revoked_by: by }),
-  addAccount: () => {},
+  addAccount: uncovered,
+  setPassword: uncovered,
+  beginTotp: uncovered,
+  confirmTotp: uncovered,
+  dropTotp: uncovered,
+  setRecoveryCodes: uncovered,
+  endSession: uncovered,
+  endOtherSessions: uncovered,
+  forgetDevices: uncovered,
   addMember: (rows, { workspaceId, accountId, role, joinedAt }) =>
     add(rows, "members", { workspace_id: workspaceId, account_id: accountId, role, joined_at: joinedAt }),
   setRole: (rows, { workspaceId, accountId, role }) => set(rows, "members", accountId, { role }, workspaceId),

@@ -1,0 +1,154 @@
+/**
+ * Records failed sign-ins in the log of the installation. The first failure of an address is recorded before it is
+ * answered. Those that follow within a minute are counted and recorded as one event, so that guessing cannot fill the
+ * disk. After a crash the counts of the last minute are missing.
+ */
+import { BlockList, isIP } from "node:net";
+import { networkOf } from "../../cell-rate.ts";
+import { type Clock, showTime } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Timer } from "../../timer.ts";
+import type { WorkspaceEvent } from "../journal.ts";
+
+const WINDOW_MS = 60_000;
+/** Addresses that are counted separately. Beyond them, all others together are counted as one. */
+const MAX_WINDOWS = 50;
+/** Accounts that one event names. */
+const MAX_ACCOUNTS = 20;
+
+/** Why a sign-in failed: the wrong password or no such account, the wrong code, or too many attempts. */
+export type FailureReason = "password" | "second_factor" | "rate_limited";
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+/** Addresses of private networks (RFC 1918, RFC 4193, RFC 6598) and of one link (RFC 3927, RFC 4291). */
+const PRIVATE = new BlockList();
+for (const [net, bits] of [
+  ["10.0.0.0", 8],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+  ["100.64.0.0", 10],
+  ["169.254.0.0", 16],
+] as const)
+  PRIVATE.addSubnet(net, bits, "ipv4");
+PRIVATE.addSubnet("fc00::", 7, "ipv6");
+PRIVATE.addSubnet("fe80::", 10, "ipv6");
+
+/** Returns the members of an event's details that say where a request came from. */
+export function addressDetails(address: string | null): JsonObject {
+  if (address === null) return { address, address_kind: "many" };
+  const plain = address.replace(/^::ffff:/, "");
+  const version = isIP(plain);
+  if (version === 0) return { address, address_kind: "unknown" };
+  const family = version === 6 ? "ipv6" : "ipv4";
+  const kind = LOOPBACK.check(plain, family) ? "loopback" : PRIVATE.check(plain, family) ? "private" : "public";
+  return { address, address_kind: kind };
+}
+
+/** Failures of one address that are not recorded yet. */
+interface Window {
+  address: string | null;
+  attempts: number;
+  accounts: Set<string>;
+  unknownAccount: number;
+  reasons: Partial<Record<FailureReason, number>>;
+  sinceMs: number;
+  untilMs: number;
+  cancel: () => void;
+}
+
+export interface FailedSignInsOptions {
+  record(event: Omit<WorkspaceEvent, "id">): Promise<void>;
+  clock: Clock;
+  timer: Timer;
+  /** Called when a count could not be recorded. */
+  onError(error: unknown): void;
+}
+
+export class FailedSignIns implements AsyncDisposable {
+  readonly #windows = new Map<string, Window>();
+  #closing: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: FailedSignInsOptions) {}
+
+  /**
+   * Records a failure, or counts it. `accountId` is null when there is no such account. What is written and when depends
+   * on the address alone, so the time of the answer does not tell whether an account exists.
+   * @throws {Failure} `busy` when it could not be recorded
+   */
+  async failed(address: string, accountId: string | null, reason: FailureReason): Promise<void> {
+    const network = networkOf(address);
+    const isCounted = this.#windows.has(network) || this.#windows.size < MAX_WINDOWS;
+    const name = isCounted ? network : "";
+    const known = this.#windows.get(name);
+    if (known !== undefined) return this.#count(known, accountId, reason);
+    const first = this.#open(isCounted ? address : null);
+    this.#count(first, accountId, reason);
+    const rest = { ...this.#open(first.address), cancel: this.options.timer(WINDOW_MS, () => this.#close(name)) };
+    this.#windows.set(name, rest);
+    await this.options.record(eventOf(first));
+  }
+
+  #open(address: string | null): Window {
+    const now = this.options.clock();
+    return {
+      address,
+      attempts: 0,
+      accounts: new Set(),
+      unknownAccount: 0,
+      reasons: {},
+      sinceMs: now,
+      untilMs: now,
+      cancel: () => {},
+    };
+  }
+
+  #count(window: Window, accountId: string | null, reason: FailureReason): void {
+    const now = this.options.clock();
+    if (window.attempts === 0) window.sinceMs = now;
+    window.untilMs = now;
+    window.attempts += 1;
+    window.reasons[reason] = (window.reasons[reason] ?? 0) + 1;
+    if (accountId !== null && window.accounts.size < MAX_ACCOUNTS) window.accounts.add(accountId);
+    if (accountId === null && reason === "password") window.unknownAccount += 1;
+  }
+
+  #close(name: string): void {
+    const window = this.#windows.get(name);
+    this.#windows.delete(name);
+    if (window === undefined || window.attempts === 0) return;
+    const recorded = this.options.record(eventOf(window)).catch((error) => this.options.onError(error));
+    this.#closing = Promise.all([this.#closing, recorded]).then(() => {});
+  }
+
+  /** Records what was counted. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const [name, { cancel }] of this.#windows) {
+      cancel();
+      this.#close(name);
+    }
+    await this.#closing;
+  }
+}
+
+function eventOf(window: Window): Omit<WorkspaceEvent, "id"> {
+  const { address, attempts, accounts, unknownAccount, reasons, sinceMs, untilMs } = window;
+  const [only = null, ...others] = accounts;
+  const several = others.length > 0;
+  return {
+    operation: "account.sign_in",
+    actor: "system",
+    result: "denied",
+    details: {
+      attempts,
+      account_id: several ? null : only,
+      ...(several ? { accounts: [...accounts] } : {}),
+      unknown_account: unknownAccount,
+      reasons,
+      ...(attempts > 1 ? { since: showTime(sinceMs), until: showTime(untilMs) } : {}),
+      ...addressDetails(address),
+    },
+  };
+}

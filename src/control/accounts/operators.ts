@@ -1,0 +1,72 @@
+/**
+ * What the operator does to accounts at the command line: one-time links, and operators, the accounts that may read the log
+ * of the installation. Operators are its members, with the role `auditor`. Only the command line names them, and the log
+ * records it as it records members of a workspace.
+ */
+import type { Connection } from "../../store/connection.ts";
+import { type ActParts, act, INSTALLATION, rfc3339 } from "../acts.ts";
+import { findInstallation } from "../workspaces.ts";
+import { draftLink, type LinkWish, type NewLink } from "./links.ts";
+import { findMember, type Membership } from "./members.ts";
+
+/** Returns the membership of an operator in the log of the installation; null for any other account. */
+export function findOperator(connection: Connection, accountId: string): Membership | null {
+  const log = findInstallation(connection);
+  const member = log && findMember(connection, log.id, accountId);
+  return log && member ? { id: log.id, name: log.name, role: "auditor", createdAt: log.createdAt } : null;
+}
+
+/** Makes an account an operator, or ends that. Returns null when it is so already. @throws {Failure} `busy` */
+export async function setOperator(
+  parts: ActParts,
+  accountId: string,
+  isOperator: boolean,
+  actor: string,
+): Promise<string | null> {
+  const { control, clock } = parts;
+  const { auditId } = await act(parts, INSTALLATION, (workspaceId) => {
+    const before = findOperator(control.connection, accountId);
+    if ((before !== null) === isOperator) return { event: null, result: {} };
+    const at = clock();
+    const details = { account_id: accountId, role: "auditor" };
+    if (before !== null) {
+      return {
+        event: { operation: "member.remove", actor, details },
+        changes: [["removeMember", { workspaceId, accountId }]],
+        result: {},
+      };
+    }
+    return {
+      event: { operation: "member.join", actor, details: { ...details, joined_at: rfc3339(at) } },
+      changes: [["addMember", { workspaceId, accountId, role: "auditor", joinedAt: at }]],
+      result: {},
+    };
+  });
+  return auditId;
+}
+
+/** Creates a link for the operator. The log of the installation records it. @throws {Failure} `busy` */
+export async function linkFor(parts: ActParts, decide: (connection: Connection) => LinkWish): Promise<NewLink> {
+  return await act(parts, INSTALLATION, () => {
+    const wish = decide(parts.control.connection);
+    const { digest, ...made } = draftLink(parts.clock, wish);
+    const { id, kind, workspaceId, role, accountId, dropsTotp, createdBy, expiresAt } = made.link;
+    return {
+      event: {
+        operation: "account.link",
+        actor: createdBy,
+        details: {
+          link_id: id,
+          kind,
+          account_id: accountId,
+          second_factor_ends: dropsTotp,
+          invited_workspace_id: workspaceId,
+          role,
+          expires_at: rfc3339(expiresAt),
+        },
+      },
+      changes: [["addLink", { ...made.link, digest: digest.toHex() }]],
+      result: made,
+    };
+  });
+}

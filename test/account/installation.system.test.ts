@@ -1,0 +1,327 @@
+/** The log of the installation: what people and the operator do to accounts, and who may read it. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Secret, TOTP } from "otpauth";
+import { ControlDatabase } from "../../src/control/database.ts";
+import { findInstallation } from "../../src/control/workspaces.ts";
+import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { governdProcess } from "../cli/governd-process.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import type { SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { Browser, freshEmail, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
+
+setDefaultTimeout(3 * PROCESS_TEST_MS);
+
+let daemon: TestDaemon;
+let founder: Person;
+let logId: string;
+let log: WorkspaceView;
+/** Everything secret that these tests sent or were sent. */
+const secrets = new Set([PASSWORD]);
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start({ flags: { signup: "open" } });
+  const token = tokenOf(daemon.signUpUrl);
+  secrets.add(token);
+  founder = await signUp(daemon, token);
+  using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
+  logId = findInstallation(control.connection)?.id as string;
+  log = daemon.viewOf(logId);
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const cli = (...words: string[]) => governdProcess([...words, "--json", "--data-dir", daemon.dataDir]);
+
+/** Does something and returns the events that it appended to the log of the installation. */
+async function appended(work: () => Promise<unknown>): Promise<SeenEvent[]> {
+  const before = log.head;
+  await work();
+  return log.eventsAfter(before);
+}
+
+async function onlyEvent(line: string, work: () => Promise<unknown>): Promise<Record<string, unknown>> {
+  const events = await appended(work);
+  expect(events.map((event) => event.line)).toEqual([line]);
+  return events[0]?.details as Record<string, unknown>;
+}
+
+const done = async (answer: Promise<{ status: number; text: string }>) => {
+  const { status, text } = await answer;
+  if (status >= 300) throw new Error(`${status}: ${text}`);
+};
+
+const LOCAL = { address: "127.0.0.1", address_kind: "loopback" };
+
+function noteSecrets(browser: Browser, ...others: string[]): void {
+  for (const secret of [...browser.cookies.values(), ...others]) secrets.add(secret);
+}
+
+describe("what people do to their accounts is recorded", () => {
+  test("the first account, which creates the log", () => {
+    const [genesis, created] = log.eventsAfter(-1);
+    expect(genesis?.line).toBe("- workspace.create ok");
+    expect(created?.line).toBe("- account.create ok");
+    expect(created?.details).toEqual({
+      account_id: founder.accountId,
+      link_id: expect.stringMatching(/^inv_/),
+      joined_workspace_id: founder.workspaceId,
+      ...LOCAL,
+    });
+  });
+
+  test("signing up by an invitation, and without one", async () => {
+    let guest: Person | undefined;
+    const joined = await onlyEvent("- account.create ok", async () => {
+      guest = await invited(founder, "member");
+    });
+    expect(joined).toMatchObject({ account_id: guest?.accountId, joined_workspace_id: founder.workspaceId });
+    const open = await onlyEvent("- account.create ok", async () => {
+      const browser = new Browser(daemon);
+      await done(browser.post("/account/sign-up", { email: freshEmail(), password: PASSWORD }));
+      noteSecrets(browser);
+    });
+    expect(open.link_id).toBeNull();
+  });
+
+  test("signing in, and ending sessions", async () => {
+    const person = await invited(founder, "member");
+    const browser = new Browser(daemon);
+    const credentials = { email: person.email, password: PASSWORD };
+    const details = await onlyEvent("- account.sign_in ok", () => done(browser.post("/account/sign-in", credentials)));
+    expect(details).toEqual({ account_id: person.accountId, second_factor: null, known_device: false, ...LOCAL });
+    noteSecrets(browser);
+    const others = await onlyEvent("- account.end_sessions ok", () => done(browser.delete("/account/sessions")));
+    expect(others).toEqual({ account_id: person.accountId, sessions: 1, own: false });
+    const none = await onlyEvent("- account.end_sessions ok", () => done(browser.delete("/account/sessions")));
+    expect(none.sessions).toBe(0);
+    const own = await onlyEvent("- account.end_sessions ok", () => done(browser.post("/account/sign-out")));
+    expect(own).toEqual({ account_id: person.accountId, sessions: 1, own: true });
+  });
+
+  test("a changed password, and one that was set with a link of the command line", async () => {
+    const { browser, accountId, email } = await invited(founder, "member");
+    const account_id = accountId;
+    const next = `${PASSWORD} 2`;
+    secrets.add(next);
+    const changed = await onlyEvent("- account.change_password ok", () =>
+      done(browser.put("/account/password", { current_password: PASSWORD, new_password: next })),
+    );
+    expect(changed).toEqual({ account_id });
+    let token = "";
+    const link = await onlyEvent("- account.link ok", async () => {
+      token = (await cli("account", "link", "--email", email, "--without-totp")).json<{ token: string }>().token;
+    });
+    secrets.add(token);
+    expect(link).toEqual({
+      link_id: expect.stringMatching(/^inv_/),
+      kind: "reset",
+      account_id,
+      second_factor_ends: true,
+      invited_workspace_id: null,
+      role: null,
+      expires_at: expect.any(String),
+    });
+    const reset = await onlyEvent("- account.reset_password ok", () =>
+      done(new Browser(daemon).post("/account/password/reset", { token, new_password: PASSWORD })),
+    );
+    expect(reset).toEqual({ account_id, link_id: link.link_id, second_factor_ended: true, ...LOCAL });
+  });
+
+  test("each step of a second factor, and a sign-in with it", async () => {
+    const { browser, accountId: account_id, email } = await invited(founder, "member");
+    let secret = "";
+    expect(
+      await onlyEvent("- account.begin_totp ok", async () => {
+        secret = (await browser.post("/account/totp", { password: PASSWORD })).json.secret;
+      }),
+    ).toEqual({ account_id });
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+    let codes: string[] = [];
+    expect(
+      await onlyEvent("- account.confirm_totp ok", async () => {
+        codes = (await browser.post("/account/totp/confirm", { code })).json.recovery_codes;
+      }),
+    ).toEqual({ account_id });
+    noteSecrets(browser, secret, ...codes);
+    const signedIn = await onlyEvent("- account.sign_in ok", () =>
+      done(new Browser(daemon).post("/account/sign-in", { email, password: PASSWORD, code: codes[0] })),
+    );
+    expect(signedIn).toMatchObject({ account_id, second_factor: "recovery_code" });
+    const asked = { password: PASSWORD, code: codes[1] };
+    await onlyEvent("- account.renew_codes ok", async () => {
+      const { json } = await browser.post("/account/totp/recovery-codes", asked);
+      codes = json.recovery_codes;
+    });
+    noteSecrets(browser, ...codes);
+    const end = { password: PASSWORD, code: codes[0] };
+    await onlyEvent("- account.disable_totp ok", () => done(browser.post("/account/totp/disable", end)));
+  });
+
+  test("a workspace that an account creates, and an invitation by the operator", async () => {
+    let id = "";
+    const made = await onlyEvent("- account.create_workspace ok", async () => {
+      id = (await founder.browser.post("/account/workspaces", { name: "more" })).json.workspace_id;
+    });
+    expect(made).toEqual({ account_id: founder.accountId, created_workspace_id: id });
+    const link = await onlyEvent("- account.link ok", () => cli("account", "link", "--workspace", id));
+    expect(link).toMatchObject({ kind: "invitation", invited_workspace_id: id, role: "owner" });
+  });
+});
+
+describe("failed sign-ins", () => {
+  const fail = async (own: TestDaemon, email: string) => {
+    const { status } = await new Browser(own).post("/account/sign-in", { email, password: "not the password" });
+    expect([401, 429]).toContain(status);
+  };
+
+  test("are one event at first, and one with a count for the rest of a minute", async () => {
+    await using own = await TestDaemon.start();
+    const person = await signUp(own, tokenOf(own.signUpUrl));
+    using control = ControlDatabase.open(dataDirectory(own.dataDir));
+    const view = own.viewOf(findInstallation(control.connection)?.id as string);
+    const nobody = freshEmail();
+    await fail(own, nobody);
+    expect(view.eventsAfter(1)).toMatchObject([
+      {
+        line: "- account.sign_in denied",
+        details: { attempts: 1, account_id: null, unknown_account: 1, reasons: { password: 1 }, ...LOCAL },
+      },
+    ]);
+    for (let i = 0; i < 6; i++) await fail(own, person.email);
+    expect(view.eventsAfter(2)).toEqual([]);
+    await own.restart();
+    expect(view.eventsAfter(2)).toMatchObject([
+      {
+        line: "- account.sign_in denied",
+        details: {
+          attempts: 6,
+          account_id: person.accountId,
+          unknown_account: 0,
+          reasons: { password: 5, rate_limited: 1 },
+          since: expect.any(String),
+          until: expect.any(String),
+        },
+      },
+    ]);
+    const stored = JSON.stringify(view.eventsAfter(-1));
+    for (const text of [nobody, person.email, "not the password"]) expect(stored).not.toContain(text);
+  });
+});
+
+const SOURCE = join(import.meta.dir, "../../src");
+
+/** A process that does one act on accounts and kills itself before or after an event of it is recorded. */
+const killed = (moment: "before" | "after", inLog: "first" | "trace", what: string) =>
+  Bun.spawn([
+    process.execPath,
+    "-e",
+    `
+    import * as operators from ${JSON.stringify(join(SOURCE, "control/accounts/operators.ts"))};
+    import * as signUp from ${JSON.stringify(join(SOURCE, "control/accounts/sign-up.ts"))};
+    import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
+    import { fileJournal } from ${JSON.stringify(join(SOURCE, "control/journal.ts"))};
+    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
+    import { IdSource, RandomPool, systemClock as clock } from ${JSON.stringify(join(SOURCE, "ids.ts"))};
+    const directory = dataDirectory(${JSON.stringify(daemon.dataDir)});
+    const files = fileJournal(directory);
+    let left = ${inLog === "first" ? 1 : 2};
+    const die = () => process.kill(process.pid, "SIGKILL");
+    const dying = (work) => async (...words) => {
+      left--;
+      if (left === 0 && ${moment === "before"}) die();
+      await work(...words);
+      if (left === 0) die();
+    };
+    const journal = { ...files, create: dying(files.create), record: dying(files.record) };
+    const random = new RandomPool();
+    const attempt = { succeeded() {} };
+    const attempts = { link: () => attempt, openSignUp() {} };
+    const passwords = { hash: async () => "$argon2id$" };
+    const control = ControlDatabase.open(directory);
+    const parts = { control, journal, clock, random, ids: new IdSource(), attempts, passwords, signup: "open" };
+    await ${what};`,
+  ]).exited;
+
+describe.each(["before", "after"] as const)("killed %s an event is recorded", (moment) => {
+  test("an act on an account is finished when the daemon starts, or never happened", async () => {
+    const { accountId, email } = await invited(founder, "member");
+    const events = await appended(async () => {
+      expect(await killed(moment, "first", `operators.setOperator(parts, "${accountId}", true, "cli")`)).not.toBe(0);
+      await daemon.restart();
+    });
+    const isDone = moment === "after";
+    expect(events.map(({ line }) => line)).toEqual(isDone ? ["- member.join ok"] : []);
+    using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
+    const rows = control.connection.all("SELECT 1 FROM members WHERE workspace_id = ?", [logId]);
+    expect(rows).toHaveLength(isDone ? 1 : 0);
+    if (!isDone) return;
+    const ended = await onlyEvent("- member.remove ok", () => cli("account", "operator", "--email", email, "--end"));
+    expect(ended).toEqual({ account_id: accountId, role: "auditor" });
+  });
+
+  test("a sign-up has its workspace, its account and both events, once its workspace has the first", async () => {
+    for (const which of ["first", "trace"] as const) {
+      const email = freshEmail();
+      const wish = JSON.stringify({ email, password: PASSWORD, name: null, workspaceName: null, token: null });
+      const origin = `{ address: "127.0.0.1", userAgent: "", device: null }`;
+      const events = await appended(async () => {
+        expect(await killed(moment, which, `signUp.signUp(parts, ${wish}, ${origin})`)).not.toBe(0);
+        await daemon.restart();
+      });
+      const isDone = moment === "after" || which === "trace";
+      expect(events.map(({ line }) => line)).toEqual(isDone ? ["- account.create ok"] : []);
+      using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
+      const { connection } = control;
+      expect(connection.all("SELECT 1 FROM accounts WHERE email = ?", [email])).toHaveLength(isDone ? 1 : 0);
+      expect(connection.all("SELECT * FROM pending_acts")).toEqual([]);
+    }
+  });
+});
+
+test("the log holds no secret", () => {
+  expect(secrets.size).toBeGreaterThan(20);
+  const stored = log.connection.all("SELECT * FROM events").map((row) => JSON.stringify(row));
+  for (const suffix of ["", "-wal"]) {
+    const bytes = readFileSync(`${workspaceFile(dataDirectory(daemon.dataDir), logId)}${suffix}`, "latin1");
+    for (const secret of secrets) expect(bytes.includes(secret)).toBe(false);
+  }
+  for (const secret of secrets) expect(stored.some((row) => row.includes(secret))).toBe(false);
+  expect(stored.some((row) => /ses_|@example\.com/.test(row))).toBe(false);
+});
+
+describe("verification", () => {
+  /** Verifies a copy of the directory with a change of the log, by both programs. */
+  async function verified(sql: string | null) {
+    using directory = temporaryDirectory();
+    const root = directory.join("data");
+    cpSync(daemon.dataDir, root, { recursive: true });
+    if (sql !== null) {
+      using connection = openConnection(workspaceFile(dataDirectory(root), logId));
+      connection.exec(sql);
+      connection.truncateLog();
+    }
+    const ours = await governdProcess(["verify", root, "--json"]);
+    const python = Bun.spawn(["python3", join(import.meta.dir, "../../tools/verify.py"), root], { stdout: "pipe" });
+    const said = await new Response(python.stdout).text();
+    return { codes: [ours.code, await python.exited], said, out: ours.out };
+  }
+
+  test("finds nothing in an honest one", async () => {
+    const { codes, said, out } = await verified(null);
+    expect([codes, said]).toEqual([[0, 0], expect.stringContaining("holds")]);
+    expect(out).toContain(logId);
+  });
+
+  test.each([
+    ["details", `UPDATE events SET details = '{}' WHERE seq = 1`],
+    ["an actor", `UPDATE events SET body = replace(body, '"actor":"usr_', '"actor":"key_') WHERE seq = 1`],
+    ["blanked details", "UPDATE events SET details = NULL, details_salt = NULL WHERE seq = 2"],
+    ["a removed event", "DELETE FROM events WHERE seq = 2"],
+    ["a cut end", "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)"],
+  ])("finds %s", async (_, sql) => {
+    expect((await verified(sql)).codes).toEqual([1, 1]);
+  });
+});
