@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { Administration } from "../../src/control/administration.ts";
@@ -20,6 +19,7 @@ import { readHead } from "../../src/workspace/head.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { governd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { SecondVerifier } from "../verify/second-verifier.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -27,10 +27,15 @@ setDefaultTimeout(PROCESS_TEST_MS);
 const directory = temporaryDirectory();
 let base: ControlBase;
 let copies = 0;
+let second: SecondVerifier;
 beforeAll(async () => {
+  second = new SecondVerifier();
   base = await makeControlBase(directory.path);
 }, PROCESS_TEST_MS);
-afterAll(() => directory[Symbol.dispose]());
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+});
 
 /** A copy of the directory with changes of its control database. */
 function changed(change: (connection: Connection) => void): string {
@@ -45,14 +50,10 @@ function changed(change: (connection: Connection) => void): string {
 
 /** The exit codes of both programs, and the codes that the first one reports. */
 async function verified(root: string) {
-  const [ours, theirs] = await Promise.all([
-    governd(["verify", root, "--json"]),
-    Bun.spawn(["python3", join(import.meta.dir, "../../tools/verify.py"), root], { stdout: "pipe" }),
-  ]);
-  const said = await new Response(theirs.stdout).text();
+  const [ours, theirs] = await Promise.all([governd(["verify", root, "--json"]), second.run(root)]);
   const { sources } = ours.json<{ sources: { problems: { code: string; message: string }[] }[] }>();
   const problems = sources.flatMap((source) => source.problems);
-  return { exits: [ours.code, await theirs.exited], codes: problems.map(({ code }) => code), problems, said };
+  return { exits: [ours.code, theirs.code], codes: problems.map(({ code }) => code), problems, said: theirs.out };
 }
 
 const PREFIX = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;

@@ -11,6 +11,7 @@ import type { Verdict } from "../../src/verify/problems.ts";
 import { verifyExportFile } from "../../src/verify/sources.ts";
 import type { SampleEvent } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const EVENTS = 60;
 const log = new SealedLog().grow(EVENTS);
@@ -300,22 +301,23 @@ const onlyNdjson: Case[] = [
 ];
 
 const EXIT = { verified: 0, tampered: 1, undetermined: 2 } as const;
+const python = HAS_PYTHON ? new SecondVerifier() : null;
 let directory: string;
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "governd-exports-"));
 });
-afterAll(() => rmSync(directory, { recursive: true }));
+afterAll(async () => {
+  await python?.[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
 
 /** What tools/verify.py says, as an exit code. */
-function second(path: string, { keyed = true, seals = [] }: Case, ...more: string[]): number {
+async function second(path: string, { keyed = true, seals = [] }: Case, ...more: string[]): Promise<number> {
   const kept = join(directory, "kept.txt");
   writeFileSync(kept, seals.map((size) => log.seal(size)).join(""));
   const given = [...(keyed ? ["--public-key", log.publicKey] : []), ...(seals.length > 0 ? ["--seal", kept] : [])];
-  const script = join(import.meta.dir, "../../tools/verify.py");
-  return Bun.spawnSync(["python3", "-B", script, ...given, ...more, path]).exitCode;
+  return (await (python as SecondVerifier).run(...given, ...more, path)).code;
 }
-
-const python = Bun.which("python3") !== null;
 
 describe.each(["json", "ndjson"] as const)("%s", (form) => {
   const cases = [...honest, ...tampered, ...(form === "ndjson" ? onlyNdjson : [])];
@@ -339,9 +341,9 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
     if (completeness !== undefined) expect(found.report.completeness).toBe(completeness);
     if (verdict === "tampered") expect(found.report.completeness).toBe("unknown");
     if (!python) return;
-    expect(second(path, one)).toBe(EXIT[verdict]);
+    expect(await second(path, one)).toBe(EXIT[verdict]);
     const known = verdict === "verified" && found.report.completeness === "unknown";
-    if (completeness !== undefined) expect(second(path, one, "--complete")).toBe(known ? 2 : EXIT[verdict]);
+    if (completeness !== undefined) expect(await second(path, one, "--complete")).toBe(known ? 2 : EXIT[verdict]);
   });
 
   test("bytes that are no text behind the end", async () => {
@@ -355,7 +357,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
       // In ndjson the bytes are in the trailer's own line then.
       const expected = form === "ndjson" && bytes.length === whole.length + 1 ? "undetermined" : "tampered";
       expect(verdict).toBe(expected);
-      if (python) expect(second(path, honest[0] as Case)).toBe(EXIT[expected]);
+      if (python) expect(await second(path, honest[0] as Case)).toBe(EXIT[expected]);
     }
   });
 });

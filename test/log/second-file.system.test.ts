@@ -4,22 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openConnection } from "../../src/store/connection.ts";
 import { makeSampleWorkspace } from "../verify/sample-workspace.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
-const script = join(import.meta.dir, "../../tools/verify.py");
-
-describe.skipIf(Bun.which("python3") === null)("the second implementation on a workspace file", () => {
+describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", () => {
   let scratch = "";
   let original = "";
   let copies = 0;
+  let second: SecondVerifier;
   beforeAll(async () => {
+    second = new SecondVerifier();
     scratch = mkdtempSync(join(tmpdir(), "governd-second-"));
     original = join(scratch, "original.db");
     await makeSampleWorkspace(original);
   });
-  afterAll(() => rmSync(scratch, { recursive: true }));
+  afterAll(async () => {
+    await second[Symbol.asyncDispose]();
+    rmSync(scratch, { recursive: true });
+  });
 
   /** What it says of the file after some SQL was run on it, and the exit code. */
-  function judge(...sql: string[]): { code: number; out: string } {
+  function judge(...sql: string[]): Promise<{ code: number; out: string }> {
     copies += 1;
     const path = join(scratch, `${copies}.db`);
     copyFileSync(original, path);
@@ -27,12 +31,11 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation on a w
     const connection = openConnection(path);
     for (const statement of sql) connection.run(statement);
     connection.close();
-    const { exitCode, stdout } = Bun.spawnSync(["python3", "-B", script, path]);
-    return { code: exitCode, out: stdout.toString() };
+    return second.run(path);
   }
 
-  test("holds as it was written", () => {
-    expect(judge()).toMatchObject({ code: 0, out: expect.stringContaining("unsealed") });
+  test("holds as it was written", async () => {
+    expect(await judge()).toMatchObject({ code: 0, out: expect.stringContaining("unsealed") });
   });
 
   test.each([
@@ -45,11 +48,11 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation on a w
     ["a config", `UPDATE configs SET config = '{}' WHERE version = 1`],
     ["a missing config", "DELETE FROM configs WHERE version = 1"],
     ["the head", "UPDATE head SET seq = seq - 1"],
-  ])("a change of %s is found", (_, sql) => {
-    expect(judge(sql)).toMatchObject({ code: 1, out: expect.stringContaining("TAMPERED") });
+  ])("a change of %s is found", async (_, sql) => {
+    expect(await judge(sql)).toMatchObject({ code: 1, out: expect.stringContaining("TAMPERED") });
   });
 
-  test("what is no workspace file cannot be established", () => {
-    expect(judge("DROP TABLE events").code).toBe(2);
+  test("what is no workspace file cannot be established", async () => {
+    expect((await judge("DROP TABLE events")).code).toBe(2);
   });
 });

@@ -9,6 +9,7 @@ import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receip
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verdictOf } from "../../src/verify/problems.ts";
 import { vectors } from "../vectors/make.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const directory = join(import.meta.dir, "../vectors");
 const tools = join(import.meta.dir, "../../tools");
@@ -30,12 +31,17 @@ describe("the published test vectors", () => {
   });
 });
 
-describe.skipIf(Bun.which("python3") === null)("the second implementation (Python)", () => {
+describe.skipIf(!HAS_PYTHON)("the second implementation (Python)", () => {
   let scratch = "";
+  let second: SecondVerifier;
   beforeAll(() => {
     scratch = mkdtempSync(join(tmpdir(), "governd-vectors-"));
+    second = new SecondVerifier();
   });
-  afterAll(() => rmSync(scratch, { recursive: true }));
+  afterAll(async () => {
+    await second[Symbol.asyncDispose]();
+    rmSync(scratch, { recursive: true });
+  });
 
   function python(...args: string[]): { code: number; out: string } {
     const { exitCode, stdout, stderr } = Bun.spawnSync(["python3", "-B", ...args]);
@@ -52,7 +58,7 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
     const verifier = new ExportVerifier(keyed ? { publicKeys: [publicKey] } : {});
     verifier.push(new TextEncoder().encode(text));
     const ours = CODES[verdictOf(verifier.finish())];
-    return [ours, python(join(tools, "verify.py"), ...(keyed ? ["--public-key", vkey] : []), path).code];
+    return [ours, (await second.run(...(keyed ? ["--public-key", vkey] : []), path)).code];
   }
 
   test("agrees with every vector", () => {
@@ -121,7 +127,7 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation (Pytho
       } catch (error) {
         expect(error).toBeInstanceOf(ReceiptError);
       }
-      return [ours, python(join(tools, "verify.py"), "--public-key", vkey, path).code === 0];
+      return [ours, (await second.run("--public-key", vkey, path)).code === 0];
     };
     expect(await say(text)).toEqual([true, true]);
     for (const bad of [
