@@ -1,7 +1,7 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import { parseEvent } from "./event.ts";
-// Types alone: the schemas bring a compiler, which the threads of a daemon do not load.
-import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "./export-format.ts";
+import { EXPORT_FORMAT, OLDER_EXPORT_FORMAT } from "./export-format.ts";
+import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "./export-schema.ts";
 import { cloudEvent, ocsfEvent } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
@@ -54,9 +54,7 @@ export function exportWriter(
   about: Omit<BoundExportHeader, "format"> | Omit<OlderExportHeader, "format">,
 ): ExportWriter {
   const header: ExportHeader =
-    "binding" in about
-      ? { format: "governd.audit-export/2", ...about }
-      : { format: "governd.audit-export/1", ...about };
+    "binding" in about ? { format: EXPORT_FORMAT, ...about } : { format: OLDER_EXPORT_FORMAT, ...about };
   switch (format) {
     case "json":
       return new JsonWriter(header);

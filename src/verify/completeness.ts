@@ -1,6 +1,6 @@
 /** Whether evidence holds all events of its scope. */
 import { readBinding } from "../log/export-binding.ts";
-import type { BoundExportHeader, ExportHeader } from "../log/export-format.ts";
+import type { BoundExportHeader, ExportHeader } from "../log/export-schema.ts";
 import { storedFromPresented } from "../log/present.ts";
 import type { EventReference } from "./events/chains.ts";
 import type { VerificationReport } from "./events/contract.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEvent } from "../../src/log/event.ts";
-import type { OlderExportHeader } from "../../src/log/export-format.ts";
+import type { OlderExportHeader } from "../../src/log/export-schema.ts";
 import { exportProof, exportWriter } from "../../src/log/export-write.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import type { Verdict } from "../../src/verify/problems.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
-import type { OlderExportHeader } from "../../src/log/export-format.ts";
+import type { OlderExportHeader } from "../../src/log/export-schema.ts";
 import { csvField, exportWriter } from "../../src/log/export-write.ts";
 import { PRESENTED_MEMBERS, presentEvent, storedFromPresented } from "../../src/log/present.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";

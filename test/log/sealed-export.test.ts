@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseEvent } from "../../src/log/event.ts";
-import type { ExportHeader } from "../../src/log/export-format.ts";
+import type { ExportHeader } from "../../src/log/export-schema.ts";
 import { exportProof, exportWriter } from "../../src/log/export-write.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";

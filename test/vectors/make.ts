@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
-import type { ExportHeader } from "../../src/log/export-format.ts";
+import type { ExportHeader } from "../../src/log/export-schema.ts";
 import { exportWriter } from "../../src/log/export-write.ts";
 import { sha256Hex, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";

@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeExportCursor } from "../../lists.ts";
 import { type AuditEventBody, parseEvent } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
-import type { BoundExportHeader, ExportErasures } from "../../log/export-format.ts";
+import type { BoundExportHeader, ExportErasures } from "../../log/export-schema.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
 import { presentEvent, storedFromPresented } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";

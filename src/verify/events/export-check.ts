@@ -4,7 +4,7 @@
  */
 import { EventFormatError, parseEvent } from "../../log/event.ts";
 import { rootBefore } from "../../log/export-binding.ts";
-import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "../../log/export-format.ts";
+import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "../../log/export-schema.ts";
 import { eventHash } from "../../log/hash.ts";
 import { type KeyChain, KeyChainError, readKeyChain } from "../../log/key-chain.ts";
 import { CompactRange, EMPTY_ROOT, sameHash } from "../../log/merkle.ts";

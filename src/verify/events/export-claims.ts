@@ -10,12 +10,8 @@
 import type { JsonObject } from "../../json.ts";
 import { parseEvent } from "../../log/event.ts";
 import { type ExportBinding, readBinding } from "../../log/export-binding.ts";
-import {
-  type BoundExportHeader,
-  EXPORT_FORMAT,
-  type ExportHeader,
-  type OlderExportHeader,
-} from "../../log/export-format.ts";
+import { EXPORT_FORMAT } from "../../log/export-format.ts";
+import type { BoundExportHeader, ExportHeader, OlderExportHeader } from "../../log/export-schema.ts";
 import { eventHash, ZERO_HASH } from "../../log/hash.ts";
 import { NoteError } from "../../log/note.ts";
 import { canonicalFromMembers, storedFromPresented } from "../../log/present.ts";

@@ -2,13 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
-import {
-  asHeader,
-  ExportFormatError,
-  type ExportHeader,
-  isExportFormat,
-  MAX_RECORD_CHARS,
-} from "../../log/export-format.ts";
+import { ExportFormatError, MAX_RECORD_CHARS } from "../../log/export-format.ts";
+import { asHeader, type ExportHeader, isExportFormat } from "../../log/export-schema.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
 import { asObject, COMMA, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 import { ELEMENT_LEAD } from "./fast/shown-event.ts";

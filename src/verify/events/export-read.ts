@@ -4,15 +4,8 @@
  */
 import type { JsonObject } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
-import {
-  asHeader,
-  asTrailer,
-  ExportFormatError,
-  type ExportHeader,
-  ExportMalformed,
-  type ExportTrailer,
-  MAX_RECORD_CHARS,
-} from "../../log/export-format.ts";
+import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
+import { asHeader, asTrailer, type ExportHeader, type ExportTrailer } from "../../log/export-schema.ts";
 import { parseJson, parseStrictJson, RepeatedMember } from "../../log/json-scan.ts";
 import type { Seal } from "../../log/seal.ts";
 import { type Completeness, exportCompleteness } from "../completeness.ts";

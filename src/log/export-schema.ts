@@ -1,0 +1,131 @@
+/**
+ * The schemas of an export's header and trailer (export-format.ts), and the types that follow from them. The threads of a
+ * daemon import only the types, so that they need not load the schema compiler.
+ */
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
+import type { JsonObject } from "../json.ts";
+import { EXPORT_FORMAT, ExportFormatError, ExportMalformed, OLDER_EXPORT_FORMAT } from "./export-format.ts";
+import { KeyChainSchema } from "./key-chain.ts";
+
+const NullableString = Type.Union([Type.String(), Type.Null()]);
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+
+/** More hashes than any proof has. */
+const MAX_HASHES = 128;
+const Hashes = Type.Array(Hash, { maxItems: MAX_HASHES });
+const OlderRange = Type.Object({ before: Hashes, after: Hashes }, { additionalProperties: false });
+const OlderPath = Type.Object({ path: Hashes }, { additionalProperties: false });
+const RangeSchema = Type.Object({ before: Hashes, after: Hashes, binding: Hashes }, { additionalProperties: false });
+const PathSchema = Type.Object({ path: Hashes, binding: Hashes }, { additionalProperties: false });
+/** Its members are checked when it is read as an event. */
+const EventObject = Type.Unsafe<JsonObject>(Type.Object({}));
+
+const COMMON = {
+  workspace_id: Type.String(),
+  agent_id: NullableString,
+  start_time: NullableString,
+  end_time: NullableString,
+  exported_at: Type.String(),
+  event_count: Count,
+  seal: NullableString,
+  public_key: NullableString,
+};
+
+const ErasuresSchema = Type.Object(
+  {
+    events: Type.Array(
+      Type.Object({ event: EventObject, path: Type.Union([Hashes, Type.Null()]) }, { additionalProperties: false }),
+    ),
+    seal: NullableString,
+  },
+  { additionalProperties: false },
+);
+
+const OlderHeaderSchema = Type.Object(
+  {
+    format: Type.Literal(OLDER_EXPORT_FORMAT),
+    ...COMMON,
+    starts_after: Type.Union([
+      Type.Object({ agent_seq: Count, hash: Hash }, { additionalProperties: false }),
+      Type.Null(),
+    ]),
+    proof: Type.Optional(Type.Union([OlderRange, OlderPath, Type.Null()])),
+  },
+  { additionalProperties: false },
+);
+
+const HeaderSchema = Type.Object(
+  {
+    format: Type.Literal(EXPORT_FORMAT),
+    ...COMMON,
+    before: Type.Union([EventObject, Type.Null()]),
+    after: EventObject,
+    binding: EventObject,
+    proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
+    keys: Type.Optional(KeyChainSchema),
+    // In json it stands beside the header's members.
+    erasures: Type.Optional(ErasuresSchema),
+  },
+  { additionalProperties: false },
+);
+
+const TrailerSchema = Type.Object(
+  {
+    type: Type.Literal("trailer"),
+    event_count: Count,
+    head: Type.Union([Hash, Type.Null()]),
+    erasures: Type.Optional(ErasuresSchema),
+  },
+  { additionalProperties: false },
+);
+
+/** What connects an export's events with its seal. */
+export type ExportProof = Static<typeof RangeSchema> | Static<typeof PathSchema>;
+
+/** Erasures after the last exported event, which explain why details in the export are missing. */
+export type ExportErasures = Static<typeof ErasuresSchema>;
+
+/** What an export of the older format says about itself. */
+export type OlderExportHeader = Static<typeof OlderHeaderSchema>;
+
+/** What an export of the present format says about itself. */
+export type BoundExportHeader = Static<typeof HeaderSchema>;
+
+/** What an export says about itself; in `json` the members beside `events`. */
+export type ExportHeader = OlderExportHeader | BoundExportHeader;
+
+/** The last line of an ndjson export. */
+export type ExportTrailer = Static<typeof TrailerSchema>;
+
+const HEADERS = { [EXPORT_FORMAT]: Compile(HeaderSchema), [OLDER_EXPORT_FORMAT]: Compile(OlderHeaderSchema) };
+const trailer = Compile(TrailerSchema);
+
+/**
+ * Checks the members of a header.
+ *
+ * @throws ExportMalformed naming the first member that is wrong
+ * @throws ExportFormatError when it does not name this format
+ */
+export function asHeader(value: JsonObject): ExportHeader {
+  if (!isExportFormat(value.format)) throw new ExportFormatError("this is not an export of a known format");
+  const header = HEADERS[value.format];
+  if (header.Check(value)) return value;
+  throw new ExportMalformed(`the export's header is not in order (${wrongMember(header.Errors(value))})`);
+}
+
+/** Whether a value names a format of exports. */
+export const isExportFormat = (value: unknown): value is ExportHeader["format"] =>
+  typeof value === "string" && Object.hasOwn(HEADERS, value);
+
+/** Checks a trailer. @throws ExportMalformed naming the first member that is wrong */
+export function asTrailer(value: unknown): ExportTrailer {
+  if (trailer.Check(value)) return value;
+  throw new ExportMalformed(`the export's trailer is not in order (${wrongMember(trailer.Errors(value))})`);
+}
+
+function wrongMember(errors: readonly { instancePath: string; message: string }[]): string {
+  const first = errors[0];
+  return first === undefined ? "unknown" : `${first.instancePath.slice(1) || "members"}: ${first.message}`;
+}
