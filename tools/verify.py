@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks governd's audit log without governd: format governd.audit/1, Python's standard library only.
 
-    python3 verify.py [--public-key KEY]... [--seal FILE] [--complete] FILE...
+    python3 verify.py [--public-key KEY]... [--seal FILE] [--witness-key KEY]... [--witness-quorum N] [--complete] FILE...
 
 FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory with its control.db
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
+--witness-key KEY: a witness's key, name+hash+key of type 4; --witness-quorum N: how many must have cosigned (default: all)
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
 
@@ -12,7 +13,7 @@ Exit code 0: what was checked holds. 1: something was changed. 2: cannot be esta
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
 """
 import argparse, base64, contextlib, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile
-from datetime import datetime
+from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 
@@ -252,8 +253,8 @@ def unbase64(text, length=None):
     return data
 
 
-def key_id(name, key):
-    return hashlib.sha256(name.encode() + b"\n\1" + key).digest()[:4]
+def key_id(name, key, kind=b"\1"):
+    return hashlib.sha256(name.encode() + b"\n" + kind + key).digest()[:4]
 
 
 def read_key(text):
@@ -269,6 +270,15 @@ def read_key(text):
     data = bytes.fromhex(text) if re.fullmatch("[0-9a-f]{64}", text) else base64.b64decode(text)
     require(len(data) in (32, 44), "not an Ed25519 public key", Undetermined)
     return data[-32:]
+
+
+def read_witness(text):
+    """The name and the key of a witness (C2SP tlog-cosignature, type 4)."""
+    name, given, data = text.strip().split("+", 2)
+    data = base64.b64decode(data)
+    good = data[:1] == b"\4" and len(data) == 33 and key_id(name, data[1:], b"\4").hex() == given
+    require(good, "not the verifier key of a witness", Undetermined)
+    return name, data[1:]
 
 
 class Seal:
@@ -292,12 +302,23 @@ class Seal:
         require(all(ed25519_holds(key, self.text.encode(), data) for data in own), "a seal's signature is wrong")
         return bool(own)
 
+    def cosigned_by(self, name, key):
+        """When a witness cosigned it, in seconds since 1970; None if it did not. A wrong cosignature is tampering."""
+        own = [data[4:] for one, data in self.signatures if (one, data[:4]) == (name, key_id(name, key, b"\4"))]
+        times = [int.from_bytes(data[:8], "big") for data in own]
+        for time, data in zip(times, own):
+            text = f"cosignature/v1\ntime {time}\n{self.text}"
+            good = len(data) == 72 and time < 2**63 and ed25519_holds(key, text.encode(), data[8:])
+            require(good, f"the cosignature of {name} is not right")
+        return max(times, default=None)
+
     def signed_by_any(self, keys):
         return any([self.signed_by(key) for key in keys])
 
     def check(self, workspace, trust, keys=()):
         """Says whether the seal's signature was checked. `keys` are the log's, where they came with the seal."""
         require(self.origin.rsplit("/", 1)[-1] == workspace, "the seal is of another workspace")
+        trust.note_witnesses(self)
         if not trust.keys:
             return "sealed (by whom is not checked: no --public-key)"
         signed = self.signed_by_any(trust.with_later(keys))
@@ -347,11 +368,31 @@ def read_seals(text):
 
 
 class Trust:
-    """The auditor's input: keys, and seals kept elsewhere."""
+    """The auditor's input: keys, seals kept elsewhere, and witnesses."""
 
-    def __init__(self, keys=(), anchors=(), complete=False):
+    def __init__(self, keys=(), anchors=(), complete=False, witnesses=(), quorum=None):
         self.keys, self.anchors, self.complete = keys, anchors, complete
+        self.witnesses, self.quorum = witnesses, len(witnesses) if quorum is None else quorum
+        self.witnessed = {}  # of the log that is checked now: the newest seal that each witness has cosigned, and when
         self.prunings = []  # that were read: (position, digest of the export that holds what was dropped)
+
+    def note_witnesses(self, seal, kind=Tampered):
+        """Notes which witnesses have cosigned a seal that is one of the log's."""
+        for name, key in self.witnesses:
+            try:
+                time = seal.cosigned_by(name, key)
+            except Tampered as problem:
+                raise kind(str(problem)) from None
+            if time is not None and seal.size and seal.size >= self.witnessed.get(name, (0, 0))[0]:
+                self.witnessed[name] = (seal.size, time)
+
+    def require_witnesses(self):
+        """What the witnesses have cosigned, in words; the next log is counted by itself."""
+        seen, self.witnessed = self.witnessed, {}
+        count = f"{len(seen)} of the {self.quorum} required witnesses have cosigned a seal of this log"
+        require(len(seen) >= self.quorum, count, Undetermined)
+        words = [f"{name} through event {size - 1} at {utc(time)}" for name, (size, time) in seen.items()]
+        return f". Witnessed: {', '.join(words)}" if words else ""
 
     def with_later(self, keys):
         """The given keys, and those of a log after the first that was given."""
@@ -371,6 +412,7 @@ class Trust:
             require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says" + why)
             root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
             require(root == seal.root, "the log is not the one of the kept seal" + why)
+            self.note_witnesses(seal, Undetermined)
 
 
 class Log:
@@ -807,10 +849,12 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
             root = tree_root(map(bytes.fromhex, run[: anchor.size]))
             require(root == anchor.root, "the log is not the one of the kept seal" + log.restored_before(anchor))
+            trust.note_witnesses(anchor, Undetermined)
             through = min(anchor.size - 1, last)
             proved = through if proved is None else max(proved, through)
         elif seal is not None and anchor.size == seal.size:
             require(anchor.root == seal.root, "the export's seal is not the kept one of the same size")
+            trust.note_witnesses(anchor, Undetermined)
             proved = last
         else:
             open_questions.append("the kept seal is another one than the export was made under")
@@ -992,6 +1036,11 @@ def check_connection(header, log, seal):
         require(root == seal.root, "the last event is not in the sealed log")
 
 
+def utc(seconds):
+    """A time as text; years beyond 9999 have none."""
+    return datetime.fromtimestamp(min(seconds, 253402300799), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def is_damaged(anchor, trust):
     """Whether a kept seal has a wrong signature of a given key."""
     try:
@@ -1010,6 +1059,7 @@ def compare_anchor(anchor, header, log, seal, trust, open_questions):
     elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
         root = tree_root(map(bytes.fromhex, log.hashes[: anchor.size]))
         require(root == anchor.root, "the log is not the one of the kept seal")
+        trust.note_witnesses(anchor, Undetermined)
         return anchor.size - 1 if anchor.size else None
     elif header["agent_id"] is None and header["start_time"] is None and header["end_time"] is None:
         raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
@@ -1017,6 +1067,7 @@ def compare_anchor(anchor, header, log, seal, trust, open_questions):
         open_questions.append("the kept seal is another one than the export was made under")
     else:
         require(seal.root == anchor.root, "the export's seal is not the kept one of the same size")
+        trust.note_witnesses(anchor, Undetermined)
         return log.next_seq - 1 if count else None
     return None
 
@@ -1064,7 +1115,8 @@ def copied(path):
 
 def check_workspace(path, trust, logs=None):
     with copied(path) as db:
-        return check_database(db, trust, [] if logs is None else logs)
+        said = check_database(db, trust, [] if logs is None else logs)
+        return said + trust.require_witnesses()
 
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
@@ -1189,7 +1241,7 @@ def check_stored_seals(db, log, trust):
     for seq, said in log.keys:
         from_size.setdefault(said.get("signing_key"), seq + 1 if seq else 0)
     trusted = {sha256(key) for key in trust.keys} or {said.get("signing_key") for seq, said in log.keys if seq == 0}
-    through, by_key = None, None  # the last event under any seal, and under one by a trusted key
+    through, by_key, own = None, None, False  # the last event under any seal, and under one by a trusted key; whether by a given one
     for size, note in rows:
         seal = Seal(note)
         require(seal.size == size and (through is None or size > through), "the seals are not in order")
@@ -1198,19 +1250,20 @@ def check_stored_seals(db, log, trust):
         root = tree_root(map(bytes.fromhex, log.hashes[:size]))
         require(root == seal.root, f"the first {size} events are not the ones that were sealed")
         through = size - 1
+        trust.note_witnesses(seal)
         able = [name for name in trusted | set(from_size) if from_size.get(name, 0) <= size]
         signers = {name for name in able if name in keys and seal.signed_by(keys[name])}
         known = signers or not from_size or any(name not in keys for name in able)
         require(known, f"the seal over {size} events is signed by no key that this log names")
         if signers & trusted:
-            by_key = through
+            by_key, own = through, bool(signers & {sha256(key) for key in trust.keys})
             trusted |= {name for name, start in from_size.items() if start <= size}
     if through is None:
         return "unsealed: its holder could have made all of it", None
     if not trust.keys:
         return f"sealed through seq {through} (by whom is not checked: no --public-key)", None
     require(by_key is not None, not_their_key(trust, set(from_size)), Undetermined)
-    return f"sealed with the given key, or one that it leads to, through seq {by_key}", by_key
+    return f"sealed with {'the given key' if own else 'a key that the given key leads to'} through seq {by_key}", by_key
 
 
 def read_stored_keys(db, log):
@@ -1521,6 +1574,7 @@ WITHOUT_CONTROL = "Not covered: control.db is not part of this (workspaces, keys
 
 
 def check(path, trust):
+    trust.witnessed = {}
     if path.is_dir():
         return check_directory(path, trust)
     try:
@@ -1531,7 +1585,8 @@ def check(path, trust):
         return f"{check_workspace(path, trust)}. {WITHOUT_CONTROL}"
     try:
         text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
-        return check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
+        said = check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
+        return said + trust.require_witnesses()
     except UnicodeDecodeError:
         raise Undetermined("neither a workspace file nor an export") from None
 
@@ -1540,12 +1595,18 @@ def main():
     options = argparse.ArgumentParser(description="Checks governd's audit log.")
     options.add_argument("--public-key", metavar="KEY", action="append", default=[])
     options.add_argument("--seal", metavar="FILE", action="append", default=[])
+    options.add_argument("--witness-key", metavar="KEY", action="append", default=[])
+    options.add_argument("--witness-quorum", metavar="N", type=int)
     options.add_argument("--complete", action="store_true", help="require proof that no event is missing")
     options.add_argument("files", metavar="FILE", nargs="+", type=Path)
     given, worst = options.parse_args(), 0
     try:
-        keys = [read_key(Path(key).read_text() if Path(key).is_file() else key) for key in given.public_key]
-        trust = Trust(keys, [seal for name in given.seal for seal in read_seals(Path(name).read_text())], given.complete)
+        text_of = lambda key: Path(key).read_text() if Path(key).is_file() else key
+        keys, witnesses = [read_key(text_of(key)) for key in given.public_key], [read_witness(text_of(key)) for key in given.witness_key]
+        require(len({key for _, key in witnesses}) == len(witnesses), "two witnesses have the same key", Undetermined)
+        require(0 <= (given.witness_quorum or 0) <= len(witnesses), "the quorum is larger than the number of witnesses", Undetermined)
+        seals = [seal for name in given.seal for seal in read_seals(Path(name).read_text())]
+        trust = Trust(keys, seals, given.complete, witnesses, given.witness_quorum)
     except (Tampered, Undetermined, OSError, ValueError) as problem:
         print(f"the key or a seal cannot be read: {problem}")
         return 2

@@ -45,6 +45,23 @@ export function checkCosignature(seal: Seal, line: NoteSignature, witness: Verif
 }
 
 /**
+ * Returns the time of the newest cosignature that a witness made of a seal, POSIX seconds; null when it made none.
+ *
+ * @param witness a key of type 0x04
+ * @throws NoteError when a line under the witness's name and key is not its cosignature
+ */
+export function cosignedAt(seal: Seal, witness: VerifierKey): bigint | null {
+  const own = seal.note.signatures.filter(({ name, keyId }) => name === witness.name && keyId === witness.keyId);
+  let newest: bigint | null = null;
+  for (const line of own) {
+    const time = checkCosignature(seal, line, witness);
+    if (time === null) throw new NoteError(`the cosignature of ${witness.name} is not right`);
+    if (newest === null || time > newest) newest = time;
+  }
+  return newest;
+}
+
+/**
  * Returns the seal with the valid cosignatures of known witnesses from a response. Lines of unknown keys are left out.
  *
  * @throws NoteError when the response does not consist of signature lines, or none is valid

@@ -238,7 +238,7 @@ export interface PartWish {
 export async function verifyInParts(
   threads: number,
   path: string,
-  trust: { publicKeys: readonly Uint8Array[]; anchors: readonly Seal[] },
+  trust: ConstructorParameters<typeof ExportVerifier>[0] & { anchors: readonly Seal[] },
   { onProgress, partBytes = PART_BYTES }: PartWish,
 ): Promise<ExportReport | null> {
   const { size } = statSync(path);

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
+import type { VerifierKey } from "../log/note.ts";
 import { namesSealKey, type Seal } from "../log/seal.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -28,6 +29,8 @@ export interface WorkspaceVerificationOptions {
   publicKeys?: readonly Uint8Array[];
   /** Seals that were kept elsewhere: those of this workspace must be of this log. */
   anchors?: readonly Seal[];
+  /** The witnesses whose cosignatures count. */
+  witnesses?: readonly VerifierKey[];
   /** Opens the workspace's file of seals. */
   sealFile?: (() => AsyncIterable<Uint8Array>) | null;
   /** How many threads verify a large log, unless something is wrong with it; one without. */
@@ -56,7 +59,7 @@ export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" 
 export async function beginCheck(
   reader: Reader,
   scope: VerificationScope,
-  { maxKeys, publicKeys = [] }: WorkspaceVerificationOptions,
+  { maxKeys, publicKeys = [], witnesses = [] }: WorkspaceVerificationOptions,
 ): Promise<WorkspaceCheck> {
   await keepPageMemory(reader);
   const before = await prunedBefore(reader);
@@ -77,7 +80,7 @@ export async function beginCheck(
   const verifier: LogVerifier = new LogVerifier({
     scope: "agentId" in scope ? "agent" : "workspace",
     start: "agentId" in scope && before > 0 ? "anywhere" : "beginning",
-    ...("agentId" in scope ? {} : { seals: { trusted: publicKeys, offered } }),
+    ...("agentId" in scope ? {} : { seals: { trusted: publicKeys, offered, witnesses } }),
     onEvent: take,
     onAccepted: (accepted, text) => {
       const { effect } = accepted.shape;

@@ -5,6 +5,7 @@ import type { DeclaredRestore } from "../log/restores.ts";
 import type { Completeness } from "./completeness.ts";
 import type { ControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
+import type { Witnessing } from "./events/seal-audit.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
 import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
 
@@ -22,6 +23,7 @@ export const OBSTACLE_MEANINGS = {
   erasure_outside: "details are gone, and the erasure that should name their events is not in this evidence",
   seal_missing: "there is no seal that could be checked",
   key_missing: "without the public key nothing can be established",
+  witness_missing: "fewer witnesses than required have cosigned a seal of this log",
   completeness_unknown: "events may be missing that nothing here mentions",
 } as const;
 
@@ -66,6 +68,8 @@ export interface SourceReport {
   completeness: Completeness["is"];
   /** Position through which it is complete; null unless it is. */
   complete_through: number | null;
+  /** Those of the given witnesses that have cosigned a seal here; absent when none was given. */
+  witnesses?: Witnessing[];
   /** From where the events are there, when what is before was pruned. */
   pruned_before?: number;
   /** The prunings that the log records. `export`: the given file that is the export which each names, if one is. */
@@ -152,6 +156,7 @@ export function resultOf(
         ...{ agent_id, events, valid, first_invalid },
       })),
       sealed_through: found.seals?.sealedThrough ?? null,
+      ...(found.seals?.witnesses ? { witnesses: found.seals.witnesses } : {}),
       ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
       ...(found.restores.length > 0 ? { restores: found.restores.map(reportedRestore) } : {}),
       anchored_through: found.seals?.anchoredThrough ?? null,

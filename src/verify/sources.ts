@@ -1,6 +1,7 @@
 /** The sources that can be verified: a workspace's database, an export, a receipt. */
 import { statSync } from "node:fs";
 import { isFingerprint, KeyChainError, readKeyChain, trustedKeys } from "../log/key-chain.ts";
+import { NoteError, type VerifierKey } from "../log/note.ts";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
 import { checkSeal, sealedWorkspace } from "../log/seal.ts";
 import { prunings } from "../state/pruning.ts";
@@ -16,6 +17,7 @@ import type { VerificationReport } from "./events/contract.ts";
 import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
+import { witnessesOf } from "./events/seal-audit.ts";
 import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
 import type { Problem, ProblemCode } from "./problems.ts";
@@ -86,7 +88,8 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const changes = schemaChangesOf(connection);
   if (changes.length > 0) return changedSchema(source, changes);
   // Seals cover the whole log, so comparing them takes all of it.
-  const whole = wish.agentId === undefined || (wish.publicKeys?.length ?? 0) > 0 || (wish.anchors?.length ?? 0) > 0;
+  const { publicKeys = [], anchors = [], witnesses = [] } = wish;
+  const whole = wish.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
   return await checkFileAside(connection, wish, async (check) => {
     const found = await verifyWorkspace(connection, scope, wish);
@@ -222,7 +225,7 @@ export async function verifyExportFile(threads: number, wish: ExportWish): Promi
 }
 
 function trustOf({ trust }: ExportWish) {
-  return { publicKeys: trust?.publicKeys ?? [], anchors: trust?.seals ?? [] };
+  return { publicKeys: trust?.publicKeys ?? [], anchors: trust?.seals ?? [], witnesses: trust?.witnesses ?? [] };
 }
 
 function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
@@ -242,7 +245,7 @@ function obstacleOfExport({ undetermined, header, eventsChecked }: ExportReport)
 }
 
 /** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
-export function verifyReceipt(text: string, path: string, { publicKeys }: Trust): SourceResult {
+export function verifyReceipt(text: string, path: string, { publicKeys, witnesses = [] }: Trust): SourceResult {
   let receipt: Receipt;
   try {
     receipt = parseReceipt(text);
@@ -252,7 +255,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys }: Trust)
   }
   const keys = keysOfReceipt(receipt);
   const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(receipt.seal, key) !== "absent");
-  const found = problemOfReceipt(receipt, keys, publicKey ?? null);
+  const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses);
   const why = keys === null || publicKey !== undefined ? "" : whyNoKey(publicKeys, keys);
   const result = describe(obstacle(path, "receipt", "key_missing", why), receipt);
   if (found === null && publicKey === undefined) return result;
@@ -263,6 +266,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys }: Trust)
   result.report.sealed_through = found === null ? seq : null;
   result.completeness = found === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
   result.report.completeness = result.completeness.is;
+  if (found === null && witnesses.length > 0) result.report.witnesses = witnessesOf(receipt.seal, witnesses);
   return result;
 }
 
@@ -282,13 +286,21 @@ function problemOfReceipt(
   receipt: Receipt,
   keys: readonly Uint8Array[] | null,
   publicKey: Uint8Array | null,
+  witnesses: readonly VerifierKey[],
 ): { code: ProblemCode; message: string } | null {
   if (keys === null) {
     return { code: "seal_invalid", message: "the announcements of the log's keys do not lead to the receipt's seal" };
   }
   const message = receiptProblem(receipt, publicKey);
   const code = publicKey === null || checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
-  return message === null ? null : { code, message };
+  if (message !== null) return { code, message };
+  try {
+    witnessesOf(receipt.seal, witnesses);
+    return null;
+  } catch (error) {
+    if (error instanceof NoteError) return { code: "seal_signature", message: error.message };
+    throw error;
+  }
 }
 
 function whyNoKey(given: readonly Uint8Array[], keys: readonly Uint8Array[]): string {

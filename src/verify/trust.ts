@@ -2,7 +2,7 @@
 import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { Failure, readText } from "../failure.ts";
-import { NoteError, parseVerifierKey, rawPublicKey } from "../log/note.ts";
+import { NoteError, parseVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
 
@@ -10,14 +10,43 @@ export interface Trust {
   /** 32 raw bytes each; empty when the auditor provided none. A seal counts when one of them leads to its key. */
   publicKeys: readonly Uint8Array[];
   seals: readonly Seal[];
+  /** The witnesses whose cosignatures count, each once. */
+  witnesses?: readonly VerifierKey[];
 }
 
 /**
- * Reads `--public-key` and `--seal`.
+ * Reads `--public-key`, `--seal` and `--witness-key`.
  * @throws {Failure} `usage` when one of them is not what it should be
  */
-export function readTrust(options: { publicKey?: readonly string[]; seal?: readonly string[] }): Trust {
-  return { publicKeys: (options.publicKey ?? []).map(readPublicKey), seals: (options.seal ?? []).flatMap(readSeals) };
+export function readTrust(options: {
+  publicKey?: readonly string[];
+  seal?: readonly string[];
+  witnessKey?: readonly string[];
+}): Trust {
+  return {
+    publicKeys: (options.publicKey ?? []).map(readPublicKey),
+    seals: (options.seal ?? []).flatMap(readSeals),
+    witnesses: readWitnesses(options.witnessKey ?? []),
+  };
+}
+
+function readWitnesses(given: readonly string[]): VerifierKey[] {
+  const witnesses = given.map((one) => {
+    try {
+      const key = parseVerifierKey((existsSync(one) ? readText("usage", one) : one).trim());
+      if (key.type === SIGNATURE_COSIGNATURE_V1) return key;
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error;
+    }
+    const message =
+      "--witness-key is neither the verifier key of a witness (name+hash+key, of type 4) nor a file with one.";
+    throw new Failure("usage", message);
+  });
+  // The signed message does not name the witness, so one key under two names would count twice (tlog-cosignature).
+  const keys = new Set(witnesses.map(({ publicKey }) => Buffer.from(publicKey).toString("hex")));
+  if (keys.size < witnesses.length)
+    throw new Failure("usage", "--witness-key: two of the witnesses have the same key.");
+  return witnesses;
 }
 
 /** A verifier key, a PEM, or the 64 hex digits of a raw key; or a file with one of them. */

@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
+import { Failure } from "../../failure.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import type { Verdict } from "../../verify/problems.ts";
@@ -17,6 +18,8 @@ interface VerifyOptions {
   encryptionKeyFile?: string;
   publicKey?: string[];
   seal?: string[];
+  witnessKey?: string[];
+  witnessQuorum?: number;
   complete?: boolean;
   agent?: string;
   quiet?: boolean;
@@ -41,6 +44,8 @@ export function addVerify(program: Command, session: Session): void {
     .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), receipts, data directories")
     .option("--public-key <key>", "a public key that you trust, as a file or the key itself; may be repeated", collect)
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
+    .option("--witness-key <key>", "a witness's verifier key, as a file or the key itself; may be repeated", collect)
+    .option("--witness-quorum <n>", "how many of the witnesses must have cosigned a seal (default: all)", wholeNumber)
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
@@ -52,6 +57,11 @@ export function addVerify(program: Command, session: Session): void {
 
 const MAX_THREADS = 64;
 
+function wholeNumber(text: string): number {
+  if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give a number from 1 on.");
+}
+
 function threadCount(text: string): number {
   const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= MAX_THREADS) return count;
@@ -60,6 +70,7 @@ function threadCount(text: string): number {
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
   const trust = readTrust(options);
+  const quorum = quorumOf(options);
   const encryptionKey = lazyKey(options);
   const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
   const results = await session.withProgress(async (progress) => {
@@ -69,6 +80,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   }, !options.quiet);
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
+  askForWitnesses(results, quorum);
   if (options.complete) askForCompleteness(results);
   await findPrunedExports(results);
   const verdict = overallVerdict(results);
@@ -118,6 +130,27 @@ async function findPrunedExports(results: SourceResult[]): Promise<void> {
     const digest = hash.digest("hex");
     for (const pruning of named) if (pruning.export_digest === digest) pruning.export = report.path;
   }
+}
+
+/**
+ * Reports evidence that fewer witnesses than required have cosigned.
+ */
+function askForWitnesses(results: SourceResult[], quorum: number): void {
+  for (const result of results) {
+    const { kind, witnesses = [] } = result.report;
+    if (quorum === 0 || kind === "control" || witnesses.length >= quorum) continue;
+    const names = witnesses.map(({ name }) => name).join(", ");
+    const by = names === "" ? "" : ` (${names})`;
+    const message = `${witnesses.length} of the ${quorum} required witnesses have cosigned a seal of this log${by}: wait until they have, or give a cosigned seal with --seal`;
+    doubt(result, "witness_missing", message);
+  }
+}
+
+/** Returns how many witnesses are required; 0 when none is. @throws {Failure} `usage` when more than were given are */
+function quorumOf({ witnessKey = [], witnessQuorum }: VerifyOptions): number {
+  if (witnessQuorum === undefined || witnessQuorum <= witnessKey.length) return witnessQuorum ?? witnessKey.length;
+  const message = `--witness-quorum ${witnessQuorum} requires more witnesses than the ${witnessKey.length} that --witness-key names.`;
+  throw new Failure("usage", message);
 }
 
 /** Reports evidence from which events may be missing. */

@@ -169,6 +169,7 @@ async function verifySource(
         path,
         ...wanted,
         publicKeys: trust.publicKeys,
+        witnesses: trust.witnesses ?? [],
         anchors: trust.seals,
         encryptionKey: key,
         threads: { count: threads },

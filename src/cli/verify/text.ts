@@ -52,6 +52,9 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   if (range !== null) lines.push(...sealLines(report, range));
   if (range !== null || (report.kind === "export" && report.workspace_id !== null))
     lines.push(completenessLine(result));
+  for (const { name, through, time } of report.witnesses ?? []) {
+    lines.push(`  witnessed through event ${through} by ${name} at ${time}`);
+  }
   lines.push(...problemLines(result));
   return lines;
 }

@@ -7,6 +7,7 @@ import { Bytes } from "../../log/bytes.ts";
 import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
 import { asHeader, asTrailer, type ExportHeader, type ExportTrailer } from "../../log/export-schema.ts";
 import { parseJson, parseStrictJson, RepeatedMember } from "../../log/json-scan.ts";
+import type { VerifierKey } from "../../log/note.ts";
 import type { Seal } from "../../log/seal.ts";
 import { type Completeness, exportCompleteness } from "../completeness.ts";
 import type { VerificationReport } from "./contract.ts";
@@ -52,19 +53,22 @@ export class ExportVerifier {
   #malformed = false;
   readonly #trusted: readonly Uint8Array[];
   readonly #anchors: readonly Seal[];
+  readonly #witnesses: readonly VerifierKey[];
   header: ExportHeader | null = null;
   trailer: ExportTrailer | null = null;
   /** What the events are; set by the reader before the first of them. */
   scope: "workspace" | "agent" = "workspace";
 
   /**
-   * @param trust the keys that the auditor trusts (32 raw bytes each), and seals kept from earlier
+   * @param trust the keys that the auditor trusts (32 raw bytes each), and seals kept from earlier, and the witnesses that count
    */
   constructor({
     publicKeys = [],
     anchors = [],
-  }: { publicKeys?: readonly Uint8Array[]; anchors?: readonly Seal[] } = {}) {
+    witnesses = [],
+  }: { publicKeys?: readonly Uint8Array[]; anchors?: readonly Seal[]; witnesses?: readonly VerifierKey[] } = {}) {
     this.#trusted = publicKeys;
+    this.#witnesses = witnesses;
     this.#anchors = anchors;
   }
 
@@ -154,7 +158,7 @@ export class ExportVerifier {
   }
 
   #newVerifier(): LogVerifier {
-    const seals = { trusted: this.#trusted, offered: [] };
+    const seals = { trusted: this.#trusted, offered: [], witnesses: this.#witnesses };
     const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", seals });
     for (const anchor of this.#anchors) verifier.anchor(anchor);
     return verifier;

@@ -6,7 +6,9 @@
  */
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
+import { NoteError, type VerifierKey } from "../../log/note.ts";
 import { checkSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
+import { cosignedAt } from "../../log/witness.ts";
 import type { Problem, ProblemCode } from "../problems.ts";
 
 /** What there is to judge seals by. Keys are 32 raw bytes. */
@@ -15,6 +17,17 @@ export interface SealAuditOptions {
   trusted: readonly Uint8Array[];
   /** Keys that came with the evidence. They count only where the log itself names them. */
   offered: readonly Uint8Array[];
+  /** The witnesses whose cosignatures count. */
+  witnesses?: readonly VerifierKey[];
+}
+
+/** The newest seal of a log that a witness has cosigned. */
+export interface Witnessing {
+  name: string;
+  /** The last event under that seal. */
+  through: number;
+  /** When it was cosigned, RFC 3339. */
+  time: string;
 }
 
 /** What the seals establish; the numbers are seqs, null when nothing is covered. */
@@ -31,9 +44,22 @@ export interface SealReport {
   unverified: number;
   /** What was asked for and cannot be established, in words. */
   undetermined: string[];
+  /** Those of the given witnesses that have cosigned a seal here; null when none was given. */
+  witnesses: Witnessing[] | null;
 }
 
 const DAMAGED = "the given seal is damaged: its signature is not right";
+
+/** Returns which of the witnesses have cosigned a seal. @throws NoteError when a cosignature is wrong */
+export function witnessesOf(seal: Seal, witnesses: readonly VerifierKey[]): Witnessing[] {
+  return witnesses.flatMap((witness): Witnessing[] => {
+    const time = cosignedAt(seal, witness);
+    if (time === null || seal.size === 0) return [];
+    // RFC 3339 has four digits for a year.
+    const ms = Math.min(Number(time) * 1000, Date.UTC(9999, 11, 31, 23, 59, 59));
+    return [{ name: witness.name, through: seal.size - 1, time: new Date(ms).toISOString() }];
+  });
+}
 
 /** Give it seals in order of size before the events that they cover, then {@link finish}. */
 export class SealAudit {
@@ -49,6 +75,7 @@ export class SealAudit {
   readonly #trusted = new Set<string>();
   /** Positions of declared restores. */
   readonly #restores: number[] = [];
+  readonly #witnessed = new Map<string, Witnessing>();
   #newestSize = 0;
   #sealedThrough: number | null = null;
   /** Whether a trusted key made any seal here; an export without events has a seal that covers none of it. */
@@ -131,6 +158,20 @@ export class SealAudit {
   proved(seal: Seal, through: number | null): void {
     this.#checked += 1;
     this.#checkSignature(seal, through);
+    if (!this.#noteWitnesses(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
+  }
+
+  /** Notes which witnesses have cosigned a seal of this log. False when a cosignature is wrong. */
+  #noteWitnesses(seal: Seal): boolean {
+    try {
+      for (const found of witnessesOf(seal, this.#options.witnesses ?? [])) {
+        if (found.through >= (this.#witnessed.get(found.name)?.through ?? 0)) this.#witnessed.set(found.name, found);
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof NoteError) return false;
+      throw error;
+    }
   }
 
   /** Gives up the seals that still wait, when the log is so broken that nothing can be compared. */
@@ -178,6 +219,7 @@ export class SealAudit {
       checked: this.#checked,
       unverified: this.#unverified,
       undetermined: this.#undetermined,
+      witnesses: (this.#options.witnesses?.length ?? 0) > 0 ? [...this.#witnessed.values()] : null,
     };
   }
 
@@ -201,6 +243,7 @@ export class SealAudit {
       this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
     } else {
       this.#checkSignature(seal, seal.size > 0 ? seal.size - 1 : null);
+      if (!this.#noteWitnesses(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
     }
   }
 
@@ -246,6 +289,8 @@ export class SealAudit {
       this.#undetermined.push(DAMAGED);
     } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
       this.#problem("anchor_mismatch", seal, `the first ${seal.size} events are not the ones of the given seal`);
+    } else if (sameHash(seal.root, root) && !this.#noteWitnesses(seal)) {
+      this.#undetermined.push("the given seal is damaged: a witness's cosignature is not right");
     } else if (sameHash(seal.root, root) && through !== null) {
       this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
     }

@@ -1,0 +1,164 @@
+/** Cosignatures of witnesses on seals, as verified by both programs, and what is made of wrong ones. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { generateKeyPairSync, sign } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
+import { parseSeal } from "../../src/log/seal.ts";
+import { cosignedText } from "../../src/log/witness.ts";
+import { governd } from "../cli/governd.ts";
+import { formatCosignature } from "../log/cosigning.ts";
+import { makeBase, type Places, tamper } from "./base.ts";
+
+const root = mkdtempSync(join(tmpdir(), "governd-witnesses-"));
+const TIME = 1_790_000_000n;
+
+class Witness {
+  readonly #key = generateKeyPairSync("ed25519").privateKey;
+  readonly #verifier;
+  readonly key: string;
+
+  constructor(readonly name: string) {
+    this.#verifier = verifierKey(name, rawPublicKey(this.#key), SIGNATURE_COSIGNATURE_V1);
+    this.key = formatVerifierKey(this.#verifier);
+  }
+
+  /** The seal with this witness's cosignature. */
+  cosign(note: string, time = TIME, signedTime = time): string {
+    const message = Buffer.from(cosignedText(parseSeal(note), signedTime));
+    return note + formatCosignature(this.#verifier, time, sign(null, message, this.#key));
+  }
+}
+
+const [one, two, three] = [new Witness("w1.example"), new Witness("w2.example"), new Witness("w3.example")];
+let base: Places;
+/** The seal that the receipt carries, and one of another log. */
+let foreignSeal: string;
+
+const at = (name: string, text: string): string => {
+  writeFileSync(join(root, name), text);
+  return join(root, name);
+};
+
+beforeAll(async () => {
+  base = await makeBase(join(root, "base"));
+  const filed = readFileSync(base.otherSealFile, "utf8");
+  foreignSeal = `${filed.split("\n\n").slice(0, 2).join("\n\n")}\n`;
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Exit codes of both programs, and the report of the first. */
+async function verify(evidence: string, options: string[]) {
+  const words = [evidence, "--public-key", base.publicKey, ...options];
+  const { code, out } = await governd(["verify", "--json", ...words]);
+  const said = Bun.spawnSync(["python3", "-B", join(import.meta.dir, "../../tools/verify.py"), ...words]);
+  expect([said.exitCode, said.stdout.toString()]).toEqual([code, expect.anything()]);
+  return { code, source: JSON.parse(out || "{}").sources?.[0], python: said.stdout.toString() };
+}
+
+const asked = (quorum: number | null, ...witnesses: Witness[]): string[] => [
+  ...witnesses.flatMap(({ key }) => ["--witness-key", key]),
+  ...(quorum === null ? [] : ["--witness-quorum", String(quorum)]),
+];
+
+/** A receipt whose seal has further lines. */
+const receiptWith = (change: (seal: string) => string): string => {
+  const text = readFileSync(base.receipt, "utf8");
+  const end = text.indexOf("\n\n") + 2;
+  return at("receipt.txt", text.slice(0, end) + change(text.slice(end)));
+};
+
+describe.skipIf(Bun.which("python3") === null)("witnesses", () => {
+  test("a quorum of cosignatures is counted, named and required", async () => {
+    const path = receiptWith((seal) => two.cosign(one.cosign(seal), TIME + 60n));
+    for (const options of [asked(null, one, two), asked(2, one, two, three), asked(1, three, two), asked(1, one)]) {
+      expect((await verify(path, options)).code).toBe(0);
+    }
+    const { source, python } = await verify(path, asked(2, one, two, three));
+    const { size } = parseSeal(readFileSync(path, "utf8").split("\n\n").slice(1).join("\n\n"));
+    expect(source.witnesses).toEqual([
+      { name: "w1.example", through: size - 1, time: "2026-09-21T14:13:20.000Z" },
+      { name: "w2.example", through: size - 1, time: "2026-09-21T14:14:20.000Z" },
+    ]);
+    expect(python).toContain(`w2.example through event ${size - 1} at 2026-09-21T14:14:20Z`);
+    for (const options of [asked(null, one, two, three), asked(3, one, two, three), asked(1, three)]) {
+      const { code, source: found } = await verify(path, options);
+      expect([code, found.problems[0].code]).toEqual([2, "witness_missing"]);
+    }
+    const { source: found, python: said } = await verify(path, asked(null, one, two, three));
+    for (const text of [found.problems[0].message, said]) {
+      expect(text).toContain("2 of the 3 required witnesses have cosigned a seal of this log");
+    }
+  });
+
+  test("a witness counts once, with its newest cosignature", async () => {
+    const path = receiptWith((seal) => one.cosign(one.cosign(seal, TIME + 5n)));
+    const { source } = await verify(path, asked(1, one, two));
+    expect(source.witnesses).toEqual([expect.objectContaining({ time: "2026-09-21T14:13:25.000Z" })]);
+    expect((await verify(path, asked(null, one, two))).code).toBe(2);
+  });
+
+  test("a cosignature that is wrong is tampering, and one of an unknown witness is nothing", async () => {
+    const wrong: [string, (seal: string) => string][] = [
+      ["of another time", (seal) => one.cosign(seal, TIME, TIME + 1n)],
+      ["of another log's seal", (seal) => seal + one.cosign(foreignSeal).slice(foreignSeal.length)],
+      [
+        "damaged",
+        (seal) => one.cosign(seal).replace(/.(=*\n)$/, (end) => (end.startsWith("A") ? "Q" : "A") + end.slice(1)),
+      ],
+      ["beside a right one", (seal) => one.cosign(one.cosign(seal), TIME, TIME + 1n)],
+    ];
+    for (const [name, change] of wrong) {
+      const path = receiptWith(change);
+      expect([name, (await verify(path, asked(1, one))).code]).toEqual([name, 1]);
+      expect([name, (await verify(path, asked(1, two))).code]).toEqual([name, 2]);
+      expect([name, (await verify(path, [])).code]).toEqual([name, 0]);
+    }
+  });
+
+  test("cosignatures in a workspace's file and under kept seals count; those of another log do not", async () => {
+    const seal = readFileSync(base.earlySeal, "utf8");
+    expect((await verify(base.database, asked(1, one))).code).toBe(2);
+    const kept = at("kept.seal", one.cosign(seal));
+    for (const evidence of [base.database, base.ndjson, base.json]) {
+      const { code, source } = await verify(evidence, [...asked(1, one), "--seal", kept]);
+      expect([code, source.witnesses[0]?.through]).toEqual([0, parseSeal(seal).size - 1]);
+    }
+    // A kept seal that is damaged proves nothing about the log.
+    const damaged = at("damaged.seal", one.cosign(seal, TIME, TIME + 1n));
+    expect((await verify(base.ndjson, [...asked(1, one), "--seal", damaged])).code).toBe(2);
+    const foreign = at("foreign.seal", one.cosign(foreignSeal));
+    expect((await verify(base.ndjson, [...asked(1, one), "--seal", foreign])).code).toBe(2);
+    tamper(base.database, (connection) => {
+      const [note = ""] = connection.get<[string]>("SELECT note FROM seals ORDER BY id DESC LIMIT 1") ?? [];
+      connection.run("UPDATE seals SET note = ? WHERE id = (SELECT max(id) FROM seals)", [
+        two.cosign(one.cosign(note)),
+      ]);
+    });
+    const { code, source } = await verify(base.database, asked(2, one, two, three));
+    expect([code, source.witnesses.length]).toEqual([0, 2]);
+    tamper(base.database, (connection) => {
+      const [note = ""] = connection.get<[string]>("SELECT note FROM seals ORDER BY id DESC LIMIT 1") ?? [];
+      const wrong = three.cosign(note, TIME, TIME + 1n);
+      connection.run("UPDATE seals SET note = ? WHERE id = (SELECT max(id) FROM seals)", [wrong]);
+    });
+    expect((await verify(base.database, asked(2, one, two, three))).code).toBe(1);
+  });
+
+  test("keys that are no witness's, the same key twice, and a quorum that cannot be reached are refused", async () => {
+    const asLog = formatVerifierKey(verifierKey("w1.example", rawPublicKey(generateKeyPairSync("ed25519").publicKey)));
+    const renamed = formatVerifierKey({ ...verifierKey("other.example", keyBytes(one), SIGNATURE_COSIGNATURE_V1) });
+    for (const options of [
+      ["--witness-key", asLog],
+      ["--witness-key", "x"],
+      asked(3, one, two),
+      asked(1),
+      [...asked(null, one), "--witness-key", renamed],
+    ]) {
+      expect((await verify(base.receipt, options)).code).toBe(2);
+    }
+  });
+});
+
+const keyBytes = ({ key }: Witness): Uint8Array => Buffer.from(key.split("+").slice(2).join("+"), "base64").subarray(1);
