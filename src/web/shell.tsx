@@ -73,18 +73,27 @@ const ROOM_LINKS: readonly (readonly [to: (room: string) => string, icon: IconNa
   [paths.members, "members", "Members"],
 ];
 
+const INSTALLATION_LINKS: typeof ROOM_LINKS = [
+  [paths.trail, "trail", "Installation log"],
+  [paths.proof, "proof", "Proof"],
+];
+
 function RoomNavigation({ room }: { room: Room }) {
-  const { id } = room;
+  const { id, isInstallation } = room;
   useLiveWorkspace(id);
-  useEffect(() => void learnActors(id), [id]);
+  useEffect(() => {
+    if (!isInstallation) void learnActors(id);
+  }, [id, isInstallation]);
   return (
     <>
       <WorkspaceChoice room={room} />
       <nav aria-label="Workspace">
-        <NavLink to={paths.workspace(id)} icon="activity" exact>
-          Overview
-        </NavLink>
-        {ROOM_LINKS.map(([to, icon, name]) => (
+        {!isInstallation && (
+          <NavLink to={paths.workspace(id)} icon="activity" exact>
+            Overview
+          </NavLink>
+        )}
+        {(isInstallation ? INSTALLATION_LINKS : ROOM_LINKS).map(([to, icon, name]) => (
           <NavLink key={name} to={to(id)} icon={icon}>
             {name}
           </NavLink>
@@ -100,7 +109,7 @@ const LIVE_WORDS = { live: "Live", connecting: "Connecting …", waiting: "Not l
 function WorkspaceChoice({ room }: { room: Room }) {
   if (session.value.kind !== "in") return null;
   const { workspaces } = session.value;
-  if (workspaces.length === 1) {
+  if (workspaces.length === 1 || room.isInstallation) {
     return (
       <p class="workspace-choice" title={room.id}>
         {room.name}
@@ -129,9 +138,14 @@ function AccountNavigation() {
     go("/sign-in");
   });
   if (session.value.kind !== "in") return null;
-  const { account } = session.value;
+  const { account, installation } = session.value;
   return (
     <nav class="side-foot" aria-label="Account">
+      {installation !== null && !isCurrent(paths.workspace(installation.id)) && (
+        <NavLink to={paths.trail(installation.id)} icon="trail">
+          Installation log
+        </NavLink>
+      )}
       <a href="/v1/docs">
         <Icon name="docs" />
         API documentation

@@ -17,6 +17,8 @@ export interface Principal {
   scope: Scope;
   /** The agents that the key is limited to; null means every agent. */
   agents: readonly string[] | null;
+  /** `workspaceId` names the log of the installation, which an operator may read. */
+  installation?: true;
 }
 
 /** An event of the workspace itself (no agent), whose effect is in the control database. */

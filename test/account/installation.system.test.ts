@@ -211,6 +211,80 @@ describe("failed sign-ins", () => {
   });
 });
 
+describe("reading the log", () => {
+  const inLog = { "x-workspace-id": "installation" };
+
+  test("is for operators, whom only the command line names", async () => {
+    const path = "/v1/audit?scope=installation";
+    const { browser, email, accountId, workspaceId } = founder;
+    const refused = await browser.get(path);
+    expect([refused.status, refused.json.code]).toEqual([403, "forbidden"]);
+    for (const headers of [inLog, { "x-workspace-id": logId }]) {
+      expect((await browser.get("/v1/audit?scope=workspace", headers)).status).toBe(403);
+    }
+    const own = await browser.get(path, { "x-workspace-id": workspaceId });
+    expect([own.status, own.json.code]).toEqual([403, "forbidden"]);
+    expect((await daemon.client(founder.apiKey as string).get(path)).status).toBe(403);
+    expect((await new Browser(daemon).get(path)).status).toBe(401);
+    expect((await browser.get("/account")).json.installation).toBeNull();
+
+    const named = await onlyEvent("- member.join ok", () => cli("account", "operator", "--email", email));
+    expect(named).toEqual({ account_id: accountId, role: "auditor", joined_at: expect.any(String) });
+    const again = await cli("account", "operator", "--email", email);
+    expect(again.json()).toEqual({ account_id: accountId, operator: true, audit_id: null });
+
+    expect((await browser.get(path)).status).toBe(200);
+    const { installation, workspaces } = (await browser.get("/account")).json;
+    expect(installation).toMatchObject({ id: logId, role: "auditor" });
+    expect(workspaces.map(({ id }: { id: string }) => id)).not.toContain(logId);
+    expect((await browser.get(`/account/workspaces/${logId}/members`)).status).toBe(404);
+  });
+
+  test("newest first, in pages, with filters", async () => {
+    const { browser } = founder;
+    const filtered = await browser.get("/v1/audit?scope=installation&operations=account.link&limit=1");
+    expect(filtered.json.data.map(({ operation }: { operation: string }) => operation)).toEqual(["account.link"]);
+    const next = `/v1/audit?scope=installation&operations=account.link&limit=1&cursor=${filtered.json.next_cursor}`;
+    const { data } = (await browser.get(next)).json;
+    expect(data[0].seq).toBeLessThan(filtered.json.data[0].seq);
+    const { json } = await browser.get("/v1/audit?scope=installation&limit=1");
+    expect(json.data[0]).toMatchObject({ workspace_id: logId, agent_id: null });
+  });
+
+  test("verified, exported and sealed", async () => {
+    const { browser } = founder;
+    const verified = await browser.post("/v1/audit/verify", { scope: "installation" }, inLog);
+    expect(verified.json).toMatchObject({ valid: true });
+    const exported = await browser.post("/v1/audit/export", { scope: "installation" }, inLog);
+    expect(exported.status).toBe(200);
+    using directory = temporaryDirectory();
+    const file = directory.join("export.json");
+    await Bun.write(file, exported.text);
+    expect((await governdProcess(["verify", file])).code).toBe(0);
+    expect((await browser.get("/v1/audit/key", inLog)).json.origin).toContain(logId);
+  });
+
+  test("and changing nothing: not its data, keys or members", async () => {
+    const { browser } = founder;
+    const write = await browser.post("/v1/data/write", { agent_id: "a", key: "k", value: "v" }, inLog);
+    expect([write.status, write.json.code]).toEqual([403, "forbidden"]);
+    for (const words of [
+      ["key", "create", "--workspace", logId],
+      ["account", "link", "--workspace", logId],
+    ]) {
+      const { code, err } = await cli(...words);
+      expect([code === 0, err]).toEqual([false, expect.stringContaining("no such workspace")]);
+    }
+    expect((await cli("workspace", "list")).out).not.toContain(logId);
+  });
+
+  test("ends with the next request after the command line ended it", async () => {
+    const { browser, email } = founder;
+    await onlyEvent("- member.remove ok", () => cli("account", "operator", "--email", email, "--end"));
+    expect((await browser.get("/v1/audit?scope=installation")).status).toBe(403);
+  });
+});
+
 const SOURCE = join(import.meta.dir, "../../src");
 
 /** A process that does one act on accounts and kills itself before or after an event of it is recorded. */

@@ -34,6 +34,9 @@ export interface SignedIn {
   installation: Principal | null;
 }
 
+/** What an operator may do in the log of the installation. */
+const OPERATOR = { scope: "auditor", agents: null, installation: true } as const;
+
 export class SessionKeeper extends RecordCache<SignedIn> {
   readonly #clock: Clock;
 
@@ -67,15 +70,16 @@ export class SessionKeeper extends RecordCache<SignedIn> {
     const session = findSessionByDigest(connection, digest);
     if (session === undefined) return undefined;
     const { accountId } = session;
-    const operator = findOperator(connection, accountId);
-    const rooms = [...listMemberships(connection, accountId), ...(operator === null ? [] : [operator])];
     const principals = new Map(
-      rooms.map(({ id, role }): [string, Principal] => [
+      listMemberships(connection, accountId).map(({ id, role }): [string, Principal] => [
         id,
         Object.freeze({ actor: accountId, workspaceId: id, scope: scopeOfRole(role), agents: null }),
       ]),
     );
-    const installation = (operator && principals.get(operator.id)) ?? null;
+    const operator = findOperator(connection, accountId);
+    const installation: Principal | null =
+      operator && Object.freeze({ ...OPERATOR, actor: accountId, workspaceId: operator.id });
+    if (installation !== null) principals.set(installation.workspaceId, installation);
     return this.keep(name, { session, accountId, principals, installation });
   }
 }

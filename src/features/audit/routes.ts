@@ -3,7 +3,7 @@ import { Type as t } from "@sinclair/typebox";
 import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
-import { invalid } from "../../http/problem.ts";
+import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
@@ -29,10 +29,7 @@ import {
 const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
 /** The scope of a request: exactly one of the two must be sent. */
-const scoped = {
-  agent_id: t.Optional(AgentId),
-  scope: t.Optional(t.Literal("workspace", { type: "string", description: "Instead of agent_id: workspace." })),
-};
+const scoped = { agent_id: t.Optional(AgentId), scope: choice(["workspace", "installation"], "Instead of agent_id") };
 
 const window = {
   start_time: t.Optional(Timestamp),
@@ -42,7 +39,7 @@ const window = {
 const treeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
 /** Returns the requested scope. @throws {Problem} unless the request has exactly one of `agent_id` and `scope` */
-function scopeOf(asked: { agent_id?: string; scope?: "workspace" }, principal: Principal): AuditScope {
+function scopeOf(asked: { agent_id?: string; scope?: "workspace" | "installation" }, principal: Principal): AuditScope {
   if (asked.agent_id !== undefined) {
     if (asked.scope !== undefined) throw invalid('Send either "agent_id" or "scope", not both.', "scope");
     return { agentId: asked.agent_id };
@@ -51,8 +48,16 @@ function scopeOf(asked: { agent_id?: string; scope?: "workspace" }, principal: P
     throw invalid('"agent_id" is missing. Send it, or scope=workspace for the workspace itself.', "agent_id");
   }
   checkWorkspaceWide(principal);
-  return { scope: asked.scope };
+  if (asked.scope === "installation" && principal.installation !== true) throw notTheInstallation();
+  return { scope: "workspace" };
 }
+
+const notTheInstallation = () =>
+  new Problem(
+    "forbidden",
+    "scope=installation needs the session of an operator, without X-Workspace-Id or with X-Workspace-Id: installation.",
+    { param: "scope" },
+  );
 
 function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow {
   return {
@@ -182,7 +187,7 @@ export const auditRoutes = [
     },
     summary: "Query the audit trail",
     description:
-      "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead. `start_time` is inclusive, `end_time` exclusive.",
+      "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, and with the session of an operator `scope=installation` the log of the installation. `start_time` is inclusive, `end_time` exclusive.",
     response: { description: "One page of events.", schema: AuditEventList },
   }),
 

@@ -123,6 +123,7 @@ export const WhoAmI = shape("SignedIn", {
   account: AccountShape,
   session: SessionShape,
   workspaces: t.Array(WorkspaceShape),
+  installation: nullable(WorkspaceShape),
 });
 
 const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown only once." });

@@ -42,7 +42,8 @@ export const selfActions = [
     name: "read",
     at: "GET /account",
     summary: "Who is signed in",
-    description: "The account, this session, and the account's workspaces.",
+    description:
+      "The account, this session, and the account's workspaces. `installation` is the log of the installation, for operators.",
     response: { description: "Who is signed in.", schema: WhoAmI },
     run: ({ signedIn }, { parts }) => ({ body: showSignedIn(parts, accountOf(parts, signedIn), signedIn.session) }),
   }),

@@ -4,6 +4,7 @@ import type { Static } from "@sinclair/typebox";
 import { type AccountRecord, countRecoveryCodes } from "../../control/accounts/accounts.ts";
 import type { LinkRecord } from "../../control/accounts/links.ts";
 import { listMemberships, type MemberRecord, type Membership, type Role } from "../../control/accounts/members.ts";
+import { findOperator } from "../../control/accounts/operators.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
@@ -40,10 +41,13 @@ export function showSignedIn(
   account: AccountRecord,
   session: SessionRecord,
 ): Static<typeof schema.WhoAmI> {
+  const { connection } = parts.control;
+  const operator = findOperator(connection, account.id);
   return {
     account: showAccount(parts, account),
     session: showSession(session, session.id),
-    workspaces: listMemberships(parts.control.connection, account.id).map(showWorkspace),
+    workspaces: listMemberships(connection, account.id).map(showWorkspace),
+    installation: operator && showWorkspace(operator),
   };
 }
 

@@ -8,26 +8,32 @@ export type Authenticate = (apiKey: string) => Principal | null;
 
 /** Finds the account of a session, and its principal in each of its workspaces. */
 export interface Sessions {
-  find(token: string): { accountId: string; principals: ReadonlyMap<string, Principal> } | null;
+  find(
+    token: string,
+  ): { accountId: string; principals: ReadonlyMap<string, Principal>; installation: Principal | null } | null;
 }
 
 const WORKSPACE_HEADER = "X-Workspace-Id";
+/** In place of a workspace's id, and as the query parameter `scope`: the log of the installation. */
+const INSTALLATION = "installation";
 
 /**
  * Returns the principal of a request: that of its API key, or without a key that of its session.
- * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another workspace, or another
- *   site sent a session's request; 400 for a session without `X-Workspace-Id`
+ * A session without `X-Workspace-Id` whose query has `scope=installation` asks for the log of the installation.
+ * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another workspace, another site
+ *   sent a session's request, or somebody who is no operator asks for the log of the installation; 400 for a session
+ *   without `X-Workspace-Id`
  */
 export function authenticateRequest(
-  request: { method: string; headers: Headers },
+  request: { method: string; headers: Headers; url: string },
   authenticate: Authenticate,
   sessions: Sessions | undefined,
 ): Principal {
-  const { method, headers } = request;
+  const { headers } = request;
   const apiKey = headers.get("x-api-key");
   if (apiKey === null && sessions !== undefined) {
     const token = sessionToken(headers);
-    if (token !== null) return principalOfSession(method, headers, sessions, token);
+    if (token !== null) return principalOfSession(request, sessions, token);
   }
   const principal = apiKey === null ? null : authenticate(apiKey);
   if (principal === null) throw unauthenticated();
@@ -49,11 +55,23 @@ function unauthenticated(): Problem {
   });
 }
 
-function principalOfSession(method: string, headers: Headers, sessions: Sessions, token: string): Principal {
+function principalOfSession(
+  { method, headers, url }: { method: string; headers: Headers; url: string },
+  sessions: Sessions,
+  token: string,
+): Principal {
   const signedIn = sessions.find(token);
   if (signedIn === null) throw unauthenticated();
   requireSameOrigin(method, headers);
   const workspaceId = headers.get(WORKSPACE_HEADER);
+  if (workspaceId === INSTALLATION || (workspaceId === null && asksForInstallation(url))) {
+    if (signedIn.installation !== null) return signedIn.installation;
+    throw new Problem(
+      "forbidden",
+      "Only an operator may read the log of the installation. `governd account operator` makes an account one.",
+      { param: workspaceId === null ? "scope" : WORKSPACE_HEADER },
+    );
+  }
   if (workspaceId === null) {
     throw invalid("With a session, send X-Workspace-Id: one of your workspaces.", WORKSPACE_HEADER);
   }
@@ -66,4 +84,9 @@ function principalOfSession(method: string, headers: Headers, sessions: Sessions
     );
   }
   return principal;
+}
+
+function asksForInstallation(url: string): boolean {
+  const query = url.indexOf("?");
+  return query !== -1 && new URLSearchParams(url.slice(query)).get("scope") === INSTALLATION;
 }

@@ -32,7 +32,7 @@ export function downloadHeaders(request: Request, workspaceId: string | null | u
 
 /** Authenticates the form by its session and its origin. @throws {Problem} as `authenticateRequest` */
 export function authenticateDownload(headers: Headers, sessions: Sessions | undefined) {
-  return authenticateRequest({ method: "POST", headers }, noKey, sessions);
+  return authenticateRequest({ method: "POST", headers, url: "" }, noKey, sessions);
 }
 
 /** Returns the request to `/v1` with the filled fields of the form. @throws {Problem} */

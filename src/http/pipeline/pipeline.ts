@@ -145,10 +145,10 @@ export class Pipeline {
     return clientAddress(trustedProxies, peerOf?.(request) ?? null, request.headers);
   }
 
-  #isStillAllowed({ method, headers }: Request, principal: Principal): boolean {
+  #isStillAllowed(request: Request, principal: Principal): boolean {
     const { authenticate, accounts } = this.#deps;
     try {
-      const now = authenticateRequest({ method, headers }, authenticate, accounts && passive(accounts.sessions));
+      const now = authenticateRequest(request, authenticate, accounts && passive(accounts.sessions));
       return now.scope === principal.scope && now.actor === principal.actor;
     } catch (error) {
       if (error instanceof Problem) return false;

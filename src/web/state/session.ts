@@ -51,6 +51,8 @@ export interface Room {
   api: WorkspaceApi;
   /** The path of its requests to `/account`. */
   account: string;
+  /** It is the log of the installation. */
+  isInstallation: boolean;
   /** May change agents and their data. */
   canWrite: boolean;
   /** May see stored values. */
@@ -59,15 +61,17 @@ export interface Room {
   canManage: boolean;
 }
 
-/** Returns the workspace with this id, null when the user is not a member. */
+/** Returns the workspace with this id, or the log of the installation; null when the user is not a member. */
 export function roomOf(workspaceId: string): Room | null {
   if (session.value.kind !== "in") return null;
-  const workspace = session.value.workspaces.find(({ id }) => id === workspaceId);
-  if (workspace === undefined) return null;
+  const { workspaces, installation } = session.value;
+  const isInstallation = installation?.id === workspaceId;
+  const workspace = isInstallation ? installation : workspaces.find(({ id }) => id === workspaceId);
+  if (workspace == null) return null;
   const { id, name, role } = workspace;
   const trusted = role !== "auditor";
   const rights = { canWrite: trusted, canRead: trusted, canManage: role === "owner" };
-  return { id, name, api: new WorkspaceApi(id), account: `/account/workspaces/${id}`, ...rights };
+  return { id, name, isInstallation, api: new WorkspaceApi(id), account: `/account/workspaces/${id}`, ...rights };
 }
 
 /** The workspace of the page around a component, null on pages that belong to none. */

@@ -4,7 +4,7 @@ import type { AuditEvent, JsonObject } from "../api/types.ts";
 import { counted } from "./numbers.ts";
 
 /** Details that say what an event was about, the first one that is there. */
-const SUBJECTS = ["key", "prefix", "label", "version", "name", "role"] as const;
+const SUBJECTS = ["key", "prefix", "label", "version", "name", "role", "kind"] as const;
 
 const text = (details: JsonObject | null, name: string): string | null => {
   const value = details?.[name];
@@ -22,11 +22,22 @@ export function verb({ operation, result }: AuditEvent): string {
   return facts?.did ?? operation;
 }
 
+/** Reports whether an event is of sign-ins that failed. Nobody proved who they are, so the actor says nothing. */
+export const isFailedSignIn = ({ operation, result }: AuditEvent): boolean =>
+  operation === "account.sign_in" && result === "denied";
+
+/** Details that say how often, with the words for one and for several. */
+const COUNTS: Readonly<Record<string, readonly [member: string, one: string, several: string]>> = {
+  "data.expire": ["count", "entry", "entries"],
+  "account.sign_in": ["attempts", "attempt", "attempts"],
+  "account.end_sessions": ["sessions", "session", "sessions"],
+};
+
 /** What it was about; null when the details do not say, or are erased. */
 export function subject({ operation, details }: AuditEvent): string | null {
-  if (operation === "data.expire" && typeof details?.count === "number") {
-    return counted(details.count, "entry", "entries");
-  }
+  const [member = "", one = "", several = ""] = COUNTS[operation] ?? [];
+  const times = details?.[member];
+  if (typeof times === "number") return counted(times, one, several);
   for (const name of SUBJECTS) {
     const found = text(details, name);
     if (found !== null) return found;

@@ -10,7 +10,7 @@ import { ResultBadge, Time } from "../../ui/inline.tsx";
 import { Empty, Heading, policyName, ShowItems } from "../../ui/parts.tsx";
 import { AgentActivity } from "./activity.tsx";
 import { EventDetails, Sentence } from "./event.tsx";
-import { AGENT_GROUPS, type OperationGroup, WORKSPACE_GROUPS } from "./operation-groups.ts";
+import { AGENT_GROUPS, INSTALLATION_GROUPS, type OperationGroup, WORKSPACE_GROUPS } from "./operation-groups.ts";
 
 const RESULTS = [
   ["", "Any result"],
@@ -119,8 +119,8 @@ export function AgentAudit({ agentId }: { agentId: string }) {
 
 /** The events of an agent; of the workspace itself when `agentId` is null. */
 function AuditList({ agentId }: { agentId: string | null }) {
-  const { id: workspace } = useRoom();
-  const groups = agentId === null ? WORKSPACE_GROUPS : AGENT_GROUPS;
+  const { id: workspace, isInstallation } = useRoom();
+  const groups = agentId !== null ? AGENT_GROUPS : isInstallation ? INSTALLATION_GROUPS : WORKSPACE_GROUPS;
   const filters = filtersHere(groups);
   const key = [workspace, agentId ?? "", ...Object.values(filters)].join(" ");
   // Fixed for the list, so that all its pages are pages of the same query.
@@ -217,12 +217,19 @@ export function EventRows({ events, fresh, withAgent = false }: RowsProps) {
 
 /** The workspace's own events: what people and the command line did to members, keys and the workspace. */
 export function TrailPage() {
+  const { isInstallation } = useRoom();
   return (
     <>
-      <Heading title="Administration log">
-        Changes of members, invitations and API keys, in a chain of their own. What agents do is in each agent's audit
-        tab.
-      </Heading>
+      {isInstallation ? (
+        <Heading title="Installation log">
+          Sign-ins, passwords and second factors of all accounts, and what the operator does to them.
+        </Heading>
+      ) : (
+        <Heading title="Administration log">
+          Changes of members, invitations and API keys, in a chain of their own. What agents do is in each agent's audit
+          tab.
+        </Heading>
+      )}
       <AuditList agentId={null} />
     </>
   );

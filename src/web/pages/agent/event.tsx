@@ -7,7 +7,7 @@ import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Digest } from "../../ui/copy.tsx";
 import { download } from "../../ui/download.ts";
-import { subject, verb } from "../../ui/event-words.ts";
+import { isFailedSignIn, subject, verb } from "../../ui/event-words.ts";
 import { Actor, ExactTime, ResultBadge } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Facts, Findings, Heading, Problem, policyName, Show } from "../../ui/parts.tsx";
@@ -17,7 +17,8 @@ export function Sentence({ event }: { event: AuditEvent }) {
   const about = subject(event);
   return (
     <>
-      <Actor id={event.actor} /> {verb(event)} {about !== null && <code>{about}</code>}
+      {isFailedSignIn(event) ? "Somebody" : <Actor id={event.actor} />} {verb(event)}{" "}
+      {about !== null && <code>{about}</code>}
     </>
   );
 }
@@ -74,7 +75,9 @@ export function EventPage({ eventId }: { eventId: string }) {
 const NO_HASH = "0".repeat(64);
 
 /** Returns why an operation was denied. The details of an erased event no longer say. */
-function deniedBy(details: JsonObject | null): string {
+function deniedBy(event: AuditEvent): string {
+  const { details } = event;
+  if (isFailedSignIn(event)) return "The address, the password or the code was wrong, or there were too many attempts";
   if (details === null) return "The agent was suspended or the workspace full";
   return "quota" in details ? "The workspace was full" : "The agent was suspended";
 }
@@ -98,7 +101,7 @@ export function EventDetails({ event }: { event: AuditEvent }) {
           <p class="faint small">The log keeps where and what kind, never the text itself.</p>
         </div>
       )}
-      {event.result === "denied" && <p class="callout tone-warn">{deniedBy(details)}, so this was refused.</p>}
+      {event.result === "denied" && <p class="callout tone-warn">{deniedBy(event)}, so this was refused.</p>}
       <Facts
         of={{
           Time: <ExactTime at={event.timestamp} />,

@@ -27,6 +27,16 @@ export const AGENT_GROUPS: readonly OperationGroup[] = [
   EVERYTHING,
 ];
 
+/** For the log of the installation. */
+export const INSTALLATION_GROUPS: readonly OperationGroup[] = [
+  ["", "Accounts, sign-ins and operators", operationsIn("accounts", "sign_ins", "members", "workspace")],
+  ["sign-ins", "Sign-ins and sessions", operationsIn("sign_ins")],
+  ["accounts", "Accounts, passwords, second factors", operationsIn("accounts")],
+  ["operators", "Operators", operationsIn("members")],
+  AUDITS,
+  EVERYTHING,
+];
+
 /** For the workspace's own trail. */
 export const WORKSPACE_GROUPS: readonly OperationGroup[] = [
   ["", "Administration", operationsIn("workspace", "keys", "members")],
