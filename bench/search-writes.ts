@@ -39,6 +39,7 @@ await createWorkspaceFile(join(directory, `${workspaceId}.db`), {
 });
 const pool = new WorkspacePool({
   workspacesDir: directory,
+  controlFile: null,
   encryptionKey: null,
   quota: null,
   clockOffsetMs: 0,

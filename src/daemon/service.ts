@@ -77,6 +77,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const pool: WorkspacePool = stack.use(
     new WorkspacePool({
       workspacesDir: directory.workspaces,
+      controlFile: directory.control,
       encryptionKey: directory.encryptionKey?.reveal() ?? null,
       // A thread cannot receive a function, so it gets the offset of this clock from the system clock.
       clockOffsetMs: clock() - systemClock(),

@@ -20,6 +20,8 @@ import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../work
 export interface ThreadOptions {
   /** Directory of the workspace files. */
   workspacesDir: string;
+  /** The control database, with whose rows a verification compares a log; null in a program without one. */
+  controlFile: string | null;
   /** The key of their files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
   encryptionKey: string | null;
   /** Added to the system clock, ms: tests move time with it. */

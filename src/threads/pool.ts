@@ -225,10 +225,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
 /** What a thread is told: no functions, which cannot be passed on. */
 function threadOptions(options: PoolOptions, gauges: SharedArrayBuffer): ThreadOptions {
-  const { workspacesDir, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } = options;
+  const { workspacesDir, controlFile, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } =
+    options;
   // Each workspace has its reader thread, and no two threads can hold one's index.
   const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
-  const plain = { workspacesDir, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing };
+  const plain = { workspacesDir, controlFile, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing };
   return { ...plain, searchMemoryBytes, gauges };
 }
 

@@ -13,7 +13,7 @@ import { isInspection } from "../operations.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
-import { type Connection, releaseClosed } from "../store/connection.ts";
+import { type Connection, openConnection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import type { OperationProblem, StreamPlan } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
@@ -31,7 +31,7 @@ const UPKEEP_INTERVAL_MS = 30_000;
 /** Size of a chunk of a stream, UTF-16 units; larger pieces are sent unchanged. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const { workspacesDir, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
+const { workspacesDir, controlFile, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
   workerData as ThreadOptions;
 const encryptionKey = options.encryptionKey === null ? null : EncryptionKey.ofText(options.encryptionKey);
 const gauges = new ThreadGauges(options.gauges);
@@ -42,6 +42,8 @@ const encoder = new TextEncoder();
 const post = (message: FromReader): void => parentPort?.postMessage(message);
 
 const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspaceId}.db`);
+
+const openControl = controlFile === null ? null : () => openConnection(controlFile, { readOnly: true, encryptionKey });
 
 const openReader = (workspaceId: string): Connection =>
   openWorkspaceReader(pathOf(workspaceId), workspaceId, encryptionKey);
@@ -119,7 +121,7 @@ function explain(error: unknown): [OperationProblem, string] {
 }
 
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
-  const context = { workspaceId, principal, nowMs: clock(), indexes, queryEmbedder };
+  const context = { workspaceId, principal, nowMs: clock(), indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);
   if (!inquiry.long) return inquiry.query(connections.use(workspaceId, context.nowMs), context, input);
   const own = openReader(workspaceId);

@@ -13,6 +13,7 @@ import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
+import type { Connection } from "../store/connection.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Answer, OperationProblem, Principal } from "./contract.ts";
 
@@ -85,6 +86,8 @@ export interface QueryContext {
   readonly nowMs: number;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
+  /** Opens the control database for reading; null in a program without one. */
+  readonly openControl: (() => Connection) | null;
   /** Makes vectors of queries by the model outside; null without one. */
   readonly queryEmbedder: QueryEmbedder | null;
 }

@@ -59,6 +59,7 @@ const file = (workspaceId: string) => join(root, `${workspaceId}.db`);
 const failures: string[] = [];
 const pool = new WorkspacePool({
   workspacesDir: root,
+  controlFile: null,
   encryptionKey: null,
   quota: null,
   clockOffsetMs: 0,

@@ -141,6 +141,7 @@ class Simulation {
   #threadOptions(): ThreadOptions {
     return {
       workspacesDir: "",
+      controlFile: null,
       encryptionKey: null,
       clockOffsetMs: 0,
       searchMemoryBytes: 0,

@@ -21,6 +21,7 @@ test(
     const open = async () => {
       const pool = new WorkspacePool({
         workspacesDir: directory.path,
+        controlFile: null,
         encryptionKey: null,
         quota: null,
         clockOffsetMs: 0,

@@ -34,6 +34,7 @@ beforeEach(async () => {
   failures = [];
   pool = new WorkspacePool({
     workspacesDir: directory.path,
+    controlFile: null,
     encryptionKey: null,
     quota: null,
     clockOffsetMs: 0,

@@ -21,6 +21,7 @@ test("a checkpoint that nobody reads on is not kept open", async () => {
   const key = { kind: "pem", pem: newSealKey() } as const;
   const pool = new WorkspacePool({
     workspacesDir: directory.path,
+    controlFile: null,
     encryptionKey: null,
     quota: null,
     clockOffsetMs: 0,

@@ -66,7 +66,7 @@ let isHelped = false;
  * Verifies one agent's chain, or the whole workspace if `agentId` is null. Returns the body of the answer without its
  * time, which the recording operation adds.
  */
-async function verifyTrail(reader: Reader, agentId: string | null) {
+async function verifyTrail(reader: Reader, agentId: string | null, openControl: QueryContext["openControl"]) {
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
@@ -82,8 +82,11 @@ async function verifyTrail(reader: Reader, agentId: string | null) {
       ...(helped ? { threads } : {}),
     });
     const completeness = logCompleteness(report);
+    // A log that is not valid proves nothing about another file.
+    const control =
+      agentId === null && report.valid && openControl ? await verifyControlRows(reader, openControl) : null;
     return {
-      valid: report.valid,
+      valid: report.valid && control?.verdict !== "tampered",
       completeness: completeness.is,
       complete_through: completeness.is === "complete" ? completeness.through : null,
       events_checked: report.eventsChecked,
@@ -91,19 +94,30 @@ async function verifyTrail(reader: Reader, agentId: string | null) {
       chain_start: report.chainStart && { ...report.chainStart },
       chain_end: report.chainEnd && { ...report.chainEnd },
       first_invalid: report.firstInvalid && { ...report.firstInvalid },
+      control,
     };
   } finally {
     if (helped) isHelped = false;
   }
 }
 
+/** The most problems of the control database in a response. */
+const MAX_CONTROL_PROBLEMS = 100;
+
+async function verifyControlRows(reader: Reader, openControl: NonNullable<QueryContext["openControl"]>) {
+  const { verifyOwnRows } = await import("../../verify/control/control.ts");
+  using connection = openControl();
+  const found = await verifyOwnRows(connection, reader);
+  return found && { ...found, problems: found.problems.slice(0, MAX_CONTROL_PROBLEMS).map((one) => ({ ...one })) };
+}
+
 const verifyAudit = inquiry("audit.verify", {
   long: true,
   /** Returns null when the agent does not exist. */
-  async query(reader, _context, { scope }) {
+  async query(reader, { openControl }, { scope }) {
     const agentId = agentIdOf(scope);
     const exists = agentId === null || (await readAgent(reader, agentId)) !== null;
-    return exists ? await verifyTrail(reader, agentId) : null;
+    return exists ? await verifyTrail(reader, agentId, openControl) : null;
   },
   async record(reader, context, { scope }, found) {
     if (found === null) return noAgent(null, agentIdOf(scope));

@@ -85,8 +85,22 @@ export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
 
 const EventReference = nullable(object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }));
 
+const ControlRows = object(
+  {
+    verdict: t.Union([t.Literal("verified"), t.Literal("tampered"), t.Literal("undetermined")]),
+    rows: t.Integer({ minimum: 0, description: "How many rows are as the log says." }),
+    problems: t.Array(
+      object({ code: t.String(), seq: nullable(Count), id: nullable(t.String()), message: t.String() }),
+      { maxItems: 100, description: "`seq` and `id` name the event that says otherwise." },
+    ),
+  },
+  "The workspace, its keys, members and invitations as `control.db` holds them, compared with the log. Null for one agent, and when the log itself is not valid.",
+);
+
 export const Verification = shape("Verification", {
-  valid: t.Boolean({ description: "The chain is intact, and every hash, commitment and stored entry agrees." }),
+  valid: t.Boolean({
+    description: "The chain is intact, and every hash, commitment, stored entry and row of `control.db` agrees.",
+  }),
   events_checked: Count,
   completeness: t.Union([t.Literal("complete"), t.Literal("partial"), t.Literal("unknown")], {
     description:
@@ -97,6 +111,7 @@ export const Verification = shape("Verification", {
   chain_start: EventReference,
   chain_end: EventReference,
   first_invalid: nullable(object({ seq: nullable(Count), id: nullable(t.String()), reason: t.String() })),
+  control: nullable(ControlRows),
   verified_at: Time,
 });
 

@@ -6,13 +6,14 @@ import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { INSTALLATION_CREATOR } from "../../control/workspaces.ts";
 import type { Connection } from "../../store/connection.ts";
 import { schemaVersion } from "../../store/migrate.ts";
+import type { Reader } from "../../store/transaction.ts";
 import { MAX_REPORTED_PROBLEMS, type Problem, type ProblemCode } from "../problems.ts";
 import { obstacle, type SourceResult } from "../report.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { schemaProblem, unreadable } from "../sources.ts";
-import type { ControlLog } from "./events.ts";
+import { type ControlLog, readControlLog } from "./events.ts";
 import { type ExpectedRow, expectedRows, type Lag, windowsOf } from "./expected.ts";
-import { differences, finish, isActOf, pendingActs, type StoredRow, storedRows } from "./stored.ts";
+import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
 /** What no event records, so that changes of it cannot be found. */
 export const NOT_COVERED = [
@@ -38,9 +39,31 @@ export interface ControlWish {
   backupCreatedAt: string | null;
   /** Reads the log of a workspace again, to see what was recorded meanwhile; null when it cannot be read. */
   again(workspaceId: string): Promise<ControlLog | null>;
+  /** The workspace whose rows alone are compared; without it, all rows are. */
+  only?: string;
 }
 
 const PREFIXES = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;
+
+/** The result for the rows of one workspace in the control database. */
+export interface OwnRows {
+  verdict: SourceResult["verdict"];
+  /** How many rows agree with the log. */
+  rows: number;
+  problems: SourceResult["report"]["problems"];
+}
+
+/** Compares the rows of one workspace with its log, while both may be written to. Returns null for a log without a head. */
+export async function verifyOwnRows(connection: Connection, reader: Reader): Promise<OwnRows | null> {
+  const log = await readControlLog(reader);
+  if (log === null) return null;
+  const { workspaceId } = log;
+  const again = () => readControlLog(reader);
+  const wish = { path: "control.db", logs: [{ workspaceId, log }], backupCreatedAt: null, again, only: workspaceId };
+  const { verdict, agreeing, report } = await verifyControl(connection, wish);
+  const rows = Object.values(agreeing ?? {}).reduce((sum, count) => sum + count, 0);
+  return { verdict, rows, problems: report.problems };
+}
 
 /** Verifies a control database. It must have been opened after the logs were read. Never writes to it. */
 export async function verifyControl(connection: Connection, wish: ControlWish): Promise<SourceResult> {
@@ -68,14 +91,14 @@ export async function verifyControl(connection: Connection, wish: ControlWish): 
 }
 
 async function verifyRows(connection: Connection, wish: ControlWish, before: Problem[]): Promise<SourceResult> {
-  const stored = storedRows(connection);
+  const { stored, pending } = readRows(connection, wish);
   const logs = new Map(wish.logs.map(({ workspaceId, log }) => [workspaceId, log]));
   for (const { table, workspaceId } of stored.values()) {
     if (table !== "workspaces" || logs.has(workspaceId)) continue;
     // It was created while the others were verified.
     if ((await wish.again(workspaceId)) !== null) logs.set(workspaceId, null);
   }
-  const problems = [...before, ...finishPending(connection, logs, stored)];
+  const problems = [...before, ...finishPending(pending, logs, stored)];
   const expected = new Map<string, ExpectedRow>();
   for (const log of logs.values()) {
     if (log === null) continue;
@@ -91,7 +114,7 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     else if (stored.has(name) && !isInstallation(stored.get(name))) agreeing[row.table] += 1;
   }
   for (const [name, row] of stored) {
-    if (expected.has(name)) continue;
+    if (expected.has(name) || (wish.only !== undefined && row.workspaceId !== wish.only)) continue;
     const why = whyUncovered(row, logs);
     if (why === null) problems.push(addedProblem(row));
     else uncovered.set(why, (uncovered.get(why) ?? 0) + 1);
@@ -122,13 +145,25 @@ function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: 
 const isInstallation = (row: StoredRow | undefined): boolean =>
   row?.table === "workspaces" && row.columns.created_by === INSTALLATION_CREATOR;
 
+/** Reads the rows and the pending acts in one state, since an act that is finished in between would be in neither. */
+function readRows(connection: Connection, { only, logs }: ControlWish) {
+  const ids = logs.flatMap(({ log }) => log?.events.flatMap(({ changes }) => changes.map(({ id }) => id)) ?? []);
+  connection.exec("BEGIN");
+  try {
+    const stored = storedRows(connection, only === undefined ? undefined : { workspaceId: only, ids });
+    return { stored, pending: pendingActs(connection) };
+  } finally {
+    connection.exec("COMMIT");
+  }
+}
+
 /** Applies the pending acts whose events are in the logs: the next start of the daemon will. */
 function finishPending(
-  connection: Connection,
+  pending: readonly (PendingAct | null)[],
   logs: ReadonlyMap<string, ControlLog | null>,
   stored: Map<string, StoredRow>,
 ): Problem[] {
-  return pendingActs(connection).flatMap((act): Problem[] => {
+  return pending.flatMap((act): Problem[] => {
     const changed = (message: string, id: string | null = null, seq: number | null = null): Problem[] => [
       { code: "act_changed", seq, id, message },
     ];

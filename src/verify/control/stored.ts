@@ -43,8 +43,14 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "tex
 /** What cannot be the content of a text column. */
 const NO_TEXT = "\u0000";
 
-/** Returns all rows of the covered tables, by name. */
-export function storedRows(connection: Connection): Map<string, StoredRow> {
+/** The rows of one workspace, and those with these ids wherever they are. */
+export interface RowsOfOne {
+  workspaceId: string;
+  ids: readonly string[];
+}
+
+/** Returns the rows of the covered tables, by name: all of them, or those of one workspace. */
+export function storedRows(connection: Connection, only?: RowsOfOne): Map<string, StoredRow> {
   const rows = new Map<string, StoredRow>();
   for (const [table, covered] of Object.entries(COVERED) as [ControlTable, (typeof COVERED)[ControlTable]][]) {
     const present = new Set(connection.all<[string]>(`SELECT name FROM pragma_table_info('${table}')`).flat());
@@ -53,7 +59,14 @@ export function storedRows(connection: Connection): Map<string, StoredRow> {
     const read = types.map(([column, type]) =>
       type === "integer" ? integer(column) : type === "text" ? textBytes(column) : `CAST(${column} AS BLOB)`,
     );
-    for (const values of connection.all<SqlValue[]>(`SELECT ${read.join(", ")} FROM ${table}`)) {
+    const [workspace, id] = [table === "workspaces" ? "id" : "workspace_id", table === "members" ? "account_id" : "id"];
+    const [where, parameters] = only
+      ? [
+          `WHERE ${workspace} = ? OR ${id} IN (SELECT value FROM json_each(?))`,
+          [only.workspaceId, JSON.stringify(only.ids)],
+        ]
+      : ["", []];
+    for (const values of connection.all<SqlValue[]>(`SELECT ${read.join(", ")} FROM ${table} ${where}`, parameters)) {
       const columns = Object.fromEntries(
         types.map(([column, type], at) => [column, shown(values[at] as SqlValue, type)]),
       );
