@@ -245,14 +245,21 @@ function isWritable(file: number): boolean {
   }
 }
 
-/** Descriptors of this process that were opened with a path. Empty where the system does not tell (not Linux). */
-function openDescriptors(path: string): number[] {
+/**
+ * Descriptors of this process that were opened with a path, the highest first: a file that was just opened has one of
+ * the highest, so that not all of many hundreds are looked at. None where the system does not tell (not Linux).
+ */
+function* openDescriptors(path: string): Generator<number> {
   const directory = "/proc/self/fd";
+  const real = realpathSync(path);
+  for (const file of descriptorsIn(directory)) if (linkOf(`${directory}/${file}`) === real) yield file;
+}
+
+function descriptorsIn(directory: string): number[] {
   try {
-    const real = realpathSync(path);
     return readdirSync(directory)
-      .filter((name) => linkOf(`${directory}/${name}`) === real)
-      .map(Number);
+      .map(Number)
+      .sort((a, b) => b - a);
   } catch {
     return [];
   }
