@@ -281,6 +281,13 @@ def read_witness(text):
     return name, data[1:]
 
 
+def parse_origin(origin):
+    """host/workspace, or host/workspace/epoch after a restore: the origin of the first epoch, the workspace, the epoch."""
+    parts = re.fullmatch("(.*)/([2-9]|[1-9][0-9]{1,14})", origin)
+    base, epoch = (parts[1], int(parts[2])) if parts else (origin, 1)
+    return base, base.rsplit("/", 1)[-1], epoch
+
+
 class Seal:
     """A signed tree head: C2SP signed-note and tlog-checkpoint."""
 
@@ -291,6 +298,7 @@ class Seal:
         good = re.fullmatch("[^\n]+\n(0|[1-9][0-9]*)\n[^\n]+\n", self.text) and signatures.endswith("\n")
         require(good, "not a seal")
         self.origin, self.size, self.root = lines[0], int(lines[1]), unbase64(lines[2], 32)
+        self.base, self.workspace, self.epoch = parse_origin(self.origin)
         self.signatures = []
         for line in signatures.splitlines():
             dash, name, data = line.split(" ")
@@ -317,7 +325,7 @@ class Seal:
 
     def check(self, workspace, trust, keys=()):
         """Says whether the seal's signature was checked. `keys` are the log's, where they came with the seal."""
-        require(self.origin.rsplit("/", 1)[-1] == workspace, "the seal is of another workspace")
+        require(self.workspace == workspace, "the seal is of another workspace")
         trust.note_witnesses(self)
         if not trust.keys:
             return "sealed (by whom is not checked: no --public-key)"
@@ -354,7 +362,7 @@ def read_key_chain(chain, workspace):
         require(details.get("signing_key") == sha256(key), f"seq {event['seq']} announces another key")
         path = [bytes.fromhex(value) for value in one["path"]]
         included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
-        sealed = seal.origin.rsplit("/", 1)[-1] == workspace and included and seal.signed_by(keys[-1] if keys else key)
+        sealed = seal.workspace == workspace and included and seal.signed_by(keys[-1] if keys else key)
         require(sealed, f"seq {event['seq']}, which announces a key, is not under a seal by the key before it")
         keys.append(key)
         last = event["seq"]
@@ -405,14 +413,81 @@ class Trust:
         return f"Completeness cannot be established: {why}"
 
     def anchor(self, log):
-        """Every kept seal must be the beginning of a whole log."""
+        """Every kept seal must be the beginning of a whole log, or be named by a restore; returns the others."""
+        compared = []
         for seal in self.anchors:
-            require(seal.origin.endswith("/" + log.workspace), "the kept seal is of another workspace", Undetermined)
+            require(seal.workspace == log.workspace, "the kept seal is of another workspace", Undetermined)
+            if log.is_lost(seal):
+                continue
             why = log.restored_before(seal)
             require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says" + why)
             root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
             require(root == seal.root, "the log is not the one of the kept seal" + why)
             self.note_witnesses(seal, Undetermined)
+            compared.append(seal)
+        return compared
+
+
+class Epochs:
+    """The origin in force at each size of the tree, and the restores that began it."""
+
+    def __init__(self):
+        self.origins, self.restores, self.keys = [[0, None]], [], []  # (size, origin), (seq, details), (seq, digest)
+
+    def note(self, seq, operation, said):
+        if operation != "log.restore":
+            self.keys.append((seq, said.get("signing_key")))
+            if seq == 0:
+                self.origins[0][1] = said.get("origin")
+            return
+        self.restores.append((seq, said))
+        now = self.origins[-1]
+        if not EPOCH & set(said):  # as older versions declared it: the origin stays
+            self.origins.append([seq + 1, now[1]])
+            return
+        problem = epoch_problem(seq, said, now[1], self.keys and self.keys[-1][1])
+        require(not problem, f"seq {seq}: {problem}")
+        now[1] = said["previous_origin"]
+        self.origins.append([seq + 1, said["origin"]])
+
+    def is_foreign(self, seal, whole):
+        """Whether a seal's origin is not in force at its size. After a window there may be later epochs."""
+        origin = [origin for size, origin in self.origins if size <= seal.size][-1]
+        if origin is None or origin == seal.origin:
+            return False
+        base, _, epoch = parse_origin(origin)
+        return whole or (seal.base != base or seal.epoch < epoch)
+
+    def naming(self, seal):
+        """The position of the restore that names a seal as one over lost events."""
+        head = {"origin": seal.origin, "size": seal.size, "root": seal.root.hex()}
+        return next((seq for seq, said in self.restores if head in said.get("lost_seals", [])), None)
+
+
+EPOCH = {"origin", "previous_origin", "signing_key", "last_seal", "lost_seals", "lost_through"}
+
+
+def epoch_problem(seq, said, origin, key):
+    """What is wrong with the epoch that a restore begins after an origin and a key, None where these are not known."""
+    head = lambda value: is_count(value["size"]) and is_hash(value["root"])
+    last, lost = said.get("last_seal"), said.get("lost_seals")
+    good = EPOCH <= set(said) and isinstance(said["origin"], str) and isinstance(said["previous_origin"], str)
+    good = good and is_hash(said["signing_key"]) and (last is None or (has(last, "size", "root") and head(last)))
+    good = good and isinstance(lost, list) and len(lost) <= 1000
+    good = good and all(has(one, "origin", "size", "root") and isinstance(one["origin"], str) and head(one) for one in lost)
+    if not good:
+        return "a restore does not state its epoch in the form that it must have"
+    if origin not in (None, said["previous_origin"]) or key not in (None, [], said["signing_key"]):
+        return "a restore names another origin or another key than the one in force"
+    (base, _, epoch), (before, _, number) = parse_origin(said["origin"]), parse_origin(said["previous_origin"])
+    if base != before or epoch <= number:
+        return "the origin that a restore begins does not follow the one before"
+    sizes = [one["size"] for one in lost]
+    good = sizes == sorted(sizes) and all(size > seq for size in sizes)
+    good = good and all(parse_origin(one["origin"])[0] == base and parse_origin(one["origin"])[2] < epoch for one in lost)
+    good = good and (last is None or last["size"] <= seq or {"origin": said["previous_origin"], **last} in lost)
+    good = good and said["lost_through"] == (sizes[-1] - 1 if sizes else None)
+    return None if good else "a restore names lost seals that it cannot have lost"
 
 
 class Log:
@@ -426,7 +501,7 @@ class Log:
         self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
         self.keys = []  # (seq, details) of events that name a sealing key
         self.control = []  # events about rows of control.db
-        self.restores = []  # where the log says that it was put back from a backup
+        self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
 
     def add(self, canonical, details_text, salt, stored_hash):
         event, value = self.read(canonical, details_text, salt, stored_hash)
@@ -448,7 +523,7 @@ class Log:
             last = (seq - 1, self.hashes[-1] if self.hashes else None)
             named = (said.get("head_seq"), said.get("head_hash"))
             require(not (said and self.whole and self.hashes) or named == last, f"seq {seq}: restored from another log")
-            self.restores.append(seq)
+        self.note_epoch(event, details_text)
         if details_text is None:
             self.blanks.append(seq)
         elif (event["operation"], event["result"]) == ("data.erase", "ok"):
@@ -510,17 +585,45 @@ class Log:
         if place == before[0] + 1:
             require(event["previous_hash"] == before[1], f"seq {seq}: does not follow in its chain")
         self.heads[agent] = (place, value)
+        self.note_epoch(event, details_text)
         return event
 
+    def note_epoch(self, event, details_text):
+        operation, own = event["operation"], (event["agent_id"], event["result"]) == (None, "ok")
+        if own and operation in ("workspace.create", "seal.rotate_key", "log.restore"):
+            self.epochs.note(event["seq"], operation, load_json(details_text))
+
+    def check_origin(self, seal, whole=True):
+        require(not self.epochs.is_foreign(seal, whole), "a seal is of another epoch: its origin was not in force at its size")
+
+    def is_lost(self, seal, whole=True):
+        """Whether a kept seal is of an earlier origin and named by a restore. One that is not named is a fork."""
+        if not self.epochs.is_foreign(seal, whole):
+            return False
+        restore = self.epochs.naming(seal)
+        why = self.restored_before(seal) or ": its origin was not in force at its size"
+        require(restore is not None, "the log is not the one of the kept seal" + why)
+        self.lost.append(restore)
+        return True
+
+    def check_lost(self, through):
+        """What a restore says of kept seals counts only under a seal by a trusted key: others could have added it."""
+        uncovered = [seq for seq in self.lost if through is None or seq > through]
+        require(not uncovered, f"the restore at seq {uncovered} names the kept seal, and no seal by a trusted key covers the restore")
+
     def restored_before(self, seal):
-        """A declared restore explains that events under a kept seal are gone, and excuses nothing."""
-        over = [seq for seq in self.restores if seq < seal.size]
+        """A declared restore that does not name a kept seal excuses nothing."""
+        over = [seq for seq, _ in self.epochs.restores if seq < seal.size]
         return f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
 
     def summary(self):
         bodies = f", with bodies from seq {self.pruned} on" if self.pruned else ""
         epochs = f", {self.unnamed} erased, not named (older format)" if self.unnamed else ""
-        epochs += f", restored from a backup at seq {self.restores}" if self.restores else ""
+        for (seq, said), (_, origin) in zip(self.epochs.restores, self.epochs.origins[1:]):
+            name = f", from there on sealed as {origin}" if "origin" in said else ""
+            epochs += f", restored from a backup at seq {seq}{name}"
+        if self.lost:
+            epochs += f", {len(self.lost)} kept seals are over lost events and named at seq {sorted(set(self.lost))}"
         return f"{self.workspace}: {len(self.hashes)} events{bodies}, {len(self.heads)} chains{epochs}"
 
 
@@ -824,8 +927,8 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     seal, keys = read_own_seal(header), []
     if "keys" in header:
         keys = read_key_chain(header["keys"], header["workspace_id"])
-        last_key = header["keys"][-1]["public_key"]
-        require(last_key == header["public_key"], "the announcements of keys do not lead to the export's key")
+        last_key = header["public_key"] and read_key(header["public_key"])  # a restore gives it another name
+        require(last_key == keys[-1], "the announcements of keys do not lead to the export's key")
     if seal is None:
         words, sealed = "unsealed: its holder could have made all of it", False
         if trust.keys:
@@ -835,15 +938,20 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         check_bound_proof(header, bound, log, seal)
         words, sealed = check_own_seal(header, seal, trust, open_questions, keys)
     whole = header["start_time"] is None and header["end_time"] is None
+    all_here = whole and header["agent_id"] is None and log.first_seq == 0
+    if seal is not None:
+        log.check_origin(seal, all_here)
     is_log, last, proved = whole and header["agent_id"] is None, log.next_seq - 1 if bodies else event["seq"], None
     if sealed:
         proved = last
     run = log.hashes + [bound.after_hash]
     for anchor in trust.anchors:
-        if not anchor.origin.endswith("/" + header["workspace_id"]):
+        if anchor.workspace != header["workspace_id"]:
             open_questions.append("the kept seal is of another workspace")
         elif is_damaged(anchor, trust):
             open_questions.append("the kept seal is damaged: its signature is wrong")
+        elif (all_here or (seal is not None and anchor.size == seal.size)) and log.is_lost(anchor, all_here):
+            continue
         elif is_log and anchor.size > event["seq"] + 1:
             raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
         elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
@@ -853,11 +961,13 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
             through = min(anchor.size - 1, last)
             proved = through if proved is None else max(proved, through)
         elif seal is not None and anchor.size == seal.size:
-            require(anchor.root == seal.root, "the export's seal is not the kept one of the same size")
+            same = (anchor.root, anchor.origin) == (seal.root, seal.origin)
+            require(same, "the export's seal is not the kept one of the same size")
             trust.note_witnesses(anchor, Undetermined)
             proved = last
         else:
             open_questions.append("the kept seal is another one than the export was made under")
+    log.check_lost(last if is_trusted(header, log, trust, sealed, keys) else None)
     open_questions += take_erasures(header, erasures, log, last, seal, trust.with_later(keys))
     unproved = log.check_blanks()
     if unproved:
@@ -901,7 +1011,7 @@ def take_erasures(header, erasures, log, last, own, keys):
         seal = erasures["seal"] and Seal(erasures["seal"])
     except (ValueError, Undetermined):
         raise Tampered("the seal over the erasures is not in order") from None
-    require(not seal or seal.origin.endswith("/" + header["workspace_id"]), "the seal over the erasures is of another workspace")
+    require(not seal or seal.workspace == header["workspace_id"], "the seal over the erasures is of another workspace")
     keys = keys or ([read_key(header["public_key"])] if header["public_key"] else [])
     signed = bool(seal and own and seal.signed_by_any(keys))
     for one in erasures["events"]:
@@ -988,6 +1098,14 @@ def check_own_seal(header, seal, trust, open_questions, keys=()):
         return str(question), False
 
 
+def is_trusted(header, log, trust, sealed, keys=()):
+    """Whether a given key leads to the export's seal, or without one the key that the genesis names."""
+    if trust.keys or not header["public_key"]:
+        return sealed
+    first = keys[0] if keys else read_key(header["public_key"])
+    return [(0, sha256(first))] == [key for key in log.epochs.keys if key[0] == 0]
+
+
 def check_export_seal(header, log, trust, last_agent_seq):
     """The seal of an export of the older format, the kept ones, and what they say about events that are not here."""
     whole = header["start_time"] is None and header["end_time"] is None
@@ -1003,9 +1121,12 @@ def check_export_seal(header, log, trust, last_agent_seq):
         check_connection(header, log, seal)
         said, sealed = check_own_seal(header, seal, trust, open_questions)
         proved = log.next_seq - 1 if count and sealed else None
+        log.check_origin(seal, is_log)
+    trusted = seal is not None and is_trusted(header, log, trust, proved is not None)
     for anchor in trust.anchors:
         through = compare_anchor(anchor, header, log, seal, trust, open_questions)
         proved = through if proved is None else max(proved, through or 0)
+    log.check_lost(log.next_seq - 1 if count and trusted else None)
     if not count and not (is_log and seal and seal.size == 0):
         open_questions.append("the export holds no events, and nothing proves that there were none")
     require(not open_questions, "; ".join(open_questions), Undetermined)
@@ -1052,21 +1173,25 @@ def is_damaged(anchor, trust):
 def compare_anchor(anchor, header, log, seal, trust, open_questions):
     """Compares a kept seal with an export; returns the last event here that it covers."""
     count = len(log.hashes)
-    if not anchor.origin.endswith("/" + header["workspace_id"]):
+    is_log = header["agent_id"] is None and header["start_time"] is None and header["end_time"] is None
+    if anchor.workspace != header["workspace_id"]:
         open_questions.append("the kept seal is of another workspace")
     elif is_damaged(anchor, trust):
         open_questions.append("the kept seal is damaged: its signature is wrong")
+    elif (is_log or (seal is not None and anchor.size == seal.size)) and log.is_lost(anchor, is_log):
+        return None
     elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
         root = tree_root(map(bytes.fromhex, log.hashes[: anchor.size]))
         require(root == anchor.root, "the log is not the one of the kept seal")
         trust.note_witnesses(anchor, Undetermined)
         return anchor.size - 1 if anchor.size else None
-    elif header["agent_id"] is None and header["start_time"] is None and header["end_time"] is None:
+    elif is_log:
         raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
     elif seal is None or seal.size != anchor.size:
         open_questions.append("the kept seal is another one than the export was made under")
     else:
-        require(seal.root == anchor.root, "the export's seal is not the kept one of the same size")
+        same = (anchor.root, anchor.origin) == (seal.root, seal.origin)
+        require(same, "the export's seal is not the kept one of the same size")
         trust.note_witnesses(anchor, Undetermined)
         return log.next_seq - 1 if count else None
     return None
@@ -1178,7 +1303,7 @@ def check_database(db, trust, logs):
         require(jcs(said) == details, f"seq {seq}: details are not canonical")
         if event["agent_id"] is None and (operation in CONTROL_OPERATIONS or operation == "log.restore"):
             log.control.append(ControlEvent(event, said))
-        if operation in ("workspace.create", "seal.rotate_key"):
+        if operation in ("workspace.create", "seal.rotate_key") or (operation == "log.restore" and "origin" in said):
             log.keys.append((seq, said))
         if operation == "data.write":
             writes[seq] = (event["agent_id"], said["key"], said["value_digest"])
@@ -1205,10 +1330,10 @@ def check_database(db, trust, logs):
         digest = sha256(jcs(load_json(config)).encode())
         require(configs.pop(seq, None) == (agents.get(agent), f"v{version}", digest), f"config of seq {seq}")
     require(not configs, f"config versions are missing, of seq {sorted(configs)[:5]}")
-    trust.anchor(log)
+    anchors = trust.anchor(log)
     logs.append(log)
     said, by_key = check_stored_seals(db, log, trust)
-    covered = [seal.size - 1 for seal in trust.anchors if seal.size] + ([] if by_key is None else [by_key])
+    covered = [seal.size - 1 for seal in anchors if seal.size] + ([] if by_key is None else [by_key])
     if not covered:
         return f"{log.summary()}, {said}. {trust.unknown('no seal that could be checked says where the log ends')}"
     if log.pruned:
@@ -1245,10 +1370,11 @@ def check_stored_seals(db, log, trust):
     for size, note in rows:
         seal = Seal(note)
         require(seal.size == size and (through is None or size > through), "the seals are not in order")
-        require(seal.origin.endswith("/" + log.workspace), "a seal is of another workspace")
+        require(seal.workspace == log.workspace, "a seal is of another workspace")
         require(size <= len(log.hashes), "the log is shorter than a seal of it")
         root = tree_root(map(bytes.fromhex, log.hashes[:size]))
         require(root == seal.root, f"the first {size} events are not the ones that were sealed")
+        log.check_origin(seal)
         through = size - 1
         trust.note_witnesses(seal)
         able = [name for name in trusted | set(from_size) if from_size.get(name, 0) <= size]
@@ -1258,6 +1384,7 @@ def check_stored_seals(db, log, trust):
         if signers & trusted:
             by_key, own = through, bool(signers & {sha256(key) for key in trust.keys})
             trusted |= {name for name, start in from_size.items() if start <= size}
+    log.check_lost(by_key)
     if through is None:
         return "unsealed: its holder could have made all of it", None
     if not trust.keys:

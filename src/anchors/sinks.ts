@@ -3,6 +3,7 @@
  * third kind is a witness.
  */
 import { basename } from "node:path";
+import { parseOrigin } from "../log/seal.ts";
 
 /** A seal to deliver. */
 export interface AnchoredSeal {
@@ -31,6 +32,9 @@ export class AnchorFailed extends Error {
   override readonly name = "AnchorFailed";
 }
 
+/** The epoch of a seal. A restored log has seals of the same sizes again. */
+const epochOf = (note: string): number => parseOrigin(note.slice(0, note.indexOf("\n"))).epoch;
+
 /** Runs a program for each seal, with the seal on its standard input and the workspace and size in its environment. */
 export function commandSink(program: string): AnchorSink {
   return {
@@ -49,6 +53,7 @@ export function commandSink(program: string): AnchorSink {
             PATH: "/usr/local/bin:/usr/bin:/bin",
             GOVERND_WORKSPACE_ID: workspaceId,
             GOVERND_SEAL_SIZE: `${size}`,
+            GOVERND_SEAL_EPOCH: `${epochOf(note)}`,
           },
           signal,
         });
@@ -75,8 +80,9 @@ export function webhookSink(url: string): AnchorSink {
           "content-type": "text/plain; charset=utf-8",
           "x-workspace-id": workspaceId,
           "x-seal-size": `${size}`,
+          "x-seal-epoch": `${epochOf(note)}`,
           // The same seal may be sent twice. The key lets the receiver recognize that.
-          "idempotency-key": `${workspaceId}-${size}`,
+          "idempotency-key": `${workspaceId}-${epochOf(note) === 1 ? "" : `${epochOf(note)}-`}${size}`,
         },
         body: note,
         signal,

@@ -1,5 +1,6 @@
 /** A C2SP tlog-witness: it cosigns a seal only if the seal continues what it cosigned before. */
 import { NoteError, parseVerifierKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
+import { parseSeal } from "../log/seal.ts";
 import { addCheckpointBody, withCosignatures } from "../log/witness.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
@@ -31,7 +32,7 @@ export function parseWitness(text: string): Witness {
 }
 
 export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSink {
-  /** The log sizes that the witness knows, by workspace. An unknown size is learned from the first submission. */
+  /** The log sizes that the witness knows, by origin. An unknown size is learned from the first submission. */
   const known = new Map<string, number>();
 
   async function submit(seal: AnchoredSeal, from: number, signal: AbortSignal): Promise<Response> {
@@ -50,7 +51,8 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
     place: key.name,
     name: `witness ${key.name}`,
     async deliver(seal, signal) {
-      let response = await submit(seal, known.get(seal.workspaceId) ?? 0, signal);
+      const { origin } = parseSeal(seal.note);
+      let response = await submit(seal, known.get(origin) ?? 0, signal);
       if (response.status === 409) {
         const size = Number((await readResponse(response)).trim());
         if (!Number.isSafeInteger(size) || size < 0) throw new AnchorFailed("the witness returned no size");
@@ -59,7 +61,7 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
             `the witness has cosigned ${size} events, more than the log has: the log was restored from an older copy, or truncated`,
           );
         }
-        known.set(seal.workspaceId, size);
+        known.set(origin, size);
         response = await submit(seal, size, signal);
       }
       const answer = await readResponse(response);
@@ -71,7 +73,7 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
         if (error instanceof NoteError) throw new AnchorFailed(error.message);
         throw error;
       }
-      known.set(seal.workspaceId, seal.size);
+      known.set(origin, seal.size);
       deps.keep({ ...seal, note });
     },
   };
@@ -88,7 +90,7 @@ function refusal(status: number): string {
     case 403:
       return "the witness does not know the sealing key (403). Give it the verifier key of `governd key-info`";
     case 404:
-      return "the witness does not know this workspace (404). Give it the verifier key of `governd key-info`";
+      return "the witness does not know this origin (404): it is new, or the log was restored. Give it the verifier key of `governd key-info`";
     case 422:
       return "the witness says that the seal does not continue the log that it knows (422)";
     default:

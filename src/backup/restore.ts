@@ -9,7 +9,7 @@ import { deleteAllSessions } from "../control/accounts/sessions.ts";
 import { settleActs } from "../control/acts.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { cliPrincipal, fileJournal, sealNow, withWriter } from "../control/journal.ts";
-import { type DataDirectory, dataDirectory, foldersOf, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, dataDirectory, foldersOf, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { isEmptyDirectory } from "../datadir/open.ts";
 import {
@@ -22,6 +22,7 @@ import { sealKeySource } from "../datadir/seal-key.ts";
 import { asFailure, Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
+import { formatVerifierKey } from "../log/note.ts";
 import { LOG_RESTORE, restoredControlDetails } from "../log/restores.ts";
 import type { Connection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
@@ -29,9 +30,9 @@ import { isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
 import { readHead } from "../workspace/head.ts";
-import { answered } from "../workspace/operation.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
+import { KeptSeals, planEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
 import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
 import { type ReappliedRow, reapplyLogs } from "./reapply.ts";
@@ -49,6 +50,8 @@ export interface RestoreWish {
   sealKey: string | null;
   /** Whether to restore a backup that lacks workspaces. */
   partial: boolean;
+  /** Where seals of the lost data directory are: that directory, or files of seals that were kept elsewhere. */
+  seals?: readonly string[];
   clock: Clock;
   /** Reports progress in bytes of the backup's files. Its result is awaited. */
   onProgress?: (done: number, total: number) => void | Promise<void>;
@@ -60,6 +63,7 @@ export interface Restored {
   backupCreatedAt: string;
   workspaces: number;
   leftOut: ReadManifest["manifest"]["left_out"];
+  epochs: BegunEpoch[];
   /** Workspaces whose new epoch is not sealed yet, and why. */
   unsealed: { workspaceId: string; reason: string }[];
   ended: { sessions: number; links: number };
@@ -69,17 +73,27 @@ export interface Restored {
   rowsLeftOut: { workspaceId: string; table: string; id: string }[];
 }
 
+/** The epoch that a restore began in a workspace's log. */
+export interface BegunEpoch {
+  workspaceId: string;
+  /** The verifier key that seals from now on. Its name is the new origin. */
+  verifierKey: string;
+  /** The last position that is known to be lost, or null. */
+  lostThrough: number | null;
+}
+
 /** Restores a backup. @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind */
 export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
   const backup = resolve(wish.backup);
   const read = readBackup(backup, wish.partial);
+  const kept = new KeptSeals(wish.seals ?? []);
   const target = dataDirectory(wish.dataDir, wish.encryptionKey);
   refuseOccupied(target);
   const existed = existsSync(target.root);
   const made = () => (existed ? entriesOf(target.root) : [target.root]);
   using _cleaner = removedOnSignal(made);
   try {
-    return await restoreInto(target, backup, read, wish);
+    return await restoreInto(target, backup, read, { ...wish, kept });
   } catch (error) {
     for (const path of made()) rmSync(path, { recursive: true, force: true });
     throw explained(error, target.root);
@@ -117,7 +131,7 @@ async function restoreInto(
   target: DataDirectory,
   backup: string,
   { manifest, digest }: ReadManifest,
-  wish: RestoreWish,
+  wish: RestoreWish & { kept: KeptSeals },
 ): Promise<Restored> {
   const { clock, onProgress = () => {} } = wish;
   makePrivateDirectory(target.root);
@@ -140,10 +154,15 @@ async function restoreInto(
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
+  const epochs: BegunEpoch[] = [];
   for (const [workspaceId, rowsLeftOut] of controlled.leftOut) {
-    const control = restoredControlDetails({ linksRevokedAt: controlled.at, rowsLeftOut });
-    const details = { ...backupOf, ...control };
-    const reason = await withWriter(target, key, workspaceId, (...opened) => beginEpoch(...opened, details), { clock });
+    const details = { ...backupOf, ...restoredControlDetails({ linksRevokedAt: controlled.at, rowsLeftOut }) };
+    const seals = { kept: wish.kept, sealFile: sealFile(target, workspaceId) };
+    const begin = async (writer: WorkspaceWriter, connection: Connection) => {
+      epochs.push(await beginEpoch(writer, connection, details, seals));
+      return await sealNow(writer);
+    };
+    const reason = await withWriter(target, key, workspaceId, begin, { clock });
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
   for (const path of foldersOf(target)) syncPath(path);
@@ -154,6 +173,7 @@ async function restoreInto(
     backupCreatedAt: manifest.created_at,
     workspaces: controlled.leftOut.size,
     leftOut: manifest.left_out,
+    epochs,
     unsealed,
     ended: controlled.ended,
     reapplied: controlled.rows,
@@ -206,23 +226,27 @@ const notGood = (backup: string, reason: string) =>
   new Failure("backup_unusable", `${backup} is unusable: ${reason}. Nothing was restored. Use another backup.`);
 
 /**
- * Begins a new epoch in a workspace's log: records that the workspace was restored, and from which backup, and seals
- * the log. Auditors see this event; a rollback without it contradicts the seals that they kept. Returns null, or why
- * the log could not be sealed; the daemon seals it later then.
+ * Begins a new epoch in a workspace's log: records that the workspace was restored, from which backup, and which lost
+ * seals are known. Auditors see this event; a rollback without it contradicts the seals that they kept.
  * @throws {Failure} `backup_unusable` when the workspace cannot be written
  */
 async function beginEpoch(
   writer: WorkspaceWriter,
   connection: Connection,
   restored: JsonObject,
-): Promise<string | null> {
+  seals: { kept: KeptSeals; sealFile: string },
+): Promise<BegunEpoch> {
   const { workspaceId } = writer;
   const { seq, hash } = readHead(connection);
-  const details = { ...restored, head_hash: hash, head_seq: seq };
-  const run = async () => answered(null, details, "{}");
-  const [settled] = await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(workspaceId), run }]);
-  if (settled?.auditId) return await sealNow(writer);
-  throw new Failure("backup_unusable", `${workspaceId} could not be written after it was copied.`);
+  const { key, details } = await planEpoch(connection, { workspaceId, headSeq: seq }, seals);
+  try {
+    const restore = { ...restored, head_hash: hash, head_seq: seq, ...details };
+    await writer.announceSealKey({ operation: LOG_RESTORE, principal: cliPrincipal(workspaceId) }, key, restore);
+  } catch (error) {
+    if (isDiskFull(error)) throw error;
+    throw asFailure(error, "backup_unusable", (reason) => `${workspaceId} could not be written (${reason}).`);
+  }
+  return { workspaceId, verifierKey: formatVerifierKey(key), lostThrough: details.lost_through };
 }
 
 /**

@@ -45,8 +45,9 @@
  *   workspace.create               signing_key = hex SHA-256 of the raw Ed25519 public key that seals
  *   seal.rotate_key                signing_key of the key that seals from here on
  *   log.restore                    head_seq, head_hash: the last event that the backup held, which is the
- *                                  one before this; backup_created_at; backup_digest = hex SHA-256 of its manifest;
- *                                  links_revoked_at, rows_left_out: see `restores.ts`
+ *                                  one before this; backup_created_at; backup_digest = hex SHA-256 of its
+ *                                  manifest; links_revoked_at, rows_left_out, and the
+ *                                  members that begin an epoch: see restores.ts
  *
  * ## Worked example
  * The second event of a workspace, the first of agent `support-bot`:

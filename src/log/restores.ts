@@ -3,15 +3,52 @@
  * events are a new epoch and not a silent rollback. The event directly follows the last one in the backup and names it.
  * The next seal covers both.
  *
- * A restore explains why events are gone, but excuses nothing: anyone with the disk and the key could declare
- * one. So a seal that was kept elsewhere over events that are gone is still a finding, under its own name.
+ * Each epoch seals under its own origin, so that no origin signs two histories (C2SP tlog-checkpoint): a witness that
+ * cosigned lost events would otherwise refuse the log for good. The event names the seals over lost events that were
+ * known. A kept seal that it names is explained. Any other seal over lost events contradicts the log, since anyone with
+ * the disk and the key could declare a restore.
+ *
+ * Older versions declared restores without a new origin: these have no `epoch`.
  */
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { EventName } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
+import { hexOf } from "./rows.ts";
+import { namesSealKey, parseOrigin, type Seal } from "./seal.ts";
 
 /** The operation that declares a restore. */
 export const LOG_RESTORE = "log.restore" satisfies EventName;
+
+/** Reports whether the details of an operation may name the key under which the log is sealed next. */
+export const mayNameSealKey = (operation: string): boolean => namesSealKey(operation) || operation === LOG_RESTORE;
+
+/** The most lost seals that an event names: the newest ones. */
+export const MAX_LOST_SEALS = 1_000;
+
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const TreeHead = { size: Size, root: Hash };
+
+const NewEpoch = Type.Object({
+  /** The origin of the seals that cover this event, and the one before it. */
+  origin: Type.String(),
+  previous_origin: Type.String(),
+  /** SHA-256 of the raw Ed25519 key that seals, which is the key in force before. */
+  signing_key: Hash,
+  /** The last known seal of the previous origin. */
+  last_seal: Type.Union([Type.Object(TreeHead), Type.Null()]),
+  /** The known seals over events that are lost, of any origin, in ascending order of size. */
+  lost_seals: Type.Array(Type.Object({ origin: Type.String(), ...TreeHead }), { maxItems: MAX_LOST_SEALS }),
+  /** The last position that is known to be lost. */
+  lost_through: Type.Union([Size, Type.Null()]),
+});
+
+/** The members of `log.restore` that begin an epoch with an origin of its own. */
+export type NewEpoch = Static<typeof NewEpoch>;
+
+const newEpoch = Compile(NewEpoch);
 
 /** One declared restore. Members other than `seq` and `timestamp` are null when the details are erased. */
 export interface DeclaredRestore {
@@ -27,6 +64,8 @@ export interface DeclaredRestore {
   backupDigest: string | null;
   /** What it did to the control database. Null when it left it as the backup held it: older versions did. */
   control: RestoredControl | null;
+  /** Null in the older form; `malformed` when the members are not in order. */
+  epoch: NewEpoch | "malformed" | null;
 }
 
 /** A restore brings the control database to what the log states, except for rows that need more than events hold. */
@@ -48,6 +87,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
   if (event.operation !== LOG_RESTORE || event.agent_id !== null || event.result !== "ok") return null;
   const said = details === null ? {} : (JSON.parse(details) as JsonObject);
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+  const older = Object.keys(NewEpoch.properties).every((name) => !(name in said));
   return {
     seq: event.seq,
     timestamp: event.timestamp,
@@ -56,6 +96,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
     backupCreatedAt: text(said.backup_created_at),
     backupDigest: text(said.backup_digest),
     control: restoredControl(said),
+    epoch: older ? null : newEpoch.Check(said) ? said : "malformed",
   };
 }
 
@@ -73,4 +114,39 @@ export function restoreProblem(restore: DeclaredRestore, last: { seq: number; ha
   if (last === null || restore.headSeq === null) return null;
   if (restore.headSeq === last.seq && restore.headHash === last.hash) return null;
   return "a restore names another event than the one before it as the last that was restored";
+}
+
+/** Returns what is wrong with the epoch that a restore begins, after the origin and the key in force, null if unknown. */
+export function epochProblem(
+  { seq, epoch }: DeclaredRestore,
+  before: { origin: string | null; signingKey: string | null },
+): string | null {
+  if (epoch === null) return null;
+  if (epoch === "malformed") return "a restore does not state its epoch in the form that it must have";
+  const { origin, previous_origin, signing_key, last_seal, lost_seals, lost_through } = epoch;
+  if (previous_origin !== (before.origin ?? previous_origin))
+    return "a restore names another origin than the one before";
+  if (signing_key !== (before.signingKey ?? signing_key)) return "a restore names another key than the one that seals";
+  const [next, previous] = [parseOrigin(origin), parseOrigin(previous_origin)];
+  const follows = next.base === previous.base && next.epoch > previous.epoch;
+  if (!follows) return "the origin that a restore begins does not follow the one before";
+  const sizes = lost_seals.map(({ size }) => size);
+  const inOrder = sizes.every((size, at) => size > seq && size >= (sizes[at - 1] ?? 0));
+  const earlier = lost_seals.map((lost) => parseOrigin(lost.origin));
+  const own = earlier.every(({ base, epoch: number }) => base === next.base && number < next.epoch);
+  const isNamed = (head: { size: number; root: string }) =>
+    lost_seals.some((lost) => lost.origin === previous_origin && isSame(lost, head));
+  const last = last_seal === null || last_seal.size <= seq || isNamed(last_seal);
+  const end = sizes.at(-1);
+  if (inOrder && own && last && lost_through === (end === undefined ? null : end - 1)) return null;
+  return "a restore names lost seals that it cannot have lost";
+}
+
+const isSame = (a: { size: number; root: string }, b: { size: number; root: string }): boolean =>
+  a.size === b.size && a.root === b.root;
+
+/** Reports whether a restore names a seal as one over lost events. */
+export function isNamedLost({ epoch }: DeclaredRestore, { origin, size, root }: Seal): boolean {
+  if (epoch === null || epoch === "malformed") return false;
+  return epoch.lost_seals.some((lost) => lost.origin === origin && isSame(lost, { size, root: hexOf(root) }));
 }

@@ -2,7 +2,7 @@
  * Seals: signed tree heads of a workspace's log, after C2SP tlog-checkpoint. A seal is a signed note
  * of three lines,
  *
- *   <origin>          <host>/<workspace id>
+ *   <origin>          <host>/<workspace id>, and from the first restore on <host>/<workspace id>/<epoch>
  *   <tree size>       events sealed, decimal
  *   <root>            base64 of the RFC 6962 root over them
  *
@@ -67,9 +67,23 @@ export function parseSeal(text: string): Seal {
   return { origin, size: Number(size), root: hash, note };
 }
 
-/** Returns the workspace of a seal: the last part of its origin. */
+/** An origin taken apart. `base` is the origin of the first epoch, `<host>/<workspace id>`, which has no number. */
+export interface Origin {
+  base: string;
+  workspaceId: string;
+  epoch: number;
+}
+
+/** Takes an origin apart. Epochs count from 1, and only the later ones stand in the origin. */
+export function parseOrigin(origin: string): Origin {
+  const parts = /^(.*)\/([2-9]|[1-9][0-9]{1,14})$/.exec(origin);
+  const base = parts?.[1] ?? origin;
+  return { base, workspaceId: base.slice(base.lastIndexOf("/") + 1), epoch: Number(parts?.[2] ?? 1) };
+}
+
+/** Returns the workspace of a seal, from its origin. */
 export function sealedWorkspace(seal: Seal): string {
-  return seal.origin.slice(seal.origin.lastIndexOf("/") + 1);
+  return parseOrigin(seal.origin).workspaceId;
 }
 
 /** Checks the signature of one key (32 raw bytes) on a seal, under the seal's origin. */

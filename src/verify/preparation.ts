@@ -3,7 +3,8 @@ import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
 import type { VerifierKey } from "../log/note.ts";
-import { namesSealKey, type Seal } from "../log/seal.ts";
+import { mayNameSealKey } from "../log/restores.ts";
+import type { Seal } from "../log/seal.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
 import { keepPageMemory } from "./events/event-pages.ts";
@@ -53,7 +54,7 @@ export interface WorkspaceCheck extends StoredCheck {
 
 /** Whether stored rows depend on an event. */
 export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
-  namesSealKey(operation) || effectKind(operation, result) !== "none";
+  mayNameSealKey(operation) || effectKind(operation, result) !== "none";
 
 /** Reads the keys and histories that the events are checked against. */
 export async function beginCheck(

@@ -35,8 +35,10 @@ export const PROBLEM_MEANINGS = {
   seal_invalid: "a seal is damaged, not in order, or not of this workspace",
   seal_signature: "a seal was not signed by the expected key",
   seal_beyond_log: "a seal covers more events than the log holds: the end of the log is missing",
+  seal_origin:
+    "a seal is of another epoch than its place in the log: an origin must not sign the history before or after a restore",
   rolled_back:
-    "events under a seal that was kept elsewhere are gone: the log was put back from an older copy, and says so itself",
+    "events under a seal that was kept elsewhere are gone: the log was put back from an older copy, says so itself, and does not name that seal",
   restore_invalid: "a restore that the log declares does not fit the place where it stands",
   anchor_mismatch: "the log is not a continuation of the log that the given seal was made of",
   proof_invalid: "the proof does not lead from the event to the seal",

@@ -2,10 +2,12 @@
 
 import type { ControlTable } from "../log/control-effects.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
+import { parseOrigin } from "../log/seal.ts";
 import type { Completeness } from "./completeness.ts";
 import type { ControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import type { Witnessing } from "./events/seal-audit.ts";
+import type { ExplainedSeal } from "./events/epochs.ts";
+import type { Witnessing } from "./events/witnesses.ts";
 import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
 import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
 
@@ -51,6 +53,10 @@ export interface ReportedRestore {
   restored_at: string;
   backup_created_at: string | null;
   backup_digest: string | null;
+  /** The origin of seals from here on. Null when the restore kept the origin, as older versions did. */
+  origin: string | null;
+  /** The last position that is known to be lost; null when none is. */
+  lost_through: number | null;
 }
 
 /** One file. The shape of `--json`. */
@@ -76,6 +82,8 @@ export interface SourceReport {
   prunings?: { before_seq: number; export_digest: string; export: string | null }[];
   /** Where the log was put back from a backup, as it says itself. */
   restores?: ReportedRestore[];
+  /** Given seals that a restore names as lost, so that they contradict nothing. Only where there are such. */
+  explained_seals?: ExplainedSeal[];
   /** When `control.db` may lack acts that the logs record, and how many there are. `until`: a restore, or the end. */
   windows?: { since: string; until: string | null; acts: number }[];
   /** What this evidence does not allow to verify, or what no event records. Only where there is something. */
@@ -158,7 +166,8 @@ export function resultOf(
       sealed_through: found.seals?.sealedThrough ?? null,
       ...(found.seals?.witnesses ? { witnesses: found.seals.witnesses } : {}),
       ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
-      ...(found.restores.length > 0 ? { restores: found.restores.map(reportedRestore) } : {}),
+      ...(found.restores.length > 0 ? { restores: reportedRestores(found.restores) } : {}),
+      ...(found.seals?.explained.length ? { explained_seals: found.seals.explained } : {}),
       anchored_through: found.seals?.anchoredThrough ?? null,
       completeness: completeness.is,
       complete_through: completeness.is === "complete" ? completeness.through : null,
@@ -173,14 +182,16 @@ export function resultOf(
   };
 }
 
-function reportedRestore(restore: DeclaredRestore, index: number): ReportedRestore {
-  return {
-    epoch: index + 2,
-    seq: restore.seq,
-    restored_at: restore.timestamp,
-    backup_created_at: restore.backupCreatedAt,
-    backup_digest: restore.backupDigest,
-  };
+function reportedRestores(restores: readonly DeclaredRestore[]): ReportedRestore[] {
+  let number = 1;
+  return restores.map(({ seq, timestamp, backupCreatedAt, backupDigest, epoch }) => {
+    const { origin = null, lost_through = null } = epoch === "malformed" ? {} : (epoch ?? {});
+    number = origin === null ? number + 1 : parseOrigin(origin).epoch;
+    return {
+      ...{ epoch: number, seq, restored_at: timestamp, origin, lost_through },
+      ...{ backup_created_at: backupCreatedAt, backup_digest: backupDigest },
+    };
+  });
 }
 
 /** The verdict over all evidence: tampering anywhere, else anything that cannot be told. */

@@ -17,7 +17,7 @@ import type { VerificationReport } from "./events/contract.ts";
 import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
-import { witnessesOf } from "./events/seal-audit.ts";
+import { witnessesOf } from "./events/witnesses.ts";
 import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
 import type { Problem, ProblemCode } from "./problems.ts";

@@ -25,7 +25,7 @@ export function readTrust(options: {
 }): Trust {
   return {
     publicKeys: (options.publicKey ?? []).map(readPublicKey),
-    seals: (options.seal ?? []).flatMap(readSeals),
+    seals: (options.seal ?? []).flatMap((path) => readSeals("--seal", path)),
     witnesses: readWitnesses(options.witnessKey ?? []),
   };
 }
@@ -65,14 +65,14 @@ function readPublicKey(given: string): Uint8Array {
   );
 }
 
-/** One seal, or a whole file of seals. */
-function readSeals(path: string): Seal[] {
+/** Reads one seal, or a whole file of seals, that `option` names. @throws {Failure} `usage` when it is neither */
+export function readSeals(option: string, path: string): Seal[] {
   const text = readText("usage", path);
   try {
     const filed = parseSealFile(text.endsWith("\n\n") ? text : `${text}\n`).map(({ seal }) => seal);
     return filed.length > 0 ? filed : [parseSeal(text)];
   } catch (error) {
     if (!(error instanceof NoteError)) throw error;
-    throw new Failure("usage", `--seal ${path} is no seal: ${error.message}.`);
+    throw new Failure("usage", `${option} ${path} is no seal: ${error.message}.`);
   }
 }

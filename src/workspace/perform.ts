@@ -3,6 +3,7 @@
  * event of each, and lets no reply out before the commit.
  */
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
+import type { JsonObject } from "../json.ts";
 import { effectKind } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
@@ -14,7 +15,7 @@ import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { rootSoFar, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
-import { type Answer, type Principal, problem, type Reply, unrecorded } from "./contract.ts";
+import { type Answer, problem, type Reply, unrecorded } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
 import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
@@ -140,20 +141,18 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Announces the next sealing key: an event names it, the key at hand seals that event, and from then on the next one
-   * seals. All or nothing.
+   * Records an event that names the key that seals next, and the origin of its seals. The key at hand seals a rotation,
+   * the named one seals a restore, which changes the origin. All or nothing.
    * @throws {SealRefused} and whatever the file throws
    */
-  async rotateSealKey(principal: Principal, next: VerifierKey): Promise<void> {
-    const sealer = this.#sealer;
-    if (sealer === null) throw new Error("nothing seals this workspace");
-    const details = { origin: next.name, signing_key: sha256Hex(next.publicKey) };
-    const run = async () => answered(null, details, "{}");
+  async announceSealKey(job: Pick<Job, "operation" | "principal">, next: VerifierKey, rest: JsonObject): Promise<void> {
+    const details = { ...rest, origin: next.name, signing_key: sha256Hex(next.publicKey) };
     await this.#transact(async () => {
-      const { auditId } = await this.#performOne({ operation: ROTATE_SEAL_KEY, principal, run });
-      if (auditId === null) throw new Error("the new key could not be announced");
-      await sealer.seal(this.#connection, this.#head.seq + 1);
-      await insertSealingKey(this.#connection, this.#head.seq, formatVerifierKey(next));
+      const { auditId } = await this.#performOne({ ...job, run: async () => answered(null, details, "{}") });
+      if (auditId === null) throw new Error(`${job.operation} could not be recorded`);
+      const { seq } = this.#head;
+      if (job.operation === ROTATE_SEAL_KEY) await this.#sealer?.seal(this.#connection, seq + 1);
+      await insertSealingKey(this.#connection, seq, formatVerifierKey(next));
     });
   }
 

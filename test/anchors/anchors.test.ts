@@ -4,6 +4,11 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { type AnchorLag, AnchorQueue } from "../../src/anchors/queue.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorSink, commandSink, webhookSink } from "../../src/anchors/sinks.ts";
 import { parseWitness, witnessSink } from "../../src/anchors/witness.ts";
+import { makeBackup } from "../../src/backup/make.ts";
+import { restoreBackup } from "../../src/backup/restore.ts";
+import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { readSealKey, sealKeySource } from "../../src/datadir/seal-key.ts";
+import { systemClock } from "../../src/ids.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { consistencyProof } from "../../src/log/proof.ts";
 import { parseSeal } from "../../src/log/seal.ts";
@@ -11,6 +16,8 @@ import { checkCosignature } from "../../src/log/witness.ts";
 import { parseSealFile } from "../../src/seals/seal-file.ts";
 import { newestSeal } from "../../src/state/seals.ts";
 import { treeReader } from "../../src/state/tree.ts";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { FilledDirectory } from "../backup/data-directory.ts";
 import { eventually } from "../eventually.ts";
 import { sealedWorkspace, writeSome } from "../seals/support.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -166,6 +173,45 @@ describe("a witness", () => {
     made.writer.close();
   });
 
+  test("cosigns the new origin of a restored log after it has cosigned events that are lost", async () => {
+    using from = await FilledDirectory.make(1);
+    await using witness = new TestWitness();
+    const [id] = from.ids as [string];
+    const restored = dataDirectory(from.join("restored"));
+    let directory = from.data;
+    const inFile = <T>(work: (connection: Connection) => Promise<T>) => {
+      const connection = openConnection(workspaceFile(directory, id), { readOnly: true });
+      return work(connection).finally(() => connection.close());
+    };
+    const cosigned: number[] = [];
+    const sink = witnessSink(parseWitness(`${witness.verifierKey} ${witness.url}`), {
+      proveConsistency: (_id, first, to) => inFile((connection) => consistencyProof(first, to, treeReader(connection))),
+      keep: ({ size }) => void cosigned.push(size),
+    });
+    const deliver = async () => {
+      const stored = await inFile(newestSeal);
+      await sink.deliver({ workspaceId: id, size: 0, note: "", ...stored }, unhurried());
+    };
+    const publicKey = readSealKey(sealKeySource(from.data, null)).publicBytes;
+    witness.trust(`localhost/${id}`, publicKey);
+    await from.write(id, 2);
+    await deliver();
+    const { path } = await makeBackup({
+      ...{ source: from.data, destination: from.destination, keep: null, clock: systemClock },
+    });
+    await from.write(id, 5, "lost");
+    await deliver();
+    const wish = { backup: path, dataDir: restored.root, sealKey: null, partial: false, clock: systemClock };
+    const { epochs } = await restoreBackup({ ...wish, seals: [from.data.root] });
+    directory = restored;
+    await expect(deliver()).rejects.toThrow("does not know this origin");
+    const { name } = parseVerifierKey(epochs[0]?.verifierKey ?? "");
+    witness.trust(name, publicKey);
+    await deliver();
+    expect([name, cosigned, witness.statuses]).toEqual([`localhost/${id}/2`, [4, 9, 5], [200, 200, 404, 200]]);
+    expect([witness.state.get(name)?.size, witness.state.get(`localhost/${id}`)?.size]).toEqual([5, 9]);
+  });
+
   test("that refuses is a failed delivery, with what to do", async () => {
     using directory = temporaryDirectory();
     await using witness = new TestWitness();
@@ -177,7 +223,7 @@ describe("a witness", () => {
         proveConsistency: async () => [],
         keep: () => {},
       }).deliver({ workspaceId: made.workspaceId, size, note: stored?.note ?? "" }, unhurried());
-    await expect(submit(1)).rejects.toThrow("does not know this workspace");
+    await expect(submit(1)).rejects.toThrow("does not know this origin");
     const origin = `test.example/${made.workspaceId}`;
     witness.trust(origin, new Uint8Array(32).fill(1));
     await expect(submit(1)).rejects.toThrow("does not know the sealing key");

@@ -1,9 +1,9 @@
 /** Restores: only of what is good, only into nothing, and never in silence. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
-import { restoreBackup } from "../../src/backup/restore.ts";
+import { type RestoreWish, restoreBackup } from "../../src/backup/restore.ts";
 import { withWriter } from "../../src/control/journal.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
@@ -25,7 +25,7 @@ async function backup(from: FilledDirectory): Promise<string> {
   return (await makeBackup({ source: from.data, destination: from.destination, keep: null, clock: systemClock })).path;
 }
 
-const restore = (from: FilledDirectory, path: string, rest: { partial?: boolean } = {}) =>
+const restore = (from: FilledDirectory, path: string, rest: Partial<RestoreWish> = {}) =>
   restoreBackup({
     backup: path,
     dataDir: from.join("restored"),
@@ -105,7 +105,17 @@ describe("a restore", () => {
         head_seq: held.head_seq,
         links_revoked_at: expect.stringMatching(/^20.*Z$/),
         rows_left_out: [],
+        last_seal: { size: held.head_seq + 1, root: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        lost_seals: [],
+        lost_through: null,
+        origin: `localhost/${id}/2`,
+        previous_origin: `localhost/${id}`,
+        signing_key: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
+    });
+    expect(restored.epochs.find(({ workspaceId }) => workspaceId === id)).toEqual({
+      ...{ workspaceId: id, lostThrough: null },
+      verifierKey: expect.stringMatching(new RegExp(`^localhost/${id}/2\\+`)),
     });
     const { verdict, sources } = await verify(from.join("restored"), "--public-key", from.data.sealPublicKey);
     expect(verdict).toBe("verified");
@@ -135,8 +145,8 @@ describe("a restore", () => {
     });
     const { code, out } = await governd(["verify", from.join("twice")]);
     expect(code).toBe(0);
-    expect(out).toMatch(/epoch 2 from event 2 on: restored .* from a backup of /);
-    expect(out).toMatch(/epoch 3 from event 3 on/);
+    expect(out).toMatch(/epoch 2 from event 2 on, sealed as localhost\/ws_\w+\/2: restored .* from a backup of /);
+    expect(out).toMatch(/epoch 3 from event 3 on, sealed as localhost\/ws_\w+\/3:/);
   });
 
   test("ends sessions and unused links", async () => {
@@ -204,6 +214,72 @@ describe("what an auditor sees who kept seals", () => {
         await writer.seal();
       });
     }
+  });
+
+  test("the seals that the restore names are explained, in every program, and no others", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    await from.write(id);
+    const path = await backup(from);
+    await from.write(id, 2, "lost");
+    const known = from.keepSeals(id, "known.log");
+    const key = from.data.sealPublicKey;
+    cpSync(from.data.root, from.join("dead"), { recursive: true });
+    await from.write(id, 2, "unknown");
+    const unknown = from.keepSeals(id, "unknown.log");
+    const { epochs } = await restore(from, path, { seals: [from.join("dead")] });
+    expect(epochs).toEqual([expect.objectContaining({ workspaceId: id, lostThrough: 6 })]);
+    const file = workspaceFile(dataDirectory(from.join("restored")), id);
+    const python = (...words: string[]) => {
+      const { exitCode, stdout } = Bun.spawnSync(["python3", PYTHON_VERIFIER, ...words, file]);
+      return [exitCode, stdout.toString()];
+    };
+    for (const words of [["--public-key", key], []]) {
+      const found = await verify(file, "--seal", known, ...words);
+      expect([found.code, found.sources[0]?.problems, found.sources[0]?.anchored_through]).toEqual([0, [], 4]);
+      expect(found.sources[0]).toMatchObject({ explained_seals: [{ origin: `localhost/${id}`, size: 7, seq: 5 }] });
+      expect(python("--seal", known, ...words)).toEqual([0, expect.stringContaining("named at seq [5]")]);
+      const other = await verify(file, "--seal", unknown, ...words);
+      expect([other.code, other.sources[0]?.problems.map(({ code }) => code)]).toEqual([1, ["rolled_back"]]);
+      expect(python("--seal", unknown, ...words)[0]).toBe(1);
+    }
+    const { out } = await governd(["verify", file, "--seal", known, "--public-key", key]);
+    expect(out).toContain(
+      `explained: a given seal of localhost/${id} over 7 events; the restore at event 5 names it, and its events from 5 on are lost`,
+    );
+    expect(out).toContain("; events 5 to 6 are known to be lost");
+  });
+
+  test("a backup that is restored twice gets another origin each time that seals of the first are named", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    await from.write(id);
+    const path = await backup(from);
+    await restore(from, path);
+    const again = (dataDir: string, seals: string[]) => restore(from, path, { dataDir: from.join(dataDir), seals });
+    const { epochs } = await again("again", [from.join("restored"), from.data.root]);
+    expect(epochs.map(({ verifierKey }) => verifierKey.split("+")[0])).toEqual([`localhost/${id}/3`]);
+    const seals = join(from.join("restored"), "seals", `${id}.log`);
+    const found = await verify(from.join("again", "workspaces", `${id}.db`), "--seal", seals);
+    expect([found.code, found.sources[0]]).toMatchObject([
+      0,
+      { restores: [{ epoch: 3 }], explained_seals: [{ origin: `localhost/${id}/2`, size: 6 }] },
+    ]);
+  });
+
+  test("a damaged seal, and a path without seals, are refused, and nothing is restored", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    await from.write(id);
+    const path = await backup(from);
+    await from.write(id, 1, "lost");
+    const seals = from.keepSeals(id, "kept.log");
+    writeFileSync(seals, readFileSync(seals, "utf8").replace(/\n7\n|\n6\n/, "\n9\n"));
+    expect(await refusal(restore(from, path, { seals: [seals] }))).toMatch(
+      /over 9 events, given with --seals, is damaged/,
+    );
+    expect(await refusal(restore(from, path, { seals: [from.join("nowhere")] }))).toMatch(/nowhere is missing/);
+    expect(await refusal(restore(from, path, { seals: [path] })).catch(() => "restored")).toBe("restored");
   });
 
   test("a roll-back in silence is no `rolled_back`, but a log that the seal is not of", async () => {

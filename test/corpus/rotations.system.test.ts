@@ -83,7 +83,8 @@ class Log {
 
   async rotate(pem: string): Promise<void> {
     const next = readSealKey({ kind: "pem", pem }).publicBytes;
-    await this.#writer.rotateSealKey(this.#principal, verifierKey(`corpus.example/${this.id}`, next));
+    const rotation = { operation: "seal.rotate_key", principal: this.#principal } as const;
+    await this.#writer.announceSealKey(rotation, verifierKey(`corpus.example/${this.id}`, next), {});
     writeFileSync(this.#keyFile, pem);
   }
 

@@ -44,7 +44,14 @@ test("an event after the copy of a backup, or after the reading began, may be mi
 });
 
 const restoreOf = (control: RestoredControl | null): ControlEvent => {
-  const of = { headSeq: 2, headHash: null, backupCreatedAt: "2026-01-01T00:00:01.500Z", backupDigest: null, control };
+  const of = {
+    headSeq: 2,
+    headHash: null,
+    backupCreatedAt: "2026-01-01T00:00:01.500Z",
+    backupDigest: null,
+    control,
+    epoch: null,
+  };
   const { seq, timestamp, ...rest } = event(3, "log.restore");
   return { ...rest, seq, timestamp, restore: { seq, timestamp, ...of } };
 };

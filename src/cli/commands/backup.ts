@@ -22,10 +22,16 @@ Exit codes: 0 made and verified, 1 made, but damaged workspaces are left out, 2 
 const RESTORE_DESCRIPTION = `restore a backup into an empty data directory
 
 Compares every file with the backup's manifest and verifies every log before it reports success. Each workspace's
-log then says that it was restored, and from which backup: a new epoch, which auditors see. All sessions and unused
-one-time links end. What the logs record of keys, members and invitations is reapplied to the restored control.db, since
-the backup copied it before the logs. API keys that were revoked after the backup are valid again until you revoke them
-again.`;
+log then says that it was restored, and from which backup: a new epoch, which auditors see. Its seals have a new
+origin, which witnesses have to learn. With --seals, the log also names the seals over events that are lost, so that
+auditors who kept one find it explained. All sessions and unused one-time links end. What the logs record of keys,
+members and invitations is reapplied to the restored control.db, since the backup copied it before the logs. API keys
+that were revoked after the backup are valid again until you revoke them again.`;
+
+const SEALS_HELP =
+  "the lost data directory, or seals that were kept elsewhere: a file, or a directory of them (several times)";
+
+type RestoreOptions = { partial?: boolean; seals?: string[] };
 
 export function addBackup(program: Command, session: Session): void {
   const backup = program
@@ -46,7 +52,8 @@ export function addRestore(program: Command, session: Session): void {
     .description(RESTORE_DESCRIPTION)
     .argument("<backup>", "one backup: a directory with a manifest.json")
     .option("--partial", "also restore a backup that lacks workspaces, which were damaged when it was made")
-    .action((backup: string, options: { partial?: boolean }) => runRestore(session, backup, options));
+    .option("--seals <path>", SEALS_HELP, (path: string, before: string[] = []) => [...before, path])
+    .action((backup: string, options: RestoreOptions) => runRestore(session, backup, options));
   addCommonOptions(restore, ["data_dir", "encryption_key_file", "seal_key"]);
 }
 
@@ -91,7 +98,7 @@ function backupLines(result: BackupResult): string[] {
   return lines;
 }
 
-async function runRestore(session: Session, backup: string, options: { partial?: boolean }): Promise<void> {
+async function runRestore(session: Session, backup: string, options: RestoreOptions): Promise<void> {
   const settings = settingsOf(options);
   const restored = await session.withProgress((progress) =>
     restoreBackup({
@@ -100,6 +107,7 @@ async function runRestore(session: Session, backup: string, options: { partial?:
       sealKey: settings.seal_key,
       encryptionKey: readEncryptionKey(settings.encryption_key_file),
       partial: options.partial ?? false,
+      seals: options.seals ?? [],
       clock: systemClock,
       onProgress: (done, total) => progress.step(done, total, "bytes"),
     }),
@@ -113,6 +121,11 @@ function restoreResult(restored: Restored) {
     backup_created_at: restored.backupCreatedAt,
     workspaces: restored.workspaces,
     left_out: restored.leftOut,
+    epochs: restored.epochs.map(({ workspaceId, verifierKey, lostThrough }) => ({
+      workspace_id: workspaceId,
+      verifier_key: verifierKey,
+      lost_through: lostThrough,
+    })),
     unsealed: restored.unsealed.map(({ workspaceId, reason }) => ({ workspace_id: workspaceId, reason })),
     ended_sessions: restored.ended.sessions,
     ended_links: restored.ended.links,
@@ -127,11 +140,15 @@ function restoreResult(restored: Restored) {
 }
 
 function restoreLines(restored: Restored): string[] {
-  const { workspaces, dataDir, backupCreatedAt, leftOut, unsealed, ended, reapplied, rowsLeftOut } = restored;
+  const { workspaces, dataDir, backupCreatedAt, leftOut, epochs, unsealed, ended, reapplied, rowsLeftOut } = restored;
   return [
     `Restored and verified ${count(workspaces, "workspace")} in ${dataDir}, as of ${backupCreatedAt}.`,
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
     `  Ended ${count(ended.sessions, "session")} and ${count(ended.links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
+    ...epochs.map(
+      ({ verifierKey, lostThrough }) =>
+        `  Sealed from now on as ${verifierKey}${lostThrough === null ? "" : `; events through ${lostThrough} are known to be lost`}`,
+    ),
     ...reappliedLines(reapplied),
     ...rowsLeftOut.map(
       ({ workspaceId, table, id }) =>

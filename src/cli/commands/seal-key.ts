@@ -24,6 +24,7 @@ import { Failure } from "../../failure.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { parseVerifierKey, verifierKey } from "../../log/note.ts";
+import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { sealingKey } from "../../state/seals.ts";
 import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";
@@ -142,7 +143,8 @@ async function announceEverywhere(
       const text = await sealingKey(connection);
       const named = text === null ? null : parseVerifierKey(text);
       if (named === null || sameHash(named.publicKey, next.publicBytes)) return;
-      await writer.rotateSealKey(cliPrincipal(id), verifierKey(named.name, next.publicBytes));
+      const rotation = { operation: ROTATE_SEAL_KEY, principal: cliPrincipal(id) } as const;
+      await writer.announceSealKey(rotation, verifierKey(named.name, next.publicBytes), {});
       announced += 1;
     });
   }

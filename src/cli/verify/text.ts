@@ -46,6 +46,11 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   }
   for (const pruning of report.prunings ?? []) lines.push(pruningLine(pruning));
   for (const restore of report.restores ?? []) lines.push(restoreLine(restore));
+  for (const { origin, size, seq } of report.explained_seals ?? []) {
+    lines.push(
+      `  explained: a given seal of ${origin} over ${size} events; the restore at event ${seq} names it, and its events from ${seq} on are lost`,
+    );
+  }
   if (result.agreeing !== undefined) lines.push(`  ${agreement(result.agreeing)}, ${state(result.verdict)}`);
   lines.push(...(report.windows ?? []).map(windowLine));
   lines.push(...(report.not_covered ?? []).map((what) => `  not covered: ${what}`));
@@ -72,9 +77,14 @@ function windowLine({ since, until, acts }: NonNullable<SourceResult["report"]["
 }
 
 /** A restore explains why a log does not continue seals kept elsewhere, so it is always reported. */
-function restoreLine({ epoch, seq, restored_at, backup_created_at }: ReportedRestore): string {
+function restoreLine({ epoch, seq, restored_at, backup_created_at, ...rest }: ReportedRestore): string {
   const from = backup_created_at === null ? "a backup" : `a backup of ${backup_created_at}`;
-  return `  epoch ${epoch} from event ${seq} on: restored ${restored_at} from ${from}; events recorded between backup and restore are not in this log`;
+  const name = `epoch ${epoch} from event ${seq} on${rest.origin === null ? "" : `, sealed as ${rest.origin}`}`;
+  const lost =
+    rest.lost_through === null
+      ? ""
+      : `; ${seq === rest.lost_through ? `event ${seq} is` : `events ${seq} to ${rest.lost_through} are`} known to be lost`;
+  return `  ${name}: restored ${restored_at} from ${from}; events recorded between backup and restore are not in this log${lost}`;
 }
 
 /** Reports which events are sealed, which are not, and which are covered by a seal that the auditor provided. */

@@ -1,6 +1,7 @@
 /** What exports and receipts carry after a rotation of the sealing key (log/key-chain.ts). */
 import type { JsonObject } from "../../json.ts";
 import type { KeyChain } from "../../log/key-chain.ts";
+import { parseVerifierKey } from "../../log/note.ts";
 import { presentEvent } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
 import { hexOf } from "../../log/rows.ts";
@@ -9,13 +10,17 @@ import { sealingKeys, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 
+const bytesOf = ({ verifierKey }: { verifierKey: string }): string => hexOf(parseVerifierKey(verifierKey).publicKey);
+
 /**
  * Returns the keys up to the one that seals a log of `size` events, each with what announces it; none when that is the
  * log's first key.
  */
 export async function announcedKeys(reader: Reader, size: number): Promise<{ keys?: KeyChain }> {
-  // A key does not seal its own announcement.
-  const keys = (await sealingKeys(reader)).filter(({ announcedSeq: seq }) => seq === 0 || seq < size - 1);
+  // A key does not seal its own announcement. A restore announces no key, but a name of the present one.
+  const keys = (await sealingKeys(reader))
+    .filter(({ announcedSeq: seq }) => seq === 0 || seq < size - 1)
+    .filter((key, at, all) => at === 0 || bytesOf(key) !== bytesOf(all[at - 1] as typeof key));
   const chain: KeyChain = [];
   for (const { announcedSeq, verifierKey } of keys) {
     // The genesis is shown under the seal over the first rotation, which its key made.

@@ -76,13 +76,13 @@ function checkOlderSeal(verifier: LogVerifier, header: OlderExportHeader): void 
   // The end of a whole export was compared with its seal's size already.
   const isCut = isLog && seal !== null && seal.size > (last === null ? 0 : last + 1);
   const sealed = seal !== null && !isCut && isConnected(verifier, header, seal);
-  if (sealed || isCut) verifier.seals?.proved(seal, sealed ? last : null);
+  if (sealed || isCut) verifier.seals?.proved(seal, sealed ? last : null, isLog && !isCut);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     if (isLog && sealedWorkspace(anchor) === header.workspace_id) {
       // It covers more than the export holds. Where that is reported already, it is not reported twice.
       if (!isCut) verifier.seals?.anchor(anchor);
     } else if (!sealed) verifier.seals?.cannotTell(ANOTHER_SEAL);
-    else compare(verifier, header, anchor, seal, last);
+    else compare(verifier, header, anchor, { ...seal, own: seal }, last);
   }
 }
 
@@ -95,12 +95,15 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   const seal = ownSeal(verifier, header);
   if (header.keys !== undefined) followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
-  if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null);
   const isLog = header.agent_id === null && isWhole(header);
+  if (seal !== null) {
+    verifier.seals?.proved(seal, sealed ? through : null, isLog && fits && verifier.first?.event.seq === 0);
+  }
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     // Of a whole log that begins at 0, earlier seals were compared already, and its end is that of the export's event.
     const run = isLog && verifier.first?.event.seq === 0 ? runOf(verifier, bound) : null;
-    const root = run?.end === anchor.size ? { size: anchor.size, root: run.root() } : sealed ? seal : null;
+    const end = run?.end === anchor.size ? { size: anchor.size, root: run.root(), own: null } : null;
+    const root = end ?? (sealed ? { ...seal, own: seal } : null);
     if (isLog && anchor.size > event.seq + 1 && sealedWorkspace(anchor) === header.workspace_id) {
       verifier.seals?.anchor(anchor);
     } else if (root === null) verifier.seals?.cannotTell(ANOTHER_SEAL);
@@ -108,16 +111,16 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   }
 }
 
-/** Compares a seal that the auditor kept with a tree whose root is known. */
+/** Compares a seal that the auditor kept with a tree whose root is known, from all its events or from the `own` seal. */
 function compare(
   verifier: LogVerifier,
   header: ExportHeader,
   anchor: Seal,
-  { size, root }: { size: number; root: Uint8Array },
+  { size, root, own }: { size: number; root: Uint8Array; own: Seal | null },
   through: number | null,
 ): void {
   if (sealedWorkspace(anchor) !== header.workspace_id || anchor.size === size) {
-    verifier.seals?.compareAnchor(anchor, root, header.workspace_id, through);
+    verifier.seals?.compareAnchor(anchor, root, header.workspace_id, through, own);
   } else verifier.seals?.cannotTell(ANOTHER_SEAL);
 }
 
@@ -149,12 +152,14 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
 function followKeys(verifier: LogVerifier, header: BoundExportHeader, chain: KeyChain): void {
   try {
     const keys = readKeyChain(header.workspace_id, chain);
-    if (chain.at(-1)?.public_key !== header.public_key) {
+    // By its bytes: a restore after the announcement gave the key another name.
+    const own = header.public_key === null ? null : parseVerifierKey(header.public_key).publicKey;
+    if (own === null || !sameHash(keys.at(-1) as Uint8Array, own)) {
       throw new KeyChainError("the announcements of the log's keys do not lead to the export's key");
     }
     verifier.seals?.follow(keys);
   } catch (error) {
-    if (!(error instanceof KeyChainError)) throw error;
+    if (!(error instanceof KeyChainError || error instanceof NoteError)) throw error;
     fail(verifier, "seal_invalid", error.message);
   }
 }

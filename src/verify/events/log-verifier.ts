@@ -163,6 +163,7 @@ export class LogVerifier {
     this.#chains.append(segment);
     this.#problems.addAll(segment.problems);
     this.blanks.append(segment);
+    this.#tree?.noteKeys(segment.keys);
     for (const restore of segment.restores) this.#takeRestore(restore);
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
@@ -267,20 +268,19 @@ export class LogVerifier {
     return event;
   }
 
-  /** Takes note of a restore from a backup that the event declares. */
   #noteRestore(event: AuditEventBody, details: string | null): void {
     const restore = declaredRestore(event, details);
-    if (restore === null) return;
-    this.#takeRestore(restore);
+    if (restore !== null) this.#takeRestore(restore);
     const { before } = this.#chains;
-    if (this.#options.scope === "agent" || before?.event.seq !== event.seq - 1) return;
+    if (restore === null || this.#options.scope === "agent" || before?.event.seq !== event.seq - 1) return;
     const found = restoreProblem(restore, { seq: event.seq - 1, hash: before.hash });
     if (found !== null) this.#problem("restore_invalid", event, found);
   }
 
   #takeRestore(restore: DeclaredRestore): void {
     this.#restores.push(restore);
-    this.seals?.noteRestore(restore.seq);
+    const found = this.seals?.noteRestore(restore) ?? null;
+    if (found !== null) this.report("restore_invalid", null, restore.seq, found);
   }
 
   /** The workspace's numbers, and that every event is of one workspace. */

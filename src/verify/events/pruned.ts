@@ -7,7 +7,6 @@ import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/eve
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";
-import { namesSealKey } from "../../log/seal.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
@@ -17,6 +16,7 @@ import type { ChainState } from "./chains.ts";
 import { detailsProblem, isErased } from "./details.ts";
 import { type FileEvent, pagesOfLog } from "./log-pages.ts";
 import type { LogVerifier } from "./log-verifier.ts";
+import { namedKey } from "./sealed-tree.ts";
 import { plainRange, type Segment } from "./segment.ts";
 
 /** What the checks of a pruned log work with. */
@@ -72,9 +72,8 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
       parts.takeKept(event, details);
       const restore = declaredRestore(event, details);
       if (restore !== null) kept.restores.push(restore);
-      if (details === null || !namesSealKey(event.operation)) continue;
-      const { signing_key: fingerprint } = JSON.parse(details) as { signing_key?: unknown };
-      if (typeof fingerprint === "string") kept.keys.push({ fingerprint, seq: event.seq });
+      const key = namedKey(event, details);
+      if (key !== null) kept.keys.push(key);
     }
   }
   kept.chains = [...chains.values()];

@@ -6,10 +6,12 @@
  */
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
-import { NoteError, type VerifierKey } from "../../log/note.ts";
+import type { VerifierKey } from "../../log/note.ts";
+import type { DeclaredRestore } from "../../log/restores.ts";
 import { checkSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
-import { cosignedAt } from "../../log/witness.ts";
 import type { Problem, ProblemCode } from "../problems.ts";
+import { Epochs, type ExplainedSeal, FOREIGN, type NamedKey } from "./epochs.ts";
+import { WitnessedSeals, type Witnessing } from "./witnesses.ts";
 
 /** What there is to judge seals by. Keys are 32 raw bytes. */
 export interface SealAuditOptions {
@@ -19,15 +21,6 @@ export interface SealAuditOptions {
   offered: readonly Uint8Array[];
   /** The witnesses whose cosignatures count. */
   witnesses?: readonly VerifierKey[];
-}
-
-/** The newest seal of a log that a witness has cosigned. */
-export interface Witnessing {
-  name: string;
-  /** The last event under that seal. */
-  through: number;
-  /** When it was cosigned, RFC 3339. */
-  time: string;
 }
 
 /** What the seals establish; the numbers are seqs, null when nothing is covered. */
@@ -46,20 +39,11 @@ export interface SealReport {
   undetermined: string[];
   /** Those of the given witnesses that have cosigned a seal here; null when none was given. */
   witnesses: Witnessing[] | null;
+  /** Seals that the auditor brought and that a restore names as lost. */
+  explained: ExplainedSeal[];
 }
 
 const DAMAGED = "the given seal is damaged: its signature is not right";
-
-/** Returns which of the witnesses have cosigned a seal. @throws NoteError when a cosignature is wrong */
-export function witnessesOf(seal: Seal, witnesses: readonly VerifierKey[]): Witnessing[] {
-  return witnesses.flatMap((witness): Witnessing[] => {
-    const time = cosignedAt(seal, witness);
-    if (time === null || seal.size === 0) return [];
-    // RFC 3339 has four digits for a year.
-    const ms = Math.min(Number(time) * 1000, Date.UTC(9999, 11, 31, 23, 59, 59));
-    return [{ name: witness.name, through: seal.size - 1, time: new Date(ms).toISOString() }];
-  });
-}
 
 /** Give it seals in order of size before the events that they cover, then {@link finish}. */
 export class SealAudit {
@@ -73,9 +57,8 @@ export class SealAudit {
   readonly #keys = new Map<string, Uint8Array>();
   readonly #offered: Uint8Array[] = [];
   readonly #trusted = new Set<string>();
-  /** Positions of declared restores. */
-  readonly #restores: number[] = [];
-  readonly #witnessed = new Map<string, Witnessing>();
+  readonly #epochs = new Epochs();
+  readonly #witnessed: WitnessedSeals;
   #newestSize = 0;
   #sealedThrough: number | null = null;
   /** Whether a trusted key made any seal here; an export without events has a seal that covers none of it. */
@@ -90,6 +73,7 @@ export class SealAudit {
   constructor(options: SealAuditOptions, report: (problem: Problem) => void) {
     this.#options = options;
     this.#report = report;
+    this.#witnessed = new WitnessedSeals(options.witnesses ?? []);
     for (const key of options.offered) this.offerKey(key);
     for (const key of options.trusted) {
       this.#keys.set(sha256Hex(key), key);
@@ -130,15 +114,17 @@ export class SealAudit {
     if (from >= 0) for (const key of keys.slice(from)) this.#trusted.add(sha256Hex(key));
   }
 
-  /** Notes a sealing key that event `seq` names by its fingerprint. */
-  nameKey(fingerprint: string, seq: number): void {
+  /** Notes a sealing key that an event names. */
+  nameKey(key: NamedKey): void {
+    const { fingerprint, seq } = key;
+    this.#epochs.noteKey(key);
     if (!this.#named.has(fingerprint)) this.#named.set(fingerprint, seq === 0 ? 0 : seq + 1);
     if (seq === 0 && this.#options.trusted.length === 0) this.#trusted.add(fingerprint);
   }
 
-  /** Notes that event `seq` declares a restore from a backup. */
-  noteRestore(seq: number): void {
-    this.#restores.push(seq);
+  /** Notes a restore from a backup. Returns what is wrong with the epoch that it begins, or null. */
+  noteRestore(restore: DeclaredRestore): string | null {
+    return this.#epochs.noteRestore(restore);
   }
 
   /** Compares every seal that waits for a tree of this size. */
@@ -146,7 +132,7 @@ export class SealAudit {
     while (this.#own[0]?.size === tree.size) this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
     while (this.#anchors[0]?.size === tree.size) {
       const through = tree.size > 0 ? tree.size - 1 : null;
-      this.compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId, through);
+      this.compareAnchor(this.#anchors.shift() as Seal, tree.root, workspaceId, through, null);
     }
     this.#wait();
   }
@@ -154,24 +140,13 @@ export class SealAudit {
   /**
    * Takes a seal whose root was proved to cover event `through` and what was fed before it, other
    * than by growing the whole tree.
+   *
+   * @param whole whether all events that the seal covers were fed, so that all epochs are known
    */
-  proved(seal: Seal, through: number | null): void {
+  proved(seal: Seal, through: number | null, whole: boolean): void {
     this.#checked += 1;
-    this.#checkSignature(seal, through);
-    if (!this.#noteWitnesses(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
-  }
-
-  /** Notes which witnesses have cosigned a seal of this log. False when a cosignature is wrong. */
-  #noteWitnesses(seal: Seal): boolean {
-    try {
-      for (const found of witnessesOf(seal, this.#options.witnesses ?? [])) {
-        if (found.through >= (this.#witnessed.get(found.name)?.through ?? 0)) this.#witnessed.set(found.name, found);
-      }
-      return true;
-    } catch (error) {
-      if (error instanceof NoteError) return false;
-      throw error;
-    }
+    this.#checkSignature(seal, through, whole);
+    if (!this.#witnessed.note(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
   }
 
   /** Gives up the seals that still wait, when the log is so broken that nothing can be compared. */
@@ -209,8 +184,10 @@ export class SealAudit {
     for (const seal of this.#own) this.#beyond(seal);
     for (const seal of this.#anchors) {
       if (this.#isDamaged(seal)) this.#undetermined.push(DAMAGED);
-      else if (!this.#rolledBack(seal)) this.#beyond(seal);
+      else if (!this.#epochs.takeLost(seal, true) && !this.#rolledBack(seal)) this.#beyond(seal);
     }
+    const { explained, unproved } = this.#epochs.lost(this.#sealedThrough ?? -1);
+    for (const { seal, message } of unproved) this.#problem("rolled_back", seal, message);
     if (this.#options.trusted.length > 0 && !this.#signed) this.#undetermined.push(this.#whyNoneSigned());
     return {
       sealedThrough: this.#sealedThrough,
@@ -219,7 +196,8 @@ export class SealAudit {
       checked: this.#checked,
       unverified: this.#unverified,
       undetermined: this.#undetermined,
-      witnesses: (this.#options.witnesses?.length ?? 0) > 0 ? [...this.#witnessed.values()] : null,
+      witnesses: this.#witnessed.found,
+      explained,
     };
   }
 
@@ -242,12 +220,13 @@ export class SealAudit {
     } else if (!sameHash(seal.root, root)) {
       this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
     } else {
-      this.#checkSignature(seal, seal.size > 0 ? seal.size - 1 : null);
-      if (!this.#noteWitnesses(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
+      this.#checkSignature(seal, seal.size > 0 ? seal.size - 1 : null, true);
+      if (!this.#witnessed.note(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
     }
   }
 
-  #checkSignature(seal: Seal, through: number | null): void {
+  #checkSignature(seal: Seal, through: number | null, whole: boolean): void {
+    const foreign = this.#epochs.isForeign(seal, whole);
     let missing = this.#named.size === 0;
     const candidates = new Set([...this.#trusted, ...this.#named.keys()]);
     for (const fingerprint of candidates) {
@@ -260,7 +239,8 @@ export class SealAudit {
         return;
       }
       if (verdict === "good") {
-        if (this.#trusted.has(fingerprint)) this.#sealed(seal, through);
+        if (foreign) this.#problem("seal_origin", seal, FOREIGN);
+        else if (this.#trusted.has(fingerprint)) this.#sealed(seal, through);
         return;
       }
     }
@@ -270,8 +250,9 @@ export class SealAudit {
       this.#problem("seal_signature", seal, "a seal's signature is not right");
     } else if (enclosed.length > 0 && !enclosed.includes("good")) {
       this.#problem("seal_signature", seal, "the key that came with the seal did not sign it");
-    } else if (missing) this.#unverified += 1;
-    else this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
+    } else if (!missing) this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
+    else if (foreign) this.#problem("seal_origin", seal, FOREIGN);
+    else this.#unverified += 1;
   }
 
   /** A good seal by a trusted key: what it covers is sealed, and the keys named there are trusted. */
@@ -281,18 +262,28 @@ export class SealAudit {
     for (const [fingerprint, from] of this.#named) if (from <= seal.size) this.#trusted.add(fingerprint);
   }
 
-  /** Compares a seal that the auditor brought with the root of its tree. @param through the last event here under it */
-  compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string, through: number | null): void {
+  /**
+   * Compares a seal that the auditor brought with the root of its tree.
+   *
+   * @param through the last event here under it
+   * @param own the other seal whose root this is; null when all events were fed
+   */
+  compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string, through: number | null, own: Seal | null): void {
+    const whole = own === null;
     if (sealedWorkspace(seal) !== workspaceId) {
       this.#undetermined.push("the given seal is of another workspace");
     } else if (this.#isDamaged(seal)) {
       this.#undetermined.push(DAMAGED);
-    } else if (!sameHash(seal.root, root) && !this.#rolledBack(seal)) {
+    } else if (this.#epochs.takeLost(seal, whole)) {
+      return;
+    } else if (this.#epochs.isForeign(seal, whole) || (own !== null && own.origin !== seal.origin)) {
+      if (!this.#rolledBack(seal)) this.#problem("seal_origin", seal, FOREIGN);
+    } else if (sameHash(seal.root, root)) {
+      if (!this.#witnessed.note(seal)) {
+        this.#undetermined.push("the given seal is damaged: a witness's cosignature is not right");
+      } else if (through !== null) this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
+    } else if (!this.#rolledBack(seal)) {
       this.#problem("anchor_mismatch", seal, `the first ${seal.size} events are not the ones of the given seal`);
-    } else if (sameHash(seal.root, root) && !this.#noteWitnesses(seal)) {
-      this.#undetermined.push("the given seal is damaged: a witness's cosignature is not right");
-    } else if (sameHash(seal.root, root) && through !== null) {
-      this.#anchoredThrough = Math.max(this.#anchoredThrough ?? 0, through);
     }
   }
 
@@ -305,17 +296,11 @@ export class SealAudit {
     this.#problem("seal_beyond_log", seal, `a seal covers ${seal.size} events, more than the log holds`);
   }
 
-  /**
-   * Reports a kept seal that the log does not continue, when it reaches over a declared restore: that would
-   * explain it. True when so. Which restore it was the seal does not tell: the first that it can have been.
-   */
+  /** Reports a kept seal that the log does not continue when a declared restore could be why. True when so. */
   #rolledBack(seal: Seal): boolean {
-    const from = this.#restores.find((seq) => seq < seal.size && seq > (this.#anchoredThrough ?? -1));
-    if (from === undefined) return false;
-    const lost = from === seal.size - 1 ? `event ${from}` : `events ${from} to ${seal.size - 1}`;
-    const message = `the given seal covers ${seal.size} events. This log was put back from a backup at event ${from} and went on otherwise: ${lost} under that seal ${from === seal.size - 1 ? "is" : "are"} not in it`;
-    this.#problem("rolled_back", seal, message);
-    return true;
+    const message = this.#epochs.whyRolledBack(seal, this.#anchoredThrough ?? -1);
+    if (message !== null) this.#problem("rolled_back", seal, message);
+    return message !== null;
   }
 
   #problem(code: ProblemCode, seal: Seal, message: string): void {

@@ -4,6 +4,7 @@ import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
 import { namesSealKey, type Seal } from "../../log/seal.ts";
 import type { Problem } from "../problems.ts";
+import type { NamedKey } from "./epochs.ts";
 import { LeafRun, type OnTile } from "./leaf-run.ts";
 import { SealAudit, type SealAuditOptions } from "./seal-audit.ts";
 import { grown, type PlainRange, plainRange, type Segment } from "./segment.ts";
@@ -88,15 +89,19 @@ export class SealedTree {
   }
 
   /** Takes note of a sealing key that an event names. */
-  noteKey({ operation, seq }: AuditEventBody, details: string | null): void {
-    if (details === null || !namesSealKey(operation)) return;
-    const { signing_key: fingerprint } = JSON.parse(details) as JsonObject;
-    if (typeof fingerprint === "string") this.#nameKey({ fingerprint, seq });
+  noteKey(event: AuditEventBody, details: string | null): void {
+    const key = namedKey(event, details);
+    if (key !== null) this.#nameKey(key);
   }
 
-  #nameKey(key: Segment["keys"][number]): void {
+  /** Takes note of the sealing keys of the next segment. */
+  noteKeys(keys: Segment["keys"]): void {
+    for (const key of keys) this.#nameKey(key);
+  }
+
+  #nameKey(key: NamedKey): void {
     this.#keys.push(key);
-    this.audit.nameKey(key.fingerprint, key.seq);
+    this.audit.nameKey(key);
   }
 
   /**
@@ -104,8 +109,7 @@ export class SealedTree {
    *
    * @throws RangeError when the segment lacks the mark of a seal
    */
-  appendSegment({ tree: next, marks, keys, nextSeq }: Segment, workspaceId: string | null): void {
-    for (const key of keys) this.#nameKey(key);
+  appendSegment({ tree: next, marks, nextSeq }: Segment, workspaceId: string | null): void {
     const run = this.#run;
     if (run === null) return;
     if (next === null || next.start !== run.end || next.end !== nextSeq) {
@@ -139,4 +143,12 @@ export class SealedTree {
   #checkEmpty(workspaceId: string): void {
     if (this.audit.nextSize === 0) this.audit.reached({ size: 0, root: EMPTY_ROOT }, workspaceId);
   }
+}
+
+/** Returns the sealing key that an event names; null when it names none. */
+export function namedKey({ operation, seq }: AuditEventBody, details: string | null): NamedKey | null {
+  if (details === null || !namesSealKey(operation)) return null;
+  const { signing_key: fingerprint, origin } = JSON.parse(details) as JsonObject;
+  if (typeof fingerprint !== "string") return null;
+  return { fingerprint, seq, origin: typeof origin === "string" ? origin : null };
 }

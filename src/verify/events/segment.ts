@@ -8,6 +8,7 @@ import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, Problem } from "../problems.ts";
 import type { Blank, Erasure } from "./blanks.ts";
 import type { ChainEnd, ChainState } from "./chains.ts";
+import type { NamedKey } from "./epochs.ts";
 
 /** A run of leaves in a form that crosses threads. */
 export interface PlainRange {
@@ -32,8 +33,8 @@ export interface Segment {
   /** The leaves, when the tree was asked for, and the same up to each tree size that was marked. */
   tree: PlainRange | null;
   marks: PlainRange[];
-  /** Fingerprints of sealing keys that events name. */
-  keys: { fingerprint: string; seq: number }[];
+  /** Sealing keys that events name. */
+  keys: NamedKey[];
   /** Events without details, and the erasures. */
   blanks: Blank[];
   erasures: Erasure[];

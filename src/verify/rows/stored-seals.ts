@@ -7,7 +7,8 @@ import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
-import { namesSealKey, parseSeal, type Seal } from "../../log/seal.ts";
+import { LOG_RESTORE, mayNameSealKey } from "../../log/restores.ts";
+import { parseSeal, type Seal } from "../../log/seal.ts";
 import type { FiledSeal } from "../../seals/seal-file.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
@@ -112,8 +113,10 @@ export class KeyCheck {
 
   /** Takes every event; details are null where erased or not genuine. */
   add({ operation, seq }: AuditEventBody, details: JsonObject | null): void {
-    if (!namesSealKey(operation)) return;
+    if (!mayNameSealKey(operation)) return;
     const { signing_key: fingerprint, origin } = details ?? {};
+    // A restore of the older form keeps the origin.
+    if (operation === LOG_RESTORE && origin === undefined) return;
     this.#named.push({ seq, fingerprint, origin });
   }
 

@@ -8,8 +8,7 @@ import { Bytes, copy, isHex, isHexOf, readHex, same } from "../../../log/bytes.t
 import { CanonicalScan } from "../../../log/canonical-scan.ts";
 import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
-import { LOG_RESTORE } from "../../../log/restores.ts";
-import { namesSealKey } from "../../../log/seal.ts";
+import { mayNameSealKey } from "../../../log/restores.ts";
 import { eventFacts } from "../../../operations.ts";
 import type { ChainState } from "../chains.ts";
 import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
@@ -21,7 +20,7 @@ const MAX_SHAPES_OF_AGENT = 32;
 
 /** Whether the verifier reads the details of such an event itself, so that it always takes the plain path. */
 const isNeverFast = (operation: string): boolean =>
-  namesSealKey(operation) || operation === LOG_RESTORE || eventFacts(operation)?.effect === "erase";
+  mayNameSealKey(operation) || eventFacts(operation)?.effect === "erase";
 
 /** What the next event has to follow. */
 export interface Place {

@@ -1,0 +1,97 @@
+/**
+ * The epoch that a restore begins in a workspace's log: the origin of its seals, and the seals over lost events that are
+ * known, which the log then names.
+ */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Failure } from "../failure.ts";
+import { parseVerifierKey, type VerifierKey, verifierKey } from "../log/note.ts";
+import { LOG_RESTORE, MAX_LOST_SEALS, type NewEpoch } from "../log/restores.ts";
+import { hexOf } from "../log/rows.ts";
+import { checkSeal, parseOrigin, parseSeal, type Seal } from "../log/seal.ts";
+import { newestSeal, sealingKey, sealingKeys } from "../state/seals.ts";
+import type { Reader } from "../store/transaction.ts";
+import { readSeals } from "../verify/trust.ts";
+
+/** Where seals may be that outlived the lost data directory: files of seals, data directories, directories of files. */
+export class KeptSeals {
+  readonly #directories: string[] = [];
+  readonly #seals: Seal[] = [];
+
+  /** @throws {Failure} `usage` when a path is not there, or a file holds no seals */
+  constructor(paths: readonly string[]) {
+    for (const path of paths) {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      if (stat === undefined) throw new Failure("usage", `--seals ${path} is missing.`);
+      if (stat.isDirectory()) this.#directories.push(path, join(path, "seals"));
+      else this.#seals.push(...readSeals("--seals", path));
+    }
+  }
+
+  /** Returns the seals whose origin begins with `base`. @throws {Failure} `usage` when a file holds no seals */
+  of(base: string, workspaceId: string): Seal[] {
+    const files = this.#directories.map((directory) => join(directory, `${workspaceId}.log`)).filter(existsSync);
+    const all = [...this.#seals, ...files.flatMap((file) => readSeals("--seals", file))];
+    return all.filter(({ origin }) => parseOrigin(origin).base === base);
+  }
+}
+
+/** A new epoch: the key under its new name, and the other members of `log.restore` that state the epoch. */
+export interface EpochPlan {
+  key: VerifierKey;
+  details: Omit<NewEpoch, "origin" | "signing_key">;
+}
+
+/**
+ * Plans the epoch of a restored workspace. Its number is greater than that of every epoch that the log or a known seal
+ * names, so that its origin has signed nothing yet.
+ *
+ * @param sealFile the workspace's own file of seals, as restored
+ * @throws {Failure} `usage` when a kept seal is damaged
+ */
+export async function planEpoch(
+  reader: Reader,
+  { workspaceId, headSeq }: { workspaceId: string; headSeq: number },
+  { kept, sealFile }: { kept: KeptSeals; sealFile: string },
+): Promise<EpochPlan> {
+  const named = await sealingKey(reader);
+  if (named === null) throw new Failure("backup_unusable", `The log of ${workspaceId} names no sealing key.`);
+  const { name: previous, publicKey } = parseVerifierKey(named);
+  const { base, epoch } = parseOrigin(previous);
+  const newest = await newestSeal(reader);
+  const given = kept.of(base, workspaceId);
+  const own = [
+    ...(newest === null ? [] : [parseSeal(newest.note)]),
+    ...(existsSync(sealFile) ? readSeals("the backup's", sealFile) : []),
+  ];
+  const keys = (await sealingKeys(reader)).map(({ verifierKey: text }) => parseVerifierKey(text).publicKey);
+  const damaged = given.find((seal) => keys.some((key) => checkSeal(seal, key) === "bad"));
+  if (damaged !== undefined) {
+    throw new Failure("usage", `A seal of ${workspaceId} over ${damaged.size} events, given with --seals, is damaged.`);
+  }
+  const known = [...own, ...given];
+  const last = known
+    .filter(({ origin }) => origin === previous)
+    .sort(bySize)
+    .at(-1);
+  const lost = distinct(known.filter(({ size }) => size > headSeq + 1))
+    .sort(bySize)
+    .slice(-MAX_LOST_SEALS);
+  const restores = await reader.value<number>("SELECT count(*) FROM events WHERE operation = ? AND agent_id IS NULL", [
+    LOG_RESTORE,
+  ]);
+  const number = 1 + Math.max(epoch, 1 + (restores ?? 0), ...known.map(({ origin }) => parseOrigin(origin).epoch));
+  return {
+    key: verifierKey(`${base}/${number}`, publicKey),
+    details: {
+      previous_origin: previous,
+      last_seal: last === undefined ? null : headOf(last),
+      lost_seals: lost.map((seal) => ({ origin: seal.origin, ...headOf(seal) })),
+      lost_through: lost.length === 0 ? null : (lost.at(-1) as Seal).size - 1,
+    },
+  };
+}
+
+const bySize = (a: Seal, b: Seal): number => a.size - b.size;
+const headOf = ({ size, root }: Seal) => ({ size, root: hexOf(root) });
+const distinct = (seals: readonly Seal[]): Seal[] => [...new Map(seals.map((seal) => [seal.note.text, seal])).values()];

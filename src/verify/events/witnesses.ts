@@ -1,0 +1,49 @@
+/** The witnesses that have cosigned seals of a log. */
+import { NoteError, type VerifierKey } from "../../log/note.ts";
+import type { Seal } from "../../log/seal.ts";
+import { cosignedAt } from "../../log/witness.ts";
+
+/** The newest seal of a log that a witness has cosigned. */
+export interface Witnessing {
+  name: string;
+  /** The last event under that seal. */
+  through: number;
+  /** When it was cosigned, RFC 3339. */
+  time: string;
+}
+
+/** Returns which of the witnesses have cosigned a seal. @throws NoteError when a cosignature is wrong */
+export function witnessesOf(seal: Seal, witnesses: readonly VerifierKey[]): Witnessing[] {
+  return witnesses.flatMap((witness): Witnessing[] => {
+    const time = cosignedAt(seal, witness);
+    if (time === null || seal.size === 0) return [];
+    // RFC 3339 has four digits for a year.
+    const ms = Math.min(Number(time) * 1000, Date.UTC(9999, 11, 31, 23, 59, 59));
+    return [{ name: witness.name, through: seal.size - 1, time: new Date(ms).toISOString() }];
+  });
+}
+
+/** Collects the newest seal that each given witness has cosigned. */
+export class WitnessedSeals {
+  readonly #found = new Map<string, Witnessing>();
+
+  constructor(private readonly witnesses: readonly VerifierKey[]) {}
+
+  /** Notes which witnesses have cosigned a seal of the log. False when a cosignature is wrong. */
+  note(seal: Seal): boolean {
+    try {
+      for (const found of witnessesOf(seal, this.witnesses)) {
+        if (found.through >= (this.#found.get(found.name)?.through ?? 0)) this.#found.set(found.name, found);
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof NoteError) return false;
+      throw error;
+    }
+  }
+
+  /** The witnesses that have cosigned a seal; null when none was given. */
+  get found(): Witnessing[] | null {
+    return this.witnesses.length > 0 ? [...this.#found.values()] : null;
+  }
+}
