@@ -1285,7 +1285,7 @@ def check_schema(db, schemas=SCHEMAS):
 
 
 def check_database(db, trust, logs):
-    known = db.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'events'").fetchone()
+    known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
     require(known, "this database is no workspace of governd", Undetermined)
     check_schema(db)
     log, writes, configs = Log(True), {}, {}

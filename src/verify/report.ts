@@ -3,93 +3,41 @@
 import type { ControlTable } from "../log/control-effects.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
 import { parseOrigin } from "../log/seal.ts";
+import { type Cause, causesOf } from "./causes.ts";
+import { type ObstacleCode, PROBLEMS } from "./codes.ts";
 import type { Completeness } from "./completeness.ts";
 import type { ControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import type { ExplainedSeal } from "./events/epochs.ts";
-import type { Witnessing } from "./events/witnesses.ts";
-import type { FirstInvalid, Problem, ProblemCode } from "./problems.ts";
-import { MAX_REPORTED_PROBLEMS, type Verdict, verdictOf } from "./problems.ts";
+import { MAX_REPORTED_PROBLEMS, type Problem, type Verdict, verdictOf } from "./problems.ts";
+import type { ReportedProblem, ReportedRestore, SourceReport } from "./report-schema.ts";
 
 /** Exit codes of the verdicts. */
 export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tampered: 1, undetermined: 2 };
 
-/** Why something cannot be established. Reported among the problems, but no sign of tampering. */
-export const OBSTACLE_MEANINGS = {
-  evidence_unreadable: "the file cannot be read, or not to its end",
-  not_evidence: "this is no workspace and no export",
-  newer_schema: "a newer governd wrote this file",
-  export_incomplete: "the export's end is missing, so nothing is known of what should follow",
-  log_empty: "nothing is there that could be verified",
-  agent_unknown: "the agent that was asked for is not in this evidence",
-  erasure_outside: "details are gone, and the erasure that should name their events is not in this evidence",
-  seal_missing: "there is no seal that could be checked",
-  key_missing: "without the public key nothing can be established",
-  witness_missing: "fewer witnesses than required have cosigned a seal of this log",
-  completeness_unknown: "events may be missing that nothing here mentions",
-} as const;
+export type SourceKind = SourceReport["kind"];
 
-export type ObstacleCode = keyof typeof OBSTACLE_MEANINGS;
-
-/** A problem, or an obstacle. */
-export interface ReportedProblem extends Omit<Problem, "code"> {
-  code: ProblemCode | ObstacleCode;
+/** Returns a cause as it is reported. */
+export function reported({ problem, rows, keys, consequences }: Cause): ReportedProblem {
+  const { code, message, event, row } = problem;
+  // Rows as a whole contradict the log, and no single event.
+  const seq = row?.whole && row.key === null ? null : problem.seq;
+  return {
+    ...{ code, message, seq, id: seq === null ? null : problem.id },
+    agent_id: event?.agent_id ?? problem.agentId ?? null,
+    agent_seq: event?.agent_seq ?? null,
+    operation: event?.operation ?? null,
+    timestamp: event?.timestamp ?? null,
+    ...{ table: row?.table ?? null, keys, count: rows.size },
+    consequences: [...consequences.values()].reduce((sum, more) => sum + more, 0),
+    consequence_codes: Object.fromEntries(consequences),
+  };
 }
 
-export type SourceKind = "workspace" | "export" | "receipt" | "directory" | "control" | "unknown";
-
-/** One agent's chain; `agent_id` null is the workspace's own. */
-export interface SourceAgent {
-  agent_id: string | null;
-  events: number;
-  valid: boolean;
-  first_invalid: FirstInvalid | null;
-}
-
-/** A declared restore: the epoch that it begins, counted from 1, which is the log from its genesis on. */
-export interface ReportedRestore {
-  epoch: number;
-  seq: number;
-  restored_at: string;
-  backup_created_at: string | null;
-  backup_digest: string | null;
-  /** The origin of seals from here on. Null when the restore kept the origin, as older versions did. */
-  origin: string | null;
-  /** The last position that is known to be lost; null when none is. */
-  lost_through: number | null;
-}
-
-/** One file. The shape of `--json`. */
-export interface SourceReport {
-  path: string;
-  kind: SourceKind;
-  workspace_id: string | null;
-  events: number;
-  agents: SourceAgent[];
-  /** Position of the last event under a valid seal; null when there is none. */
-  sealed_through: number | null;
-  /** Position of the last event under a seal that was kept elsewhere and given. */
-  anchored_through: number | null;
-  /** Whether all events of its scope are here. Of a part, the text report names which. */
-  completeness: Completeness["is"];
-  /** Position through which it is complete; null unless it is. */
-  complete_through: number | null;
-  /** Those of the given witnesses that have cosigned a seal here; absent when none was given. */
-  witnesses?: Witnessing[];
-  /** From where the events are there, when what is before was pruned. */
-  pruned_before?: number;
-  /** The prunings that the log records. `export`: the given file that is the export which each names, if one is. */
-  prunings?: { before_seq: number; export_digest: string; export: string | null }[];
-  /** Where the log was put back from a backup, as it says itself. */
-  restores?: ReportedRestore[];
-  /** Given seals that a restore names as lost, so that they contradict nothing. Only where there are such. */
-  explained_seals?: ExplainedSeal[];
-  /** When `control.db` may lack acts that the logs record, and how many there are. `until`: a restore, or the end. */
-  windows?: { since: string; until: string | null; acts: number }[];
-  /** What this evidence does not allow to verify, or what no event records. Only where there is something. */
-  not_covered?: readonly string[];
-  problems: ReportedProblem[];
-}
+/** Returns an obstacle as it is reported. */
+export const reportedObstacle = (code: ObstacleCode, message: string): ReportedProblem => ({
+  ...{ code, message, seq: null, id: null, agent_id: null, agent_seq: null, operation: null, timestamp: null },
+  ...{ table: null, keys: [], count: 1, consequences: 0, consequence_codes: {} },
+});
 
 /** A report and its verdict. */
 export interface SourceResult {
@@ -124,7 +72,7 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
         completeness: "unknown",
         complete_through: null,
       },
-      problems: [{ code, seq: null, id: null, message }],
+      problems: [reportedObstacle(code, message)],
     },
     verdict: "undetermined",
     problemCount: 1,
@@ -133,6 +81,11 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
     unnamedErased: 0,
     completeness: { is: "unknown", why: message },
   };
+}
+
+/** The result for evidence that was found to be changed before all of it was read. */
+export function tampered(result: SourceResult, problems: ReportedProblem[]): SourceResult {
+  return { ...result, report: { ...result.report, problems }, problemCount: problems.length, verdict: "tampered" };
 }
 
 /** The result for evidence that was read, with what kept it from being established, if anything did. */
@@ -147,13 +100,19 @@ export function resultOf(
     code: "erasure_outside" as const,
     message: `the details of ${found.openErased} events are gone, and no erasure in this window names them: export to the end of the log`,
   };
-  const inTheWay = [...obstacles, ...open, ...(found.openErased > 0 ? [outside] : [])];
+  // Where the log itself is wrong or cut off, that is why no seal fits it.
+  const explained = isLogWrong(found.problems) || obstacles.some(({ code }) => code === "export_incomplete");
+  const all = [...obstacles, ...open, ...(found.openErased > 0 ? [outside] : [])];
+  const inTheWay = explained ? all.filter(({ code }) => !OF_SEALS.has(code)) : all;
   const [obstruction] = inTheWay;
   const completeness: Completeness = obstruction === undefined ? proved : { is: "unknown", why: obstruction.message };
-  const reported: ReportedProblem[] = [
-    ...inTheWay.map(({ code, message }) => ({ code, seq: null, id: null, message })),
-    ...found.problems,
+  const problems: ReportedProblem[] = [
+    ...inTheWay.map(({ code, message }) => reportedObstacle(code, message)),
+    ...causesOf(found.problems).map(reported),
   ];
+  // Those beyond the ones that were kept cannot be told apart.
+  const [first] = problems.slice(inTheWay.length);
+  if (first !== undefined) first.consequences += found.problemCount - found.problems.length;
   const { chainStart, chainEnd } = found;
   return {
     report: {
@@ -171,16 +130,21 @@ export function resultOf(
       anchored_through: found.seals?.anchoredThrough ?? null,
       completeness: completeness.is,
       complete_through: completeness.is === "complete" ? completeness.through : null,
-      problems: reported.slice(0, MAX_REPORTED_PROBLEMS),
+      problems: problems.slice(0, MAX_REPORTED_PROBLEMS),
     },
     verdict: verdictOf({ problemCount: found.problemCount, undetermined: obstruction?.message ?? null }),
-    problemCount: found.problemCount + inTheWay.length,
+    problemCount: problems.length,
     range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails: found.erasedDetails,
     unnamedErased: found.unnamedErased,
     completeness,
   };
 }
+
+const OF_SEALS: ReadonlySet<ObstacleCode> = new Set<ObstacleCode>(["seal_missing", "log_empty"]);
+
+const isLogWrong = (problems: readonly Problem[]): boolean =>
+  problems.some(({ code }) => ["event", "link", "log", "seal"].includes(PROBLEMS[code].concern));
 
 function reportedRestores(restores: readonly DeclaredRestore[]): ReportedRestore[] {
   let number = 1;

@@ -1,9 +1,5 @@
-/** The sources that can be verified: a workspace's database, an export, a receipt. */
+/** The sources that can be verified: a workspace's database, an export. Receipts are in receipt.ts. */
 import { statSync } from "node:fs";
-import { isFingerprint, KeyChainError, readKeyChain, trustedKeys } from "../log/key-chain.ts";
-import { NoteError, type VerifierKey } from "../log/note.ts";
-import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
-import { checkSeal, sealedWorkspace } from "../log/seal.ts";
 import { prunings } from "../state/pruning.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
@@ -11,18 +7,20 @@ import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
-import { logCompleteness, TAMPERED } from "./completeness.ts";
+import { causesOf } from "./causes.ts";
+import type { ObstacleCode } from "./codes.ts";
+import { logCompleteness } from "./completeness.ts";
 import { readControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
-import { witnessesOf } from "./events/witnesses.ts";
+import { nameEvents } from "./named.ts";
 import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
-import type { Problem, ProblemCode } from "./problems.ts";
-import { type ObstacleCode, obstacle, resultOf, type SourceResult } from "./report.ts";
-import { hasTable, schemaChanges } from "./rows/schema.ts";
+import type { Problem } from "./problems.ts";
+import { obstacle, reported, resultOf, type SourceResult, tampered } from "./report.ts";
+import { hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport } from "./workspace.ts";
 
@@ -72,7 +70,7 @@ function whyNotWorkspace(connection: Connection): Refusal | null {
     const message = "this is the control database, which has no audit log: name the data directory or a workspace";
     return { code: "not_evidence", message };
   }
-  if (!hasTable(connection, "events")) {
+  if (!isWorkspace(connection)) {
     return { code: "not_evidence", message: "this database is no workspace of governd" };
   }
   const [found, known] = [schemaVersion(connection), WORKSPACE_MIGRATIONS.length];
@@ -100,6 +98,7 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     const report = withProblems(found, all);
     const controlLog = whole ? await readControlLog(connection) : null;
     const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
+    await nameEvents(connection, result.report.problems);
     if (found.prunedBefore > 0) result.report.prunings = await pruningsOf(connection);
     return result;
   });
@@ -118,8 +117,9 @@ export async function verifyWorkspaceAndFile(
   return await checkFileAside(reader, options, async (check) => {
     const report = await verifyWorkspace(reader, scope, options);
     const { problems, damage } = await check();
-    const all = [...schemaChangesOf(reader), ...problems, ...(damage === null ? [] : [damage])];
-    return withProblems(report, all.map(schemaProblem));
+    const damaged = damage === null ? [] : [{ message: damage }];
+    const all = [...schemaChangesOf(reader), ...problems, ...damaged].map(schemaProblem);
+    return withProblems(report, all);
   });
 }
 
@@ -130,10 +130,14 @@ const pruningsOf = async (reader: Reader) =>
     export: null,
   }));
 
-const schemaChangesOf = (connection: Connection): string[] =>
+const schemaChangesOf = (connection: Connection): SchemaChange[] =>
   schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
 
-export const schemaProblem = (message: string): Problem => ({ code: "schema_mismatch", seq: null, id: null, message });
+/** @param change without a table when it is the file that is damaged */
+export const schemaProblem = ({ message, table }: { message: string; table?: string }): Problem => ({
+  ...{ code: "schema_mismatch", seq: null, id: null, message },
+  ...(table !== undefined && { row: { table, key: null } }),
+});
 
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
   const { agentId } = wish;
@@ -161,10 +165,11 @@ function withProblems(found: WorkspaceReport, problems: readonly Problem[]): Wor
   };
 }
 
-function changedSchema(source: { path: string; kind: "workspace" }, changes: readonly string[]): SourceResult {
-  const result = obstacle(source.path, source.kind, "not_evidence", "");
-  result.report.problems = changes.map((change) => schemaProblem(`${change}; nothing more was looked at`));
-  return { ...result, problemCount: changes.length, verdict: "tampered" };
+function changedSchema(source: { path: string; kind: "workspace" }, changes: readonly SchemaChange[]): SourceResult {
+  const problems = changes.map(({ message, table }) =>
+    schemaProblem({ message: `${message}; nothing more was looked at`, table }),
+  );
+  return tampered(obstacle(source.path, source.kind, "not_evidence", ""), causesOf(problems).map(reported));
 }
 
 const DAMAGE = {
@@ -242,78 +247,4 @@ function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
 function obstacleOfExport({ undetermined, header, eventsChecked }: ExportReport): ObstacleCode {
   if (undetermined === NO_EVENTS) return "log_empty";
   return header === null && eventsChecked === 0 ? "not_evidence" : "export_incomplete";
-}
-
-/** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
-export function verifyReceipt(text: string, path: string, { publicKeys, witnesses = [] }: Trust): SourceResult {
-  let receipt: Receipt;
-  try {
-    receipt = parseReceipt(text);
-  } catch (error) {
-    if (!(error instanceof ReceiptError)) throw error;
-    return obstacle(path, "receipt", "not_evidence", `the receipt is not in order: ${error.message}`);
-  }
-  const keys = keysOfReceipt(receipt);
-  const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(receipt.seal, key) !== "absent");
-  const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses);
-  const why = keys === null || publicKey !== undefined ? "" : whyNoKey(publicKeys, keys);
-  const result = describe(obstacle(path, "receipt", "key_missing", why), receipt);
-  if (found === null && publicKey === undefined) return result;
-  const { seq, id } = receipt.event;
-  result.report.problems = found === null ? [] : [{ ...found, seq, id }];
-  result.problemCount = result.report.problems.length;
-  result.verdict = found === null ? "verified" : "tampered";
-  result.report.sealed_through = found === null ? seq : null;
-  result.completeness = found === null ? { is: "partial", part: `event ${seq} of ${receipt.seal.size}` } : TAMPERED;
-  result.report.completeness = result.completeness.is;
-  if (found === null && witnesses.length > 0) result.report.witnesses = witnessesOf(receipt.seal, witnesses);
-  return result;
-}
-
-/** Returns the log's keys up to the one of the receipt's seal; empty when it names none, null when they were changed. */
-function keysOfReceipt({ keys, seal, event }: Receipt): Uint8Array[] | null {
-  if (keys === null) return [];
-  try {
-    const found = readKeyChain(event.workspace_id, keys);
-    return checkSeal(seal, found.at(-1) as Uint8Array) === "good" ? found : null;
-  } catch (error) {
-    if (error instanceof KeyChainError) return null;
-    throw error;
-  }
-}
-
-function problemOfReceipt(
-  receipt: Receipt,
-  keys: readonly Uint8Array[] | null,
-  publicKey: Uint8Array | null,
-  witnesses: readonly VerifierKey[],
-): { code: ProblemCode; message: string } | null {
-  if (keys === null) {
-    return { code: "seal_invalid", message: "the announcements of the log's keys do not lead to the receipt's seal" };
-  }
-  const message = receiptProblem(receipt, publicKey);
-  const code = publicKey === null || checkSeal(receipt.seal, publicKey) === "good" ? "proof_invalid" : "seal_signature";
-  if (message !== null) return { code, message };
-  try {
-    witnessesOf(receipt.seal, witnesses);
-    return null;
-  } catch (error) {
-    if (error instanceof NoteError) return { code: "seal_signature", message: error.message };
-    throw error;
-  }
-}
-
-function whyNoKey(given: readonly Uint8Array[], keys: readonly Uint8Array[]): string {
-  if (given.length === 0) return "a receipt is checked with the public key: give it with --public-key";
-  if (isFingerprint(given, keys)) return "the given key is the fingerprint of this log's key: give the key itself";
-  const earlier = keys.length === 0 ? ", a fingerprint, or an earlier key of this log" : "";
-  return `the given key does not lead to the key that sealed this receipt: it is another log's key${earlier}`;
-}
-
-function describe(result: SourceResult, { event, seal, stored }: Receipt): SourceResult {
-  result.report.workspace_id = sealedWorkspace(seal);
-  result.report.events = 1;
-  result.range = { first: event.seq, last: event.seq };
-  result.erasedDetails = stored.details === null ? 1 : 0;
-  return result;
 }

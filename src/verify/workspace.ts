@@ -26,6 +26,7 @@ import {
   type WorkspaceVerificationOptions,
 } from "./preparation.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
+import { allOf } from "./rows/findings.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
 import { chunksInTurn, type EntryChunks } from "./rows/present-entries.ts";
 import { SealFeed } from "./rows/stored-seals.ts";
@@ -222,6 +223,7 @@ async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowC
     const row = await reader.get<[number]>(`SELECT count(*) FROM ${table}`);
     const left = (row?.[0] ?? 0) - met[table];
     if (left === 0) continue;
-    verifier.report("content_orphan", null, null, `${left} rows of ${table} belong to no agent of this workspace`);
+    const message = `${left} rows of ${table} belong to no agent of this workspace`;
+    verifier.report("content_orphan", null, null, message, allOf(table));
   }
 }

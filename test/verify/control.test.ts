@@ -9,7 +9,17 @@ const NOW: Lag = { backupCreatedAt: null, afterSeq: 100 };
 
 function event(seq: number, operation: string, ...changes: RowChange[]): ControlEvent {
   const timestamp = `2026-01-01T00:00:0${seq}.000Z`;
-  return { seq, id: `aud_${seq}`, operation, timestamp, actor: "cli", details: {}, changes, restore: null };
+  return {
+    seq,
+    agent_seq: seq + 1,
+    id: `aud_${seq}`,
+    operation,
+    timestamp,
+    actor: "cli",
+    details: {},
+    changes,
+    restore: null,
+  };
 }
 
 const key = (kind: RowChange["kind"], columns: RowChange["columns"], unset: string[] = []): RowChange => ({

@@ -7,8 +7,9 @@ import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
+import { type ObstacleCode, REPORT_SCHEMA } from "../../verify/codes.ts";
 import type { Verdict } from "../../verify/problems.ts";
-import { EXIT_CODES, overallVerdict, type ReportedProblem, type SourceResult } from "../../verify/report.ts";
+import { EXIT_CODES, overallVerdict, reportedObstacle, type SourceResult } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
 import { addCommonOptions, collect, type Session, settingsOf } from "../session.ts";
 import { verifyPath } from "../verify/sources.ts";
@@ -23,6 +24,7 @@ interface VerifyOptions {
   complete?: boolean;
   agent?: string;
   quiet?: boolean;
+  jsonSchema?: boolean;
   threads?: number;
 }
 
@@ -41,7 +43,7 @@ export function addVerify(program: Command, session: Session): void {
     .command("verify")
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
-    .argument("<evidence...>", "workspace files (.db), exports (json, ndjson), receipts, data directories")
+    .argument("[evidence...]", "workspace files (.db), exports (json, ndjson), receipts, data directories")
     .option("--public-key <key>", "a public key that you trust, as a file or the key itself; may be repeated", collect)
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
     .option("--witness-key <key>", "a witness's verifier key, as a file or the key itself; may be repeated", collect)
@@ -50,6 +52,7 @@ export function addVerify(program: Command, session: Session): void {
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
     .option("--quiet", "print only problems")
+    .option("--json-schema", "print the JSON Schema of the report that --json prints")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
   addCommonOptions(command, ["encryption_key_file"]);
@@ -69,6 +72,11 @@ function threadCount(text: string): number {
 }
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
+  if (options.jsonSchema) {
+    const { Report } = await import("../../verify/report-schema.ts");
+    return await session.terminal.out(`${JSON.stringify(Report, null, 2)}\n`);
+  }
+  if (paths.length === 0) throw new Failure("usage", "Name the evidence: a file or a data directory.");
   const trust = readTrust(options);
   const quorum = quorumOf(options);
   const encryptionKey = lazyKey(options);
@@ -163,15 +171,15 @@ function askForCompleteness(results: SourceResult[]): void {
 }
 
 /** Adds a reason why evidence that is otherwise good cannot be established. */
-function doubt(result: SourceResult, code: ReportedProblem["code"], message: string): void {
-  result.report.problems.push({ code, seq: null, id: null, message });
+function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
+  result.report.problems.push(reportedObstacle(code, message));
   result.problemCount += 1;
   if (result.verdict === "verified") result.verdict = "undetermined";
 }
 
 function json(verdict: Verdict, results: readonly SourceResult[]): string {
   const sources = results.map(({ report }) => report);
-  return `${JSON.stringify({ verdict, exit_code: EXIT_CODES[verdict], sources })}\n`;
+  return `${JSON.stringify({ schema: REPORT_SCHEMA, verdict, exit_code: EXIT_CODES[verdict], sources })}\n`;
 }
 
 function text(verdict: Verdict, results: readonly SourceResult[], { quiet, agent }: VerifyOptions): string {

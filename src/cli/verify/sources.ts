@@ -7,11 +7,13 @@ import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
+import { alone } from "../../verify/causes.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
 import { verifyControl } from "../../verify/control/control.ts";
 import { readControlLog } from "../../verify/control/events.ts";
-import { obstacle, type SourceResult } from "../../verify/report.ts";
-import { type DatabaseWish, verifyDatabaseFile, verifyExportFile, verifyReceipt } from "../../verify/sources.ts";
+import { verifyReceipt } from "../../verify/receipt.ts";
+import { obstacle, reported, type SourceResult, tampered } from "../../verify/report.ts";
+import { type DatabaseWish, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
 import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
@@ -213,8 +215,7 @@ function missingWorkspace(path: string, workspaceId: string): SourceResult {
   const message = "the data directory knows this workspace, but its file is missing";
   const result = obstacle(path, "workspace", "evidence_unreadable", message);
   result.report.workspace_id = workspaceId;
-  result.report.problems = [{ code: "content_missing", seq: null, id: null, message }];
-  return { ...result, verdict: "tampered" };
+  return tampered(result, [reported(alone({ code: "content_missing", seq: null, id: null, message }))]);
 }
 
 function unreadable(path: string, error: unknown): SourceResult {

@@ -1,14 +1,9 @@
 /** The report of `governd verify` for a person. */
 
-import { PROBLEM_MEANINGS, type Verdict } from "../../verify/problems.ts";
-import {
-  OBSTACLE_MEANINGS,
-  type ObstacleCode,
-  type ReportedProblem,
-  type ReportedRestore,
-  type SourceAgent,
-  type SourceResult,
-} from "../../verify/report.ts";
+import { wordsOf } from "../../verify/codes.ts";
+import type { Verdict } from "../../verify/problems.ts";
+import type { SourceResult } from "../../verify/report.ts";
+import type { ReportedProblem, ReportedRestore, SourceAgent } from "../../verify/report-schema.ts";
 import { count } from "../terminal.ts";
 
 /** The most problems of one file to print. `--json` has more. */
@@ -148,18 +143,36 @@ function agentLines({ agent_id, events, valid, first_invalid }: SourceAgent): st
 function problemLines({ report, problemCount }: SourceResult): string[] {
   const lines: string[] = [];
   for (const problem of report.problems.slice(0, MAX_SHOWN)) {
-    const place = problem.seq === null ? "" : ` at ${eventName(problem)}`;
-    lines.push(`  ${problem.code}${place}: ${problem.message}`, `    means: ${meaning(problem)}`);
+    const { means, advice } = wordsOf(problem.code);
+    lines.push(`  ${problem.code}${placeText(problem)}: ${problem.message}`, `    means: ${means}`);
+    if (problem.table !== null) lines.push(`    in table ${problem.table}${rowsText(problem)}`);
+    if (problem.consequences > 0) lines.push(`    and therefore: ${consequenceText(problem)}`);
+    lines.push(`    what to do: ${advice}`);
   }
   const more = problemCount - Math.min(report.problems.length, MAX_SHOWN);
   if (more > 0) lines.push(`  and ${count(more, "problem")} more (--json names up to 1,000)`);
   return lines;
 }
 
-function meaning({ code }: ReportedProblem): string {
-  return code in OBSTACLE_MEANINGS
-    ? OBSTACLE_MEANINGS[code as ObstacleCode]
-    : PROBLEM_MEANINGS[code as keyof typeof PROBLEM_MEANINGS];
+/** The event of a problem, such as ` at event 3 (aud_…), data.write of support-bot (its event 2), 2026-…`. */
+function placeText(problem: ReportedProblem): string {
+  const { seq, agent_id, agent_seq, operation, timestamp } = problem;
+  if (seq === null) return agent_id === null ? "" : ` of ${agent_id}`;
+  const place = ` at ${eventName(problem)}`;
+  if (operation === null) return agent_id === null ? place : `${place} of ${agent_id}`;
+  return `${place}, ${operation} of ${agent_id ?? "the workspace itself"} (its event ${agent_seq}), ${timestamp}`;
+}
+
+function rowsText({ keys, count: rows }: ReportedProblem): string {
+  const named = keys.map((key) => JSON.stringify(key)).join(", ");
+  if (rows === 1) return named === "" ? "" : `: ${named}`;
+  return `: ${count(rows, "row")}${named === "" ? "" : `, among them ${named}`}`;
+}
+
+function consequenceText({ consequence_codes: codes }: ReportedProblem): string {
+  return Object.entries(codes)
+    .map(([code, times]) => `${times} ${code}`)
+    .join(", ");
 }
 
 function eventName({ seq, id }: { seq: number | null; id: string | null }): string {

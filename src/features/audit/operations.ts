@@ -50,6 +50,9 @@ const queryAudit = inquiry("audit.query", {
   },
 });
 
+/** The most problems in an answer. */
+const MAX_PROBLEMS = 100;
+
 /** Lets other queries of the thread run between two pages. */
 const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -73,6 +76,9 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   // Imported when first needed: the verifier is half of what a thread would load at its start.
   const { logCompleteness } = await import("../../verify/completeness.ts");
   const { verifyWorkspaceAndFile } = await import("../../verify/sources.ts");
+  const { causesOf } = await import("../../verify/causes.ts");
+  const { nameEvents } = await import("../../verify/named.ts");
+  const { reported } = await import("../../verify/report.ts");
   // The first key that the log names: it seals the later ones.
   const [first] = await sealingKeys(reader);
   try {
@@ -85,6 +91,9 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
     // A log that is not valid proves nothing about another file.
     const control =
       agentId === null && report.valid && openControl ? await verifyControlRows(reader, openControl) : null;
+    const causes = causesOf(report.problems).map(reported);
+    const problems = causes.slice(0, MAX_PROBLEMS);
+    await nameEvents(reader, problems);
     return {
       valid: report.valid && control?.verdict !== "tampered",
       completeness: completeness.is,
@@ -95,6 +104,8 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
       chain_end: report.chainEnd && { ...report.chainEnd },
       first_invalid: report.firstInvalid && { ...report.firstInvalid },
       control,
+      problem_count: causes.length,
+      problems,
     };
   } finally {
     if (helped) isHelped = false;

@@ -15,6 +15,7 @@ import {
   Time,
 } from "../../http/shapes.ts";
 import { EVENT_NAMES } from "../../operations.ts";
+import { ReportedProblem } from "../../verify/report-schema.ts";
 
 /** Every result that an event can have. */
 export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
@@ -112,6 +113,10 @@ export const Verification = shape("Verification", {
   chain_end: EventReference,
   first_invalid: nullable(object({ seq: nullable(Count), id: nullable(t.String()), reason: t.String() })),
   control: nullable(ControlRows),
+  problem_count: Count,
+  problems: t.Array(component("VerificationProblem", ReportedProblem), {
+    description: "The first 100, as `governd verify --json` reports them.",
+  }),
   verified_at: Time,
 });
 

@@ -7,11 +7,13 @@ import { INSTALLATION_CREATOR } from "../../control/workspaces.ts";
 import type { Connection } from "../../store/connection.ts";
 import { schemaVersion } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { MAX_REPORTED_PROBLEMS, type Problem, type ProblemCode } from "../problems.ts";
-import { obstacle, type SourceResult } from "../report.ts";
+import { alone } from "../causes.ts";
+import type { ProblemCode } from "../codes.ts";
+import { MAX_REPORTED_PROBLEMS, type Problem } from "../problems.ts";
+import { obstacle, reported, type SourceResult } from "../report.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { schemaProblem, unreadable } from "../sources.ts";
-import { type ControlLog, readControlLog } from "./events.ts";
+import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts";
 import { type ExpectedRow, expectedRows, type Lag, windowsOf } from "./expected.ts";
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
@@ -80,7 +82,7 @@ export async function verifyControl(connection: Connection, wish: ControlWish): 
     if (changes.length > 0)
       return resultOf(
         wish,
-        changes.map((one) => schemaProblem(`${one}; no row was compared`)),
+        changes.map(({ message, table }) => schemaProblem({ message: `${message}; no row was compared`, table })),
       );
     const { problems, damage } = await checkFile(connection);
     if (damage !== null) return obstacle(wish.path, "control", "evidence_unreadable", `it is damaged (${damage})`);
@@ -164,8 +166,8 @@ function finishPending(
   stored: Map<string, StoredRow>,
 ): Problem[] {
   return pending.flatMap((act): Problem[] => {
-    const changed = (message: string, id: string | null = null, seq: number | null = null): Problem[] => [
-      { code: "act_changed", seq, id, message },
+    const changed = (message: string, event?: ControlEvent, key: string | null = null): Problem[] => [
+      { code: "act_changed", ...placeOf(event), message, row: { table: "pending_acts", key } },
     ];
     if (act === null) return changed("pending_acts: a row does not have the form of an act");
     const { workspaceId, event } = act;
@@ -173,8 +175,8 @@ function finishPending(
     // Without its event, an act is dropped.
     if (recorded === undefined) return [];
     if (!isActOf(act, recorded)) {
-      const { id, seq } = recorded;
-      return changed(`pending_acts ${workspaceId}: the act is not what event ${seq} of this workspace says`, id, seq);
+      const message = `pending_acts ${workspaceId}: the act is not what event ${recorded.seq} of this workspace says`;
+      return changed(message, recorded, workspaceId);
     }
     finish(stored, act);
     return [];
@@ -220,14 +222,22 @@ function problemOf(expected: ExpectedRow, row: StoredRow | undefined): Problem |
 /** Names the last event that states a column, or the last event about the row. */
 function problem(code: ProblemCode, row: ExpectedRow, column: string | null, what: string): Problem {
   const said = row.events.findLast(({ columns }) => column !== null && column in columns) ?? row.events.at(-1);
-  const { seq = null, id = null, operation = "", timestamp = "" } = said?.event ?? {};
-  const message = `${row.table} ${row.id}: ${what}; ${row.workspaceId} says otherwise in event ${seq} (${operation}, ${timestamp})`;
-  return { code, seq, id, message };
+  const place = placeOf(said?.event);
+  const { operation = "", timestamp = "" } = said?.event ?? {};
+  const message = `${row.table} ${row.id}: ${what}; ${row.workspaceId} says otherwise in event ${place.seq} (${operation}, ${timestamp})`;
+  return { code, ...place, message, row: { table: row.table, key: row.id } };
+}
+
+/** How a problem names the event that says otherwise. */
+function placeOf(event: ControlEvent | undefined): Pick<Problem, "seq" | "id" | "event"> {
+  if (event === undefined) return { seq: null, id: null };
+  const { seq, id, agent_seq, operation, timestamp } = event;
+  return { seq, id, event: { agent_id: null, agent_seq, operation, timestamp } };
 }
 
 function addedProblem({ table, id, workspaceId }: StoredRow): Problem {
   const message = `${table} ${id}: no event of ${workspaceId} created this row`;
-  return { code: `${PREFIXES[table]}_added`, seq: null, id: null, message };
+  return { code: `${PREFIXES[table]}_added`, seq: null, id: null, message, row: { table, key: id } };
 }
 
 /** Why a row that no event names is not a problem; null when it is one. An empty text needs no mention. */
@@ -256,7 +266,7 @@ function resultOf(
       ...result.report,
       completeness: completeness.is,
       not_covered: [...NOT_COVERED, ...notCovered],
-      problems: problems.slice(0, MAX_REPORTED_PROBLEMS),
+      problems: problems.slice(0, MAX_REPORTED_PROBLEMS).map(alone).map(reported),
     },
     verdict: problems.length > 0 ? "tampered" : "verified",
     problemCount: problems.length,

@@ -11,6 +11,7 @@ import { type EventColumns, eventColumns, readNamedEvent } from "../rows/events-
 /** An event about rows of the control database, or a declared restore. */
 export interface ControlEvent {
   seq: number;
+  agent_seq: number;
   id: string;
   operation: string;
   timestamp: string;
@@ -47,14 +48,14 @@ export async function readControlLog(reader: Reader): Promise<ControlLog | null>
     const named = readNamedEvent(...row);
     if (named === null) return [];
     const { event, details } = named;
-    const { seq, id, operation, timestamp, actor } = event;
+    const { seq, agent_seq, id, operation, timestamp, actor } = event;
     const restore = declaredRestore(event, details && JSON.stringify(details));
     const leftOut = restore?.control?.rowsLeftOut ?? [];
     const changes = [
       ...controlChanges(event, details),
       ...leftOut.map((row) => ({ table: row.table as ControlTable, id: row.id, kind: "remove" as const, columns: {} })),
     ];
-    return [{ seq, id, operation, timestamp, actor, details, changes, restore }];
+    return [{ seq, agent_seq, id, operation, timestamp, actor, details, changes, restore }];
   });
   return { workspaceId: head[0].toString(), headSeq: head[1], prunedBefore: await prunedBefore(reader), events };
 }

@@ -6,7 +6,7 @@ import { effectKind, recordedEffect, type SeqRange } from "../../log/effects.ts"
 import type { AuditEventBody } from "../../log/event.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { eventFacts } from "../../operations.ts";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
 import { isErased } from "./details.ts";
 
 /** An event without details. */

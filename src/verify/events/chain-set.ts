@@ -1,6 +1,6 @@
 /** All chains of a log while it is verified. */
 import type { AuditEventBody } from "../../log/event.ts";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
 import {
   type AgentReport,
   beginningProblem,
@@ -14,7 +14,8 @@ import { KnownChains } from "./fast/known-chains.ts";
 import type { Segment } from "./segment.ts";
 
 /** Reports what is wrong with an event. */
-export type EventReport = (code: ProblemCode, event: AuditEventBody, message: string) => void;
+// `since`: the position of the event before it in its chain, when the two do not fit.
+export type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
 
 export interface ChainOptions {
   /** Whether there is one agent's chain alone. */
@@ -71,10 +72,11 @@ export class ChainSet {
       chain = newChain(here);
       this.#begin(chain);
     } else {
+      const { seq: since } = chain.last.event;
       const found = linkProblem(chain.last, event);
       chain.last = here;
       chain.events += 1;
-      if (found !== null) this.#report(found.code, event, found.message);
+      if (found !== null) this.#report(found.code, event, found.message, since);
     }
     this.known.learn(chain, event, hash, own);
   }
@@ -111,7 +113,8 @@ export class ChainSet {
       this.#report("wrong_agent", event, "the event belongs to another agent");
     }
     const found = beginningProblem(event, this.#options.whole);
-    if (found !== null) this.#report(found.code, event, found.message);
+    // Any event before it may be the one that is missing.
+    if (found !== null) this.#report(found.code, event, found.message, 0);
   }
 
   #append(next: ChainState): void {
@@ -121,12 +124,13 @@ export class ChainSet {
       this.#begin({ ...next });
       return;
     }
+    const { seq: since } = chain.last.event;
     const found = linkProblem(chain.last, event);
     chain.last = next.last;
     chain.events += next.events;
     chain.intact &&= next.intact;
     chain.firstInvalid ??= next.firstInvalid;
     this.known.learn(chain, chain.last.event, chain.last.hash, false);
-    if (found !== null) this.#report(found.code, event, found.message);
+    if (found !== null) this.#report(found.code, event, found.message, since);
   }
 }

@@ -1,7 +1,8 @@
 /** The chains of a log while it is verified: of each only its ends are remembered. */
 import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
-import type { FirstInvalid, ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
+import type { FirstInvalid } from "../problems.ts";
 
 /** An event named by its places and its hash. */
 export interface EventReference {
@@ -82,3 +83,7 @@ export function beginningProblem(event: AuditEventBody, whole: boolean): { code:
   if ((event.agent_seq === 1) === (event.previous_hash === ZERO_HASH)) return null;
   return { code: "link_broken", message: "64 zeros stand before an agent's first event and nowhere else" };
 }
+
+/** The words for a gap in a workspace's numbers. */
+export const missing = (first: number, last: number): string =>
+  first === last ? `event ${first} is missing` : `events ${first} to ${last} are missing`;

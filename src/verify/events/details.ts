@@ -5,7 +5,7 @@ import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
 import { detailsCommitment, isSalt } from "../../log/hash.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
 
 /** Whether details and salt are both gone. */
 export function isErased({ details, salt }: StoredEvent): boolean {

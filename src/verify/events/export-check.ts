@@ -13,7 +13,7 @@ import { storedFromPresented } from "../../log/present.ts";
 import { verifyInclusion, verifyRange } from "../../log/proof.ts";
 import { hexOf } from "../../log/rows.ts";
 import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
 import { isErasure, NO_ERASURE } from "./blanks.ts";
 import { detailsProblem } from "./details.ts";
 import { type Bound, boundOf, boundProblem, isBound, isWhole, windowProblem } from "./export-claims.ts";

@@ -13,10 +13,11 @@ import { type CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log/restores.ts";
 import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import type { Seal } from "../../log/seal.ts";
-import { breaksChain, type ProblemCode, ProblemList } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
+import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
 import { Blanks, NO_ERASURE } from "./blanks.ts";
 import { ChainSet } from "./chain-set.ts";
-import { type ChainEnd, type ChainState, reference } from "./chains.ts";
+import { type ChainEnd, type ChainState, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
 import { detailsProblem, rowProblems } from "./details.ts";
 import type { Place } from "./fast/known-chains.ts";
@@ -52,8 +53,8 @@ export class LogVerifier {
     this.#startSeq = typeof start === "object" ? start.seq : 0;
     this.#nextSeq = start === "anywhere" ? null : this.#startSeq;
     this.#place = { seq: 0, gaps: single };
-    this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message) =>
-      this.#problem(code, event, message),
+    this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message, since) =>
+      this.#problem(code, event, message, since),
     );
     const tree = seals && { seals, start: this.#nextSeq, grows: !single, marks, onTile };
     this.#tree = tree ? new SealedTree(tree, (problem) => this.#problems.add(problem)) : null;
@@ -175,11 +176,8 @@ export class LogVerifier {
       nextSeq: this.#nextSeq ?? this.#startSeq,
       workspaceId: this.#workspaceId,
       chains: [...this.chains.values()],
-      first: this.#chains.first,
-      last: this.last,
-      events: this.#events,
-      erased: this.blanks.blanks.length,
-      intact: this.#intact,
+      ...{ first: this.#chains.first, last: this.last },
+      ...{ events: this.#events, erased: this.blanks.blanks.length, intact: this.#intact },
       problems: this.#problems.toPlain(),
       ...(this.#tree?.toPlain() ?? { tree: null, marks: [], keys: [] }),
       restores: this.#restores,
@@ -188,8 +186,8 @@ export class LogVerifier {
   }
 
   /** Adds a problem in what is stored beside the log, attributed to the event `seq` of that agent, if there is one. */
-  report(code: ProblemCode, agentId: string | null, seq: number | null, message: string): void {
-    this.#problems.add({ code, seq, id: null, message });
+  report(code: ProblemCode, agentId: string | null, seq: number | null, message: string, row?: ProblemRow): void {
+    this.#problems.add({ code, seq, id: null, message, agentId, ...(row && { row }) });
     if (seq !== null) this.#chains.blame(agentId, seq, null, message, false);
   }
 
@@ -210,7 +208,7 @@ export class LogVerifier {
     const { problems, counts } = this.blanks.report(from, !expected.endsEarly);
     for (const { code, agentId, seq, message } of problems) this.report(code, agentId, seq, message);
     for (const { code, message } of unmet(expected, { first, last, events: this.#events })) {
-      const { seq = null, id = null } = first?.event ?? {};
+      const { seq = null, id = null } = (code !== "export_count" && first?.event) || {};
       this.#problems.add({ code, seq, id, message });
       if (breaksChain(code)) this.#intact = false;
     }
@@ -299,7 +297,7 @@ export class LogVerifier {
     if (seq < expected) {
       this.#problem("seq_repeated", event, `seq ${seq} where ${expected} was expected`);
     } else if (this.#options.scope === "workspace") {
-      this.#problem("seq_gap", event, `events ${expected} to ${seq - 1} are missing`);
+      this.#problem("seq_gap", event, missing(expected, seq - 1), expected);
     }
   }
 
@@ -320,8 +318,9 @@ export class LogVerifier {
     if (this.#nextSeq !== null && this.#options.scope === "workspace") this.#nextSeq += 1;
   }
 
-  #problem(code: ProblemCode, event: AuditEventBody, message: string): void {
-    this.#problems.add({ code, seq: event.seq, id: event.id, message });
+  #problem(code: ProblemCode, event: AuditEventBody, message: string, since = event.seq): void {
+    const { seq, id, agent_id: agentId } = event;
+    this.#problems.add({ code, seq, id, message, agentId, event, ...(since < seq && { since }) });
     const breaks = breaksChain(code);
     if (breaks) this.#intact = false;
     this.#chains.blame(event.agent_id, event.seq, event.id, message, breaks && !code.startsWith("seq_"));

@@ -9,7 +9,8 @@ import { sameHash } from "../../log/merkle.ts";
 import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import { checkSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
-import type { Problem, ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
+import type { Problem } from "../problems.ts";
 import { Epochs, type ExplainedSeal, FOREIGN, type NamedKey } from "./epochs.ts";
 import { WitnessedSeals, type Witnessing } from "./witnesses.ts";
 
@@ -43,6 +44,7 @@ export interface SealReport {
   explained: ExplainedSeal[];
 }
 
+const BAD_SIGNATURE = "a seal's signature is not right";
 const DAMAGED = "the given seal is damaged: its signature is not right";
 
 /** Give it seals in order of size before the events that they cover, then {@link finish}. */
@@ -218,7 +220,9 @@ export class SealAudit {
     if (sealedWorkspace(seal) !== workspaceId) {
       this.#problem("seal_invalid", seal, "a stored seal is of another workspace");
     } else if (!sameHash(seal.root, root)) {
-      this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
+      // A seal that was edited says nothing of the events.
+      if (this.signatureOf(seal) === "bad") this.#problem("seal_signature", seal, BAD_SIGNATURE);
+      else this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
     } else {
       this.#checkSignature(seal, seal.size > 0 ? seal.size - 1 : null, true);
       if (!this.#witnessed.note(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
@@ -234,21 +238,15 @@ export class SealAudit {
       const key = this.#keys.get(fingerprint);
       const verdict = key === undefined ? "absent" : checkSeal(seal, key);
       missing ||= key === undefined;
-      if (verdict === "bad") {
-        this.#problem("seal_signature", seal, "a seal's signature is not right");
-        return;
-      }
-      if (verdict === "good") {
-        if (foreign) this.#problem("seal_origin", seal, FOREIGN);
-        else if (this.#trusted.has(fingerprint)) this.#sealed(seal, through);
-        return;
-      }
+      if (verdict === "bad") this.#problem("seal_signature", seal, BAD_SIGNATURE);
+      else if (verdict === "good" && foreign) this.#problem("seal_origin", seal, FOREIGN);
+      else if (verdict === "good" && this.#trusted.has(fingerprint)) this.#sealed(seal, through);
+      if (verdict !== "absent") return;
     }
     // Where the log names no key, a key that came with it proves nothing, but must have signed.
     const enclosed = this.#named.size === 0 ? this.#offered.map((key) => checkSeal(seal, key)) : [];
-    if (enclosed.includes("bad")) {
-      this.#problem("seal_signature", seal, "a seal's signature is not right");
-    } else if (enclosed.length > 0 && !enclosed.includes("good")) {
+    if (enclosed.includes("bad")) this.#problem("seal_signature", seal, BAD_SIGNATURE);
+    else if (enclosed.length > 0 && !enclosed.includes("good")) {
       this.#problem("seal_signature", seal, "the key that came with the seal did not sign it");
     } else if (!missing) this.#problem("seal_signature", seal, "a seal is signed by no key that this log names");
     else if (foreign) this.#problem("seal_origin", seal, FOREIGN);

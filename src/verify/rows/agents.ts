@@ -9,7 +9,7 @@ import { checkConfigs } from "./configs.ts";
 import { EntryCheck } from "./entries.ts";
 import type { Census } from "./expected/census.ts";
 import type { Histories } from "./expected/history.ts";
-import type { AgentName, Report } from "./findings.ts";
+import { type AgentName, allOf, type Report } from "./findings.ts";
 import { chunksOfAgent, type EntryChunks, takePresent } from "./present-entries.ts";
 
 const AGENTS_AT_ONCE = 500;
@@ -52,7 +52,8 @@ export async function checkAllAgents(check: StoredCheck, present: EntryChunks): 
     );
     for (const row of page) {
       const agentId = decodeText(row[2]);
-      if (met.has(agentId)) check.verifier.report("row_mismatch", agentId, row[0], "an agent has two rows");
+      if (met.has(agentId))
+        check.verifier.report("row_mismatch", agentId, row[0], "an agent has two rows", agentRow(agentId));
       met.add(agentId);
       const { configs, checkpoints, entries } = await checkAgent(check, row);
       total.configs += configs;
@@ -82,7 +83,10 @@ export async function checkOneAgent(check: StoredCheck, agentId: string): Promis
 }
 
 function reportMissing({ verifier }: StoredCheck, agentId: string | null, seq: number): void {
-  verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone");
+  verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone", {
+    ...agentRow(agentId),
+    names: [seq],
+  });
 }
 
 async function checkEntries(
@@ -94,6 +98,8 @@ async function checkEntries(
   for (const check of checks.values()) await check.finish(reader);
 }
 
+const agentRow = (agentId: string | null) => ({ table: "agents", key: agentId });
+
 /** Checks an agent without its entries. Returns the number of rows, and the check for the entries. */
 async function checkAgent(
   check: StoredCheck,
@@ -101,18 +107,24 @@ async function checkAgent(
 ): Promise<{ configs: number; checkpoints: number; entries: EntryCheck }> {
   const { reader, verifier } = check;
   const name: AgentName = { firstSeq: row[0], agentId: decodeText(row[2]) };
-  const report: Report = (code, seq, message) => verifier.report(code, name.agentId, seq, message);
+  const report: Report = (code, seq, message, row) => verifier.report(code, name.agentId, seq, message, row);
   const history = check.histories.of(name.agentId);
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
   const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
   if (!history.uncertain || configs.rows < history.configs) {
-    compareCounts("config versions", configs.rows, history.configs, name, report);
+    compareCounts(["configs", "config versions"], configs.rows, history.configs, name, report);
   }
-  if (history.prunedBefore === 0) compareCounts("checkpoints", checkpoints.rows, history.checkpoints, name, report);
+  if (history.prunedBefore === 0)
+    compareCounts(["checkpoints", "checkpoints"], checkpoints.rows, history.checkpoints, name, report);
   const counted = !history.uncertain && checkpoints.rows === history.checkpoints;
   if (counted && !history.areCheckpoints(checkpoints.ids)) {
-    report("content_mismatch", name.firstSeq, "the stored checkpoints are not those that the log leaves");
+    report(
+      "content_mismatch",
+      name.firstSeq,
+      "the stored checkpoints are not those that the log leaves",
+      allOf("checkpoints"),
+    );
   }
   const { census } = check;
   const facts = { checkpoints: checkpoints.counted, history, census, liveEntries: row[5] };
@@ -126,21 +138,40 @@ function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: 
   const chain = verifier.chains.get(name.agentId);
   const unreadable = wrongType !== 0 || (idBytes !== null && name.agentId === null);
   if (unreadable || chain === undefined) {
-    report("row_mismatch", firstSeq, "a row of an agent that has no events");
+    report("row_mismatch", firstSeq, "a row of an agent that has no events", {
+      ...agentRow(name.agentId),
+      names: [firstSeq],
+    });
     return;
   }
   // The beginning of a pruned chain is not read when one agent is verified.
   if (firstSeq !== chain.first.event.seq && chain.first.event.agent_seq === 1) {
-    report("row_mismatch", firstSeq, "an agent's row says that its chain begins with another event than it does");
+    report(
+      "row_mismatch",
+      firstSeq,
+      "an agent's row says that its chain begins with another event than it does",
+      agentRow(name.agentId),
+    );
   }
   const { event, hash } = chain.last;
   if (headSeq !== event.agent_seq || decodeText(headHash) !== hash) {
-    report("row_mismatch", event.seq, "an agent's row says that its chain ends with another event than it does");
+    report(
+      "row_mismatch",
+      event.seq,
+      "an agent's row says that its chain ends with another event than it does",
+      allOf("agents", name.agentId),
+    );
   }
 }
 
-function compareCounts(what: string, stored: number, made: number, name: AgentName, report: Report): void {
+function compareCounts(
+  [table, what]: [string, string],
+  stored: number,
+  made: number,
+  name: AgentName,
+  report: Report,
+): void {
   if (stored === made) return;
   const code = stored < made ? "content_missing" : "content_orphan";
-  report(code, name.firstSeq, `${stored} ${what} are stored where the log leaves ${made}`);
+  report(code, name.firstSeq, `${stored} ${what} are stored where the log leaves ${made}`, allOf(table));
 }

@@ -63,14 +63,20 @@ export async function checkCheckpoints(
       facts.rows += 1;
       const checkpoint = toCheckpoint(row);
       if (checkpoint === null) {
-        report("row_mismatch", row[4], "a stored checkpoint has a column that is not of its type");
+        report("row_mismatch", row[4], "a stored checkpoint has a column that is not of its type", {
+          ...{ table: "checkpoints", key: decodeText(row[2]), names: [row[4] ?? -1] },
+        });
         continue;
       }
       const named = readNamedEvent(row[9], row[10]);
       const problem = checkpointProblem(checkpoint, named, agent.agentId);
-      if (problem !== null) report(problem.code, checkpoint.eventSeq, problem.message);
+      if (problem !== null) {
+        const { id, eventSeq } = checkpoint;
+        report(problem.code, eventSeq, problem.message, { table: "checkpoints", key: id, names: [eventSeq] });
+      }
       facts.ids.add(checkpoint.id);
       facts.counted.push({
+        id: checkpoint.id,
         asOfSeq: checkpoint.asOfSeq,
         expected: checkpoint.entryCount,
         cutoffMs: named === null ? -1 : cutoffAt(retention, versionOf(checkpoint), named.timeMs),

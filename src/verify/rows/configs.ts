@@ -43,15 +43,16 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
       rows += 1;
       const [version, wrongType, bytes, createdSeq, rolledBackFrom, ...columns] = row;
       const config = decodeText(bytes);
+      const place = { table: "configs", key: version === null ? null : `v${version}`, names: [createdSeq ?? -1] };
       if (version === null || wrongType !== 0 || config === null || createdSeq === null) {
-        report("row_mismatch", createdSeq, "a stored config has a column that is not of its type");
+        report("row_mismatch", createdSeq, "a stored config has a column that is not of its type", place);
         continue;
       }
       if (version !== rows) {
-        report("content_missing", createdSeq, `stored configs have a gap: v${version} where v${rows} should be`);
+        report("content_missing", createdSeq, `stored configs have a gap: v${version} where v${rows} should be`, place);
       }
       const message = configProblem({ version, config, rolledBackFrom }, readNamedEvent(...columns), agent.agentId);
-      if (message !== null) report("content_mismatch", createdSeq, `stored config v${version} ${message}`);
+      if (message !== null) report("content_mismatch", createdSeq, `stored config v${version} ${message}`, place);
       const policies = retentionOf(config);
       if (policies !== null) retention.set(`v${version}`, policies);
     }

@@ -1,10 +1,11 @@
 /** The stored entries of one agent against the log. */
 import type { Reader } from "../../store/transaction.ts";
+import type { ProblemRow } from "../problems.ts";
 import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
 import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
 import type { AgentHistory } from "./expected/history.ts";
-import type { AgentName, Report } from "./findings.ts";
+import { type AgentName, allOf, type Report } from "./findings.ts";
 import { type CountedCheckpoint, Visibility } from "./visibility.ts";
 
 /** What is known of the agent before its entries are read. */
@@ -50,14 +51,21 @@ export class EntryCheck {
     this.rows += 1;
     if (live) this.#live += 1;
     if (version === null) {
-      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type");
+      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type", {
+        table: "entries",
+        key: null,
+        names: [writtenSeq ?? -1],
+      });
       return;
     }
     const problem = entryProblem(version, this.agent.agentId);
-    if (problem !== null) this.report(problem.code, version.writtenSeq, problem.message);
+    if (problem !== null) this.report(problem.code, version.writtenSeq, problem.message, rowOf(version));
     const seen = this.#visibility?.add(version.liveFrom, version.liveTo, version.updatedAt) ?? false;
     if (!seen && version.liveTo !== null) {
-      this.report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees");
+      this.report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees", {
+        ...rowOf(version),
+        whole: true,
+      });
     }
     this.#restored.add(version);
     this.sum(version);
@@ -77,16 +85,25 @@ export class EntryCheck {
     if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.history, report);
     this.#restored.check(report);
     if (this.#facts.liveEntries === this.#live) return;
-    report("row_mismatch", this.agent.firstSeq, "an agent's count of entries is not the count of its present entries");
+    const message = "an agent's count of entries is not the count of its present entries";
+    report("row_mismatch", this.agent.firstSeq, message, allOf("agents", this.agent.agentId));
   }
 }
 
+/** How a stored entry is named in reports. Its key is left out when it was erased. */
+const rowOf = ({ key, written, writtenSeq, createdSeq, liveFrom, liveTo }: StoredVersion): ProblemRow => ({
+  table: "entries",
+  key: written !== null && written.details === null ? null : key,
+  names: [writtenSeq, createdSeq, liveFrom, ...(liveTo === null ? [] : [liveTo])],
+});
+
 function checkCheckpointCounts(visibility: Visibility, history: AgentHistory, report: Report): void {
-  for (const { asOfSeq, expected, counted } of visibility.counted()) {
+  const of = (id: string) => allOf("checkpoints", id);
+  for (const { id, asOfSeq, expected, counted } of visibility.counted()) {
     if (counted > expected) {
-      report("content_mismatch", asOfSeq, "a checkpoint sees more entries than there were when it was made");
+      report("content_mismatch", asOfSeq, "a checkpoint sees more entries than there were when it was made", of(id));
     } else if (counted < expected && history.lastRemoval < asOfSeq) {
-      report("content_missing", asOfSeq, "a checkpoint sees fewer entries than there were when it was made");
+      report("content_missing", asOfSeq, "a checkpoint sees fewer entries than there were when it was made", of(id));
     }
   }
 }
@@ -105,7 +122,12 @@ class RestoredCounts {
   check(report: Report): void {
     for (const [seq, { counted, stated }] of this.#counts) {
       if (counted > stated) {
-        report("content_mismatch", seq, "more stored entries say that a restore brought them back than it did");
+        report(
+          "content_mismatch",
+          seq,
+          "more stored entries say that a restore brought them back than it did",
+          allOf("entries"),
+        );
       }
     }
   }

@@ -2,7 +2,7 @@
 
 import { valueDigest } from "../../log/hash.ts";
 import { CanonicalJsonError } from "../../log/jcs.ts";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../codes.ts";
 import { kindOf, type NamedEvent } from "./events-named.ts";
 
 /** The columns of a row of `entries` that say of which key it is, and from when to when. */

@@ -38,8 +38,15 @@ function definitions(connection: Connection): Map<string, string> {
   return found;
 }
 
-/** The objects of a file's schema that are not as these migrations make them, such as `index events_by_id`, each with what is wrong. */
-export function schemaChanges(connection: Connection, migrations: readonly Migration[]): string[] {
+/** Something wrong with an object of the schema, and the table that it belongs to. */
+export interface SchemaChange {
+  /** The object, such as `index events_by_id`, with what is wrong. */
+  message: string;
+  table: string;
+}
+
+/** The objects of a file's schema that are not as these migrations make them. */
+export function schemaChanges(connection: Connection, migrations: readonly Migration[]): SchemaChange[] {
   using fresh = openConnection(":memory:");
   migrate(fresh, migrations);
   // Derived data is there only where it is needed.
@@ -47,13 +54,15 @@ export function schemaChanges(connection: Connection, migrations: readonly Migra
   if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
   if (has(connection, "index", AGE_INDEX)) fresh.exec(AGE_INDEX_SCHEMA);
   const [expected, found] = [definitions(fresh), definitions(connection)];
-  const changes: string[] = [];
+  const changes: SchemaChange[] = [];
+  const add = (object: string, text: string, what: string) =>
+    changes.push({ message: `${object} ${what}`, table: text.slice(0, text.indexOf("\u0000")) });
   for (const [object, text] of expected) {
     const stored = found.get(object);
-    if (stored === undefined) changes.push(`${object} is missing`);
-    else if (stored !== text) changes.push(`${object} was changed`);
+    if (stored === undefined) add(object, text, "is missing");
+    else if (stored !== text) add(object, text, "was changed");
   }
-  for (const object of found.keys()) if (!expected.has(object)) changes.push(`${object} was added`);
+  for (const [object, text] of found) if (!expected.has(object)) add(object, text, "was added");
   return changes;
 }
 
@@ -64,6 +73,13 @@ export const hasSchemaOf = (connection: Connection, migrations: readonly Migrati
 /** Whether a table of that name is there. */
 export const hasTable = (connection: Connection, name: string): boolean => has(connection, "table", name);
 
+/** Names of which a workspace has all, and another database none. */
+const WORKSPACE_OBJECTS = "'events', 'head', 'agents'";
+
+/** Whether a database is a workspace's, also when an object in it was replaced or dropped. */
+export const isWorkspace = (connection: Connection): boolean =>
+  connection.get(`SELECT 1 FROM sqlite_schema WHERE name IN (${WORKSPACE_OBJECTS})`) !== undefined;
+
 function has(connection: Connection, type: "table" | "index", name: string): boolean {
   const sql = "SELECT 1 FROM sqlite_schema WHERE type = ? AND name = ?";
   return connection.get<[number]>(sql, [type, name]) !== undefined;
@@ -72,7 +88,7 @@ function has(connection: Connection, type: "table" | "index", name: string): boo
 /** What SQLite's own check of a file found. */
 export interface FileCheck {
   /** Indexes that do not hold what their tables hold, and tables whose rows break its rules. */
-  problems: string[];
+  problems: SchemaChange[];
   /** The first damage of pages, which hold nothing that can be read; null when there is none. */
   damage: string | null;
 }
@@ -91,13 +107,16 @@ const OBJECTS: readonly [RegExp, string][] = [
  * log with one thread.
  */
 export async function checkFile(reader: Reader): Promise<FileCheck> {
-  const found = new Map<string, string>();
+  const found = new Map<string, SchemaChange>();
   let damage: string | null = null;
   for (const message of await integrityMessages(reader)) {
     if (message === "ok") continue;
     const object = objectOf(message);
     if (object === null) damage ??= message.split("\n")[0] ?? message;
-    else if (!found.has(object)) found.set(object, `${object} does not hold what it must: ${message}`);
+    else if (!found.has(object)) {
+      const table = await tableOf(reader, object);
+      found.set(object, { message: `${object} does not hold what it must: ${message}`, table });
+    }
   }
   return { problems: [...found.values()], damage };
 }
@@ -113,6 +132,13 @@ async function integrityMessages(reader: Reader): Promise<string[]> {
     if (sqliteCode(error) !== "SQLITE_ERROR") throw error;
     return [messageOf(error)];
   }
+}
+
+/** The table of an index, and a table itself. */
+async function tableOf(reader: Reader, object: string): Promise<string> {
+  const [type = "", name = ""] = object.split(" ");
+  const sql = "SELECT tbl_name FROM sqlite_schema WHERE type = ? AND name = ?";
+  return (await reader.get<[string]>(sql, [type, name]))?.[0] ?? name;
 }
 
 function objectOf(message: string): string | null {

@@ -14,8 +14,12 @@ import type { Reader } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
+import { allOf } from "./findings.ts";
 
 const SEALS_AT_ONCE = 500;
+
+const SEALS = { table: "seals", key: null };
+const keyRow = (seq: number) => ({ table: "seal_keys", key: String(seq), names: [seq] });
 
 type SealRow = [id: number, size: number | null, note: Buffer | null];
 
@@ -70,10 +74,10 @@ export class SealFeed {
     try {
       const seal = parseSeal(note ?? "");
       if (seal.size === size) return seal;
-      this.#verifier.report("seal_invalid", null, null, "a stored seal's size is not that of its note");
+      this.#verifier.report("seal_invalid", null, null, "a stored seal's size is not that of its note", SEALS);
     } catch (error) {
       if (!(error instanceof NoteError)) throw error;
-      this.#verifier.report("seal_invalid", null, null, `a stored seal is not in order: ${error.message}`);
+      this.#verifier.report("seal_invalid", null, null, `a stored seal is not in order: ${error.message}`, SEALS);
     }
     return null;
   }
@@ -125,13 +129,14 @@ export class KeyCheck {
     for (const { seq, fingerprint, origin } of this.#named) {
       const row = rows.find(({ announcedSeq }) => announcedSeq === seq);
       if (row === undefined) {
-        verifier.report("content_missing", null, seq, "the sealing key that this event names is gone");
+        verifier.report("content_missing", null, seq, "the sealing key that this event names is gone", keyRow(seq));
       } else if (row.key === null || sha256Hex(row.key.publicKey) !== fingerprint || row.key.name !== origin) {
-        verifier.report("content_mismatch", null, seq, "the stored sealing key is not the one that its event names");
+        const message = "the stored sealing key is not the one that its event names";
+        verifier.report("content_mismatch", null, seq, message, keyRow(seq));
       }
     }
     if (rows.length > this.#named.length) {
-      verifier.report("content_orphan", null, null, "a sealing key is stored that no event names");
+      verifier.report("content_orphan", null, null, "a sealing key is stored that no event names", allOf("seal_keys"));
     }
   }
 }

@@ -3,6 +3,9 @@ import { HASH_BYTES, rootOfRow, sameHash } from "../../log/merkle.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
+import { allOf } from "./findings.ts";
+
+const TILES = allOf("tiles");
 
 /** A tile that is filling, as it must be stored. */
 interface Row {
@@ -67,9 +70,9 @@ export class TileCheck {
     }
     const stored = (await this.#reader.get<[number]>("SELECT count(*) FROM tiles"))?.[0] ?? 0;
     if (this.#wrong !== null) {
-      this.#verifier.report("row_mismatch", null, this.#wrong, "the stored tree is not the one of the events");
+      this.#verifier.report("row_mismatch", null, this.#wrong, "the stored tree is not the one of the events", TILES);
     } else if (stored > this.#met) {
-      this.#verifier.report("row_mismatch", null, null, "a part of a tree is stored that the log does not have");
+      this.#verifier.report("row_mismatch", null, null, "a part of a tree is stored that the log does not have", TILES);
     }
   }
 

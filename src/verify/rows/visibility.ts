@@ -7,6 +7,7 @@ import { firstAtOrAfter } from "./expected/history.ts";
 
 /** A checkpoint as far as counting goes. */
 export interface CountedCheckpoint {
+  id: string;
   asOfSeq: number;
   /** Entries that its event says it sees. */
   expected: number;

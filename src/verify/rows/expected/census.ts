@@ -4,7 +4,7 @@ import { EventFormatError, parseEvent } from "../../../log/event.ts";
 import type { FileEvent } from "../../events/log-pages.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
 import type { StoredLife } from "../entry.ts";
-import type { AgentName, Report } from "../findings.ts";
+import { type AgentName, allOf, type Report } from "../findings.ts";
 import type { Histories } from "./history.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { partOf, Replay } from "./replay.ts";
@@ -27,7 +27,11 @@ export class Census {
     const known = row.liveTo === null && !replay.overflowed;
     const present = known ? replay.presentOf(agent.agentId, row.key) : null;
     if (present !== null && present > row.liveFrom) {
-      report("content_stale", row.writtenSeq, `a stored entry is older than what event ${present} wrote`);
+      report("content_stale", row.writtenSeq, `a stored entry is older than what event ${present} wrote`, {
+        table: "entries",
+        key: row.key,
+        names: [row.writtenSeq],
+      });
     }
     const name = replay.nameOf(agent.agentId, row);
     if (name === null) return;
@@ -51,7 +55,7 @@ export class Census {
       const stored = this.#stored.get(agentId)?.[part] ?? new MultisetPrint();
       if (replay.isUnknown(agentId) || replay.expected(agentId).equals(stored)) continue;
       const message = "the stored entries of an agent are, as a whole, not those that the log leaves";
-      verifier.report("content_changed", agentId, last.event.seq, message);
+      verifier.report("content_changed", agentId, last.event.seq, message, allOf("entries"));
     }
   }
 

@@ -1,0 +1,168 @@
+/**
+ * One change of the evidence makes many checks fail: an event that was edited breaks its hash, the link of the next
+ * one, a tile, every later seal and the rows that it wrote. Here what the checks found is put together to causes, each
+ * with the number of its consequences.
+ *
+ * A problem is a **consequence** of another when the other explains it, and a **cause** when none does. What explains a
+ * problem depends on what it is about ({@link RULES}), in the order of the ranks:
+ *
+ * - An event or a link: a cause at one of the same positions. A link concerns the positions from the event before it in
+ *   its chain up to its own, a gap those that are missing.
+ * - The log as a whole (its end, its tree, seals over it): a changed, missing or repeated event before it, or another
+ *   problem of the log as a whole.
+ * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong.
+ * - A seal by itself: a changed event before it, or the row of the key that signed it.
+ * - An object of the schema: a cause in its table.
+ * - All rows of a table: any of these that concerns the same agent.
+ *
+ * Wrong rows of one table that nothing explains are one cause, with their number and some of their keys.
+ */
+import { PROBLEMS, type ProblemCode } from "./codes.ts";
+import type { Problem } from "./problems.ts";
+
+/** A cause. */
+export interface Cause {
+  problem: Problem;
+  /** The wrong rows of its table, or the agents whose rows are wrong as a whole; one for other problems. */
+  rows: Set<string>;
+  /** The first keys of these rows. */
+  keys: string[];
+  /** How many problems of each code follow from it. */
+  consequences: Map<ProblemCode, number>;
+}
+
+/** How many keys of wrong rows are named. */
+const MAX_KEYS = 5;
+
+/** What a problem is about, in the order in which causes are looked for. */
+const RANKS = ["event", "link", "log", "tiles", "row", "seal", "schema", "whole"] as const;
+type Rank = (typeof RANKS)[number];
+
+/** Of the problems of the log as a whole, the first that is found is the cause of the others. */
+const LOG_ORDER: readonly ProblemCode[] = [
+  ...(["head_mismatch", "rolled_back", "anchor_mismatch", "seal_beyond_log", "root_mismatch"] as const),
+  ...(["export_window", "export_count", "proof_invalid"] as const),
+];
+
+/** Of the problems with one event, these are its causes before others. The last is the first. */
+const EVENT_ORDER: readonly ProblemCode[] = ["hash_mismatch", "event_malformed"];
+
+/** The order of tables that are compared with the log as a whole: what one is compared with comes before it. */
+const TABLE_ORDER = ["configs", "checkpoints", "entries", "agents"];
+
+/** The order of problems of one rank. */
+function kindOf({ code, row }: Problem): number {
+  if (row === undefined || !row.whole) return LOG_ORDER.indexOf(code);
+  // What a checkpoint sees are entries.
+  return TABLE_ORDER.indexOf(row.table) + (row.table === "checkpoints" && row.key !== null ? 1.5 : 0);
+}
+
+function rankOf({ code, row }: Problem): Rank {
+  if (row?.table === "tiles") return "tiles";
+  if (row?.whole) return "whole";
+  const { concern } = PROBLEMS[code];
+  return concern === "row" && row === undefined ? "event" : concern;
+}
+
+/** Problems with an event that leave its leaf of the tree, and so everything after it, as it was. */
+const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  ...(["details_mismatch", "details_malformed", "details_missing", "details_restored", "restore_invalid"] as const),
+]);
+
+const from = ({ seq, since }: Problem): number => since ?? seq ?? Number.POSITIVE_INFINITY;
+const to = ({ seq }: Problem): number => seq ?? Number.NEGATIVE_INFINITY;
+const isOfEvent = (cause: Problem): boolean => ["event", "link"].includes(rankOf(cause));
+/** Whether a cause changed leaves of the tree up to a position. */
+const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
+  isOfEvent(cause) && !BESIDE_THE_EVENT.has(cause.code) && (upTo === null || cause.seq === null || from(cause) <= upTo);
+const ofOneAgent = (a: Problem, b: Problem): boolean =>
+  a.agentId === undefined || b.agentId === undefined || a.agentId === b.agentId;
+
+/** Whether a cause explains a problem. */
+type Rule = (problem: Problem, cause: Problem, consequences: ReadonlyMap<ProblemCode, number>) => boolean;
+
+const samePlace: Rule = (problem, cause) =>
+  isOfEvent(cause) && from(problem) <= to(cause) && from(cause) <= to(problem);
+
+/** Whether the number of a row is wrong since an event was put in or taken out before it. */
+const isShift: Rule = (problem, cause, consequences) =>
+  problem.code === "row_mismatch" &&
+  [cause.code, ...consequences.keys()].some((code) => code.startsWith("seq_")) &&
+  from(cause) <= to(problem);
+
+const RULES: Readonly<Record<Rank, Rule>> = {
+  event: (problem, cause, known) => samePlace(problem, cause, known) || isShift(problem, cause, known),
+  link: samePlace,
+  log: (problem, cause) => changesLeaves(cause, problem.seq) || rankOf(cause) === "log",
+  tiles: (_, cause) => changesLeaves(cause, null) || rankOf(cause) === "log",
+  row({ row }, cause) {
+    const names = row?.names ?? [];
+    if (isOfEvent(cause)) return names.some((seq) => from(cause) <= seq && seq <= to(cause));
+    return (
+      (cause.code === "head_mismatch" && names.some((seq) => seq > to(cause))) ||
+      (cause.code === "seal_beyond_log" && names.some((seq) => seq >= from(cause)))
+    );
+  },
+  seal: (problem, cause) =>
+    changesLeaves(cause, problem.seq) || cause.code === problem.code || cause.row?.table === "seal_keys",
+  schema: (problem, cause) =>
+    problem.row?.table === (isOfEvent(cause) ? "events" : cause.row?.table) && problem.row !== undefined,
+  whole(problem, cause) {
+    if (isOfEvent(cause)) return changesLeaves(cause, null) || ofOneAgent(problem, cause);
+    if (rankOf(cause) === "row") return ofOneAgent(problem, cause) || cause.row?.table === "agents";
+    return ["log", "schema"].includes(rankOf(cause)) || (rankOf(cause) === "whole" && ofOneAgent(problem, cause));
+  },
+};
+
+/** Whether a problem is one more row of a cause. */
+const isMore = (problem: Problem, cause: Problem): boolean =>
+  problem.row !== undefined &&
+  problem.row.table === cause.row?.table &&
+  rankOf(problem) === rankOf(cause) &&
+  rankOf(problem) !== "schema";
+
+/** A problem as a cause of its own. Every row of the control database is one: each is access that somebody was given. */
+export function alone(problem: Problem): Cause {
+  const key = problem.row?.key ?? null;
+  return { problem, rows: new Set([nameOf(problem)]), keys: key === null ? [] : [key], consequences: new Map() };
+}
+
+/** Tells the rows of a table apart. */
+const nameOf = ({ agentId, row }: Problem): string =>
+  JSON.stringify([agentId, ...(row?.whole ? [] : [row?.key, row?.names?.[0]])]);
+
+/** Returns the causes of all these problems, the most fundamental ones and the lowest positions first. */
+export function causesOf(problems: readonly Problem[]): Cause[] {
+  const causes: Cause[] = [];
+  for (const problem of problems.toSorted(inOrder)) {
+    const explains = RULES[rankOf(problem)];
+    const more = causes.find((cause) => isMore(problem, cause.problem));
+    const cause = causes.find((one) => one !== more && explains(problem, one.problem, one.consequences));
+    if (cause !== undefined) explain(cause, problem);
+    else if (more?.rows.has(nameOf(problem))) explain(more, problem);
+    else if (more !== undefined) takeRow(more, problem);
+    else {
+      causes.push(alone(problem));
+    }
+  }
+  return causes;
+}
+
+function explain({ consequences }: Cause, { code }: Problem): void {
+  consequences.set(code, (consequences.get(code) ?? 0) + 1);
+}
+
+function takeRow({ rows, keys }: Cause, problem: Problem): void {
+  const key = problem.row?.key ?? null;
+  rows.add(nameOf(problem));
+  if (key !== null && keys.length < MAX_KEYS && !keys.includes(key)) keys.push(key);
+}
+
+function inOrder(a: Problem, b: Problem): number {
+  const rank = RANKS.indexOf(rankOf(a)) - RANKS.indexOf(rankOf(b));
+  if (rank !== 0) return rank;
+  const kind = kindOf(a) - kindOf(b);
+  if (kind !== 0) return kind;
+  const [first, second] = [a.seq ?? Number.POSITIVE_INFINITY, b.seq ?? Number.POSITIVE_INFINITY];
+  return first === second ? EVENT_ORDER.indexOf(b.code) - EVENT_ORDER.indexOf(a.code) : first < second ? -1 : 1;
+}
