@@ -10,7 +10,7 @@ import type { Connection } from "../store/connection.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { ControlEvent, ControlLog } from "../verify/control/events.ts";
 import { type ExpectedRow, expectedRows, type RowState } from "../verify/control/expected.ts";
-import { differences, type StoredRow, storedRows } from "../verify/control/stored.ts";
+import { differences, finish, type PendingAct, type StoredRow, storedRows } from "../verify/control/stored.ts";
 
 /** A row that was not as the log of its workspace states. */
 export interface ReappliedRow {
@@ -24,19 +24,36 @@ export interface ReappliedRow {
   event: Pick<ControlEvent, "seq" | "operation" | "timestamp">;
 }
 
-export interface Reapplied {
-  rows: ReappliedRow[];
-  /** For each workspace, the rows that could not be made: no event holds an account, or the digest of an old key. */
+/** A row to be brought to a state. `columns` are those that differ, null for a row that is missing or must be removed. */
+interface PlannedRow {
+  row: ExpectedRow;
+  state: RowState;
+  columns: string[] | null;
+}
+
+export interface ReapplyPlan {
+  rows: PlannedRow[];
+  /** For each workspace, the rows that cannot be made: no event holds an account, or the digest of an old key. */
   leftOut: Map<string, RestoredControl["rowsLeftOut"]>;
 }
 
 /**
- * Reapplies the logs. Runs inside a transaction.
+ * Compares the control database, with these pending acts finished, with what the logs state. Changes nothing.
  * @param copiedAt when the backup began to be made, RFC 3339
  */
-export function reapplyLogs(connection: Connection, logs: readonly ControlLog[], copiedAt: string): Reapplied {
+export function planReapplying(
+  connection: Connection,
+  logs: readonly ControlLog[],
+  finished: readonly PendingAct[],
+  copiedAt: string,
+): ReapplyPlan {
   const stored = storedRows(connection);
-  const reapplied: Reapplied = { rows: [], leftOut: new Map() };
+  for (const act of finished) finish(stored, act);
+  const accounts = new Set(connection.all<[string]>("SELECT id FROM accounts").flat());
+  for (const [kind, input] of finished.flatMap(({ changes }) => changes)) {
+    if (kind === "addAccount") accounts.add(input.id);
+  }
+  const plan: ReapplyPlan = { rows: [], leftOut: new Map() };
   for (const log of logs) {
     const leftOut: RestoredControl["rowsLeftOut"] = [];
     for (const [name, row] of expectedRows(log, { backupCreatedAt: null, afterSeq: log.headSeq })) {
@@ -44,19 +61,29 @@ export function reapplyLogs(connection: Connection, logs: readonly ControlLog[],
       const state = stateOf(row, current, copiedAt);
       const columns = differences(state, current);
       if (columns?.length === 0) continue;
-      const { table, id, workspaceId } = row;
-      if (!store(connection, row, state, columns)) {
-        leftOut.push({ table, id });
-        continue;
-      }
-      const change = state === null ? "removed" : columns === null ? "added" : "changed";
-      const { seq, operation, timestamp } = (row.events.at(-1) as ExpectedRow["events"][number]).event;
-      const event = { seq, operation, timestamp };
-      reapplied.rows.push({ workspaceId, table, id, change, columns: columns ?? [], event });
+      if (current === undefined && !canMake(row, state, accounts)) leftOut.push({ table: row.table, id: row.id });
+      else plan.rows.push({ row, state, columns });
     }
-    reapplied.leftOut.set(log.workspaceId, leftOut);
+    plan.leftOut.set(log.workspaceId, leftOut);
   }
-  return reapplied;
+  return plan;
+}
+
+/** Reports whether the log holds all that a new row needs. */
+function canMake({ table, id }: ExpectedRow, state: RowState, accounts: ReadonlySet<string>): boolean {
+  if (table === "members") return accounts.has(id);
+  return table === "workspaces" || typeof state?.digest === "string";
+}
+
+/** Carries out the plan. Runs inside a transaction. Returns the rows that were not as their logs state. */
+export function reapply(connection: Connection, { rows }: ReapplyPlan): ReappliedRow[] {
+  return rows.map(({ row, state, columns }) => {
+    store(connection, row, state, columns);
+    const { table, id, workspaceId, events } = row;
+    const change = state === null ? "removed" : columns === null ? "added" : "changed";
+    const { seq, operation, timestamp } = (events.at(-1) as ExpectedRow["events"][number]).event;
+    return { workspaceId, table, id, change, columns: columns ?? [], event: { seq, operation, timestamp } };
+  });
 }
 
 /**
@@ -87,12 +114,12 @@ const KEY_COLUMNS: Readonly<Record<ControlTable, readonly string[]>> = {
   links: ["id"],
 };
 
-/** Stores a row in a state. Returns false when the log does not hold enough to make it. `columns` is null for a new one. */
-function store(connection: Connection, row: ExpectedRow, state: RowState, columns: readonly string[] | null): boolean {
+/** Stores a row in a state. `columns` is null for a row that is missing or must be removed. */
+function store(connection: Connection, row: ExpectedRow, state: RowState, columns: readonly string[] | null): void {
   const { table, id, workspaceId, events } = row;
   const key = table === "members" ? [workspaceId, id] : [id];
   const where = `WHERE ${KEY_COLUMNS[table].map((column) => `${column} = ?`).join(" AND ")}`;
-  if (state === null) return connection.run(`DELETE FROM ${table} ${where}`, key) === 1;
+  if (state === null) return void connection.run(`DELETE FROM ${table} ${where}`, key);
   const stated = (column: string): SqlValue => {
     const value = state[column] as Stated;
     if (value === true) return timeOf(events.findLast((said) => column in said.columns)?.event);
@@ -100,10 +127,8 @@ function store(connection: Connection, row: ExpectedRow, state: RowState, column
   };
   if (columns !== null) {
     const set = columns.map((column) => `${column} = ?`).join(", ");
-    return connection.run(`UPDATE ${table} SET ${set} ${where}`, [...columns.map(stated), ...key]) === 1;
+    return void connection.run(`UPDATE ${table} SET ${set} ${where}`, [...columns.map(stated), ...key]);
   }
-  if (table === "members" && connection.get("SELECT 1 FROM accounts WHERE id = ?", [id]) === undefined) return false;
-  if ((table === "api_keys" || table === "links") && typeof state.digest !== "string") return false;
   // When these rows were made, no event of the founding of a workspace says in its details.
   const now = timeOf(events[0]?.event);
   const first = { workspaces: { created_at: now }, members: { joined_at: now }, api_keys: {}, links: {} }[table];
@@ -111,9 +136,10 @@ function store(connection: Connection, row: ExpectedRow, state: RowState, column
   const keyed = Object.fromEntries(KEY_COLUMNS[table].map((column, at) => [column, key[at] as string]));
   const values: Record<string, SqlValue> = { ...first, ...own, ...keyed };
   const names = Object.keys(values);
-  const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
-  // The row of another key with this digest stays.
-  return connection.run(`${sql} ON CONFLICT DO NOTHING`, Object.values(values)) === 1;
+  connection.run(
+    `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+    Object.values(values),
+  );
 }
 
 const timeOf = (event: ControlEvent | undefined): number => Date.parse(event?.timestamp ?? "");

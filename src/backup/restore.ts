@@ -29,13 +29,14 @@ import type { EncryptionKey } from "../store/encryption.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
+import { type PendingAct, pendingActs } from "../verify/control/stored.ts";
 import { readHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
 import { KeptSeals, planEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
 import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
-import { type ReappliedRow, reapplyLogs } from "./reapply.ts";
+import { planReapplying, type ReappliedRow, type ReapplyPlan, reapply } from "./reapply.ts";
 import { readControlCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
@@ -150,13 +151,14 @@ async function restoreInto(
     await onDone(file.size);
   }
   const logs = await verifyAll(target, backup, manifest, onDone);
-  const controlled = await finishControl(target, logs, manifest.created_at, clock());
+  const revokedAt = clock();
+  const plan = await planControl(target, logs, manifest.created_at);
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
   const epochs: BegunEpoch[] = [];
-  for (const [workspaceId, rowsLeftOut] of controlled.leftOut) {
-    const details = { ...backupOf, ...restoredControlDetails({ linksRevokedAt: controlled.at, rowsLeftOut }) };
+  for (const [workspaceId, rowsLeftOut] of plan.leftOut) {
+    const details = { ...backupOf, ...restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut }) };
     const seals = { kept: wish.kept, sealFile: sealFile(target, workspaceId) };
     const begin = async (writer: WorkspaceWriter, connection: Connection) => {
       epochs.push(await beginEpoch(writer, connection, details, seals));
@@ -165,19 +167,20 @@ async function restoreInto(
     const reason = await withWriter(target, key, workspaceId, begin, { clock });
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
+  const { ended, reapplied } = await finishControl(target, plan, revokedAt);
   for (const path of foldersOf(target)) syncPath(path);
   rmSync(target.unfinished);
   syncPath(target.root);
   return {
     dataDir: target.root,
     backupCreatedAt: manifest.created_at,
-    workspaces: controlled.leftOut.size,
+    workspaces: plan.leftOut.size,
     leftOut: manifest.left_out,
     epochs,
     unsealed,
-    ended: controlled.ended,
-    reapplied: controlled.rows,
-    rowsLeftOut: [...controlled.leftOut].flatMap(([workspaceId, rows]) => rows.map((row) => ({ workspaceId, ...row }))),
+    ended,
+    reapplied,
+    rowsLeftOut: [...plan.leftOut].flatMap(([workspaceId, rows]) => rows.map((row) => ({ workspaceId, ...row }))),
   };
 }
 
@@ -250,19 +253,37 @@ async function beginEpoch(
 }
 
 /**
- * Migrates the control database, settles acts that were pending when it was copied, reapplies the logs, and ends all
- * sessions and unused links: those that ended or were used after the backup would otherwise be valid again.
+ * Migrates the control database and plans what the logs change in it. That comes before the new epochs, whose events
+ * state the plan, and the acts that were pending when it was copied are settled behind them.
  */
-async function finishControl(target: DataDirectory, logs: readonly ControlLog[], copiedAt: string, at: number) {
+async function planControl(target: DataDirectory, logs: readonly ControlLog[], copiedAt: string): Promise<ReapplyPlan> {
+  using control = ControlDatabase.open(target);
+  const journal = fileJournal(target);
+  const finished: PendingAct[] = [];
+  // A workspace whose creation was not finished in the copy is dropped with the act that created it.
+  const dropped = new Set<string>();
+  for (const act of pendingActs(control.connection)) {
+    if (act === null) continue;
+    if (await journal.holds(act.workspaceId, act.event.id)) finished.push(act);
+    else if (act.changes.some(([kind, input]) => kind === "addWorkspace" && input.id === act.workspaceId)) {
+      dropped.add(act.workspaceId);
+    }
+  }
+  const kept = logs.filter(({ workspaceId }) => !dropped.has(workspaceId));
+  return planReapplying(control.connection, kept, finished, copiedAt);
+}
+
+/**
+ * Settles acts that were pending when the control database was copied, reapplies the logs, and ends all sessions and
+ * unused links: those that ended or were used after the backup would otherwise be valid again.
+ */
+async function finishControl(target: DataDirectory, plan: ReapplyPlan, nowMs: number) {
   using control = ControlDatabase.open(target);
   // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
   await settleActs({ control, journal: fileJournal(target) }, () => {});
-  // Settling drops a workspace whose creation was not finished in the copy.
-  const present = logs.filter(({ workspaceId }) => existsSync(workspaceFile(target, workspaceId)));
   return control.change((connection) => ({
-    ...reapplyLogs(connection, present, copiedAt),
-    ended: { sessions: deleteAllSessions(connection), links: revokeUnusedLinks(connection, at) },
-    at,
+    reapplied: reapply(connection, plan),
+    ended: { sessions: deleteAllSessions(connection), links: revokeUnusedLinks(connection, nowMs) },
   }));
 }
 

@@ -20,7 +20,8 @@ import type { AccountParts } from "../../src/control/accounts/parts.ts";
 import { Administration } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import { listKeys } from "../../src/control/keys.ts";
-import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
+import { findInstallation } from "../../src/control/workspaces.ts";
+import { type DataDirectory, dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { systemClock } from "../../src/ids.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -206,6 +207,33 @@ test("a restore that is killed leaves nothing in use, and the next one is whole"
   const dataDir = home.join("restored");
   await restore(path, dataDir);
   expect(await statusOf(dataDir, keys)).toEqual(STATUSES);
+});
+
+test("an act that was pending is finished behind the restore, with its event in the log of the installation", async () => {
+  using home = temporaryDirectory();
+  const source = ensureDataDirectory(home.join("data"));
+  let installation = "";
+  await withParts(source, async (parts) => {
+    const founder = account(parts, "founder");
+    await foundWorkspace(parts, founder, "first");
+    installation = findInstallation(parts.control.connection)?.id as string;
+    const { record } = parts.journal;
+    // The process dies before the second event of the act.
+    parts.journal.record = async (id, event) => {
+      if (id === installation) throw new Error("killed");
+      await record(id, event);
+    };
+    await expect(foundWorkspace(parts, founder, "second")).rejects.toThrow();
+  });
+  await filesReleased(source.root);
+  const path = await backup(source, home.join("backups"));
+  const dataDir = home.join("restored");
+  const { rowsLeftOut } = await restore(path, dataDir);
+  expect(rowsLeftOut).toEqual([]);
+  expect(await verify(dataDir)).toEqual({ exits: [0, 0], codes: [] });
+  using log = openConnection(workspaceFile(dataDirectory(dataDir), installation), { readOnly: true });
+  const operations = log.all<[string]>("SELECT operation FROM events ORDER BY seq DESC LIMIT 2").flat();
+  expect(operations).toEqual(["account.create_workspace", "log.restore"]);
 });
 
 test("acts at any moment of a backup are in force after its restore exactly when its logs have them", async () => {
