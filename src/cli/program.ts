@@ -21,6 +21,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["key-info", async () => (await import("./commands/seal-key.ts")).addKeyInfo],
   ["rotate-seal-key", async () => (await import("./commands/seal-key.ts")).addRotateSealKey],
   ["erase", async () => (await import("./commands/erase.ts")).addErase],
+  ["audit", async () => (await import("./commands/audit.ts")).addAudit],
   ["account", async () => (await import("./commands/account.ts")).addAccountCommands],
   ["prune", async () => (await import("./commands/prune.ts")).addPrune],
   ["rekey", async () => (await import("./commands/rekey.ts")).addRekey],

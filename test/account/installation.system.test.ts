@@ -285,6 +285,32 @@ describe("reading the log", () => {
   });
 });
 
+describe("governd audit", () => {
+  test("shows the newest events beside the daemon, and records that", async () => {
+    const words = ["audit", "--installation", "--operations", "account.link,account.create", "--limit", "3"];
+    let shown: { data: { operation: string; seq: number }[] } | undefined;
+    await onlyEvent("- audit.query ok", async () => {
+      shown = (await cli(...words)).json();
+    });
+    const seqs = shown?.data.map(({ seq }) => seq) ?? [];
+    expect(seqs).toHaveLength(3);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+    const none = await cli("audit", "--installation", "--since", "2100-01-01");
+    expect(none.json()).toMatchObject({ data: [] });
+    expect((await cli("audit", "--installation", "--operations", "no.such")).code).toBe(2);
+  });
+
+  test("exports a file that verifies, and does not overwrite it", async () => {
+    using directory = temporaryDirectory();
+    const file = directory.join("export.ndjson");
+    const words = ["audit", "--installation", "--export", file, "--format", "ndjson"];
+    await onlyEvent("- audit.export ok", () => cli(...words));
+    expect((await governdProcess(["verify", file])).code).toBe(0);
+    const again = await cli(...words);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("cannot be created")]);
+  });
+});
+
 const SOURCE = join(import.meta.dir, "../../src");
 
 /** A process that does one act on accounts and kills itself before or after an event of it is recorded. */

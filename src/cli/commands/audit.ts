@@ -1,0 +1,143 @@
+/** `governd audit`: the newest events of the log of the installation, or an export of it, without a running daemon. */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { requireRecorded } from "../../control/journal.ts";
+import { findInstallation } from "../../control/workspaces.ts";
+import { Failure, systemReason } from "../../failure.ts";
+import { streamExport } from "../../features/audit/export.ts";
+import { parseTimestamp } from "../../http/timestamp.ts";
+import type { PresentedEvent } from "../../log/present.ts";
+import { eventFacts, type OperationInputs } from "../../operations.ts";
+import { inquiryOf } from "../../threads/registry.ts";
+import type { Answer, Reply } from "../../workspace/contract.ts";
+import type { WorkspaceWriter } from "../../workspace/perform.ts";
+import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
+import { addCommonOptions, type Session } from "../session.ts";
+import { table } from "../terminal.ts";
+
+const MAX_EVENTS = 1_000;
+const USUAL_EVENTS = 50;
+const FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
+
+interface AuditOptions {
+  installation?: boolean;
+  limit: number;
+  operations?: string[];
+  result?: string;
+  since?: number;
+  export?: string;
+  format: (typeof FORMATS)[number];
+}
+
+const DESCRIPTION = `show the log of the installation, newest events first
+
+It holds what people and the operator do to accounts. With --export, a file for \`governd verify\` is written instead.
+The log records that it was read.`;
+
+export function addAudit(program: Command, session: Session): void {
+  const command = program
+    .command("audit")
+    .summary("show or export the log of the installation")
+    .description(DESCRIPTION)
+    .requiredOption("--installation", "the log of the installation; logs of workspaces are read with an API key")
+    .option("--limit <n>", `at most so many events, up to ${MAX_EVENTS}`, limitOf, USUAL_EVENTS)
+    .option("--operations <names>", "only these operations, separated by commas", operationsOf)
+    .option("--result <result>", "only events with this result: ok or denied")
+    .option("--since <time>", "only events at or after this time (2026-01-31 or RFC 3339)", sinceOf)
+    .option("--export <file>", "write an export to this file, which must not exist")
+    .addOption(new Option("--format <format>", "the form of the export").choices(FORMATS).default("json"))
+    .action((options: AuditOptions) => runAudit(session, options));
+  addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
+}
+
+function limitOf(text: string): number {
+  if (/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_EVENTS) return Number(text);
+  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_EVENTS}.`);
+}
+
+function operationsOf(text: string): string[] {
+  const names = [...new Set(text.split(","))].sort();
+  const unknown = names.find((name) => eventFacts(name) === undefined);
+  if (unknown === undefined) return names;
+  throw new InvalidArgumentError("It has an unknown name.");
+}
+
+function sinceOf(text: string): number {
+  const ms = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (ms !== null) return ms;
+  throw new InvalidArgumentError("It must be a time such as 2026-01-31.");
+}
+
+async function runAudit(session: Session, options: AuditOptions): Promise<void> {
+  const log = consult(options, ({ connection }) => findInstallation(connection));
+  if (log === undefined) return session.print({ data: [] }, ["Nothing was done to accounts yet."]);
+  const window = options.since === undefined ? {} : { startMs: options.since };
+  await writeWorkspace(options, log.id, async (writer, connection) => {
+    const { export: file, format, limit, operations, result } = options;
+    const scope = { scope: "workspace" } as const;
+    if (file === undefined) {
+      const filters = { ...(operations && { operations }), ...(result === undefined ? {} : { result }) };
+      const page = { limit, offset: 0 };
+      const reply = await asked(session, writer, "audit.query", { scope, window, page, ...filters });
+      return showEvents(session, bodyOf(reply.answer));
+    }
+    const { answer } = await asked(session, writer, "audit.export", { scope, window, format });
+    if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("an export without a body");
+    const bytes = await save(file, streamExport(connection, answer.body, log.id));
+    await session.print({ export: file, bytes }, [`Exported the log of the installation to ${file}.`]);
+  });
+}
+
+/** Performs an inquiry as the command line. @throws {Failure} `busy` when it could not be recorded */
+async function asked<N extends "audit.query" | "audit.export">(
+  session: Session,
+  writer: WorkspaceWriter,
+  operation: N,
+  input: OperationInputs[N],
+): Promise<Reply> {
+  const { query, record } = inquiryOf(operation);
+  const reply = await performSealed(session, writer, {
+    operation,
+    async run(reader, context) {
+      // Only searches and verifications use the rest.
+      const rest = { indexes: undefined as never, queryEmbedder: null, openControl: null };
+      const found = await query(reader, { ...context, ...rest }, input);
+      return await record(reader, context, input, found);
+    },
+  });
+  requireRecorded(reply?.auditId);
+  return reply as Reply;
+}
+
+function bodyOf(answer: Answer): { data: PresentedEvent[] } {
+  if (answer.kind !== "json") throw new Error("a query without a body");
+  return JSON.parse(answer.body);
+}
+
+async function showEvents(session: Session, body: { data: PresentedEvent[] }): Promise<void> {
+  const rows = body.data.map((event) => [
+    event.timestamp,
+    event.operation,
+    event.result,
+    event.actor,
+    event.details === null ? "(erased)" : JSON.stringify(event.details),
+  ]);
+  await session.print(body, table(["TIME", "OPERATION", "RESULT", "ACTOR", "DETAILS"], rows, "No such events."));
+}
+
+/** Writes a new file and returns its size. @throws {Failure} `usage` when it exists or cannot be written */
+async function save(path: string, text: AsyncIterable<string>): Promise<number> {
+  let file: number;
+  try {
+    file = openSync(path, "wx");
+  } catch (error) {
+    throw new Failure("usage", `The export ${path} cannot be created: ${systemReason(error)}.`, { cause: error });
+  }
+  try {
+    let bytes = 0;
+    for await (const piece of text) bytes += writeSync(file, piece);
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
+}
