@@ -4,10 +4,12 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
-import { readSealKey, type SealKeySource, sealKeySource } from "../datadir/seal-key.ts";
+import { readSealKey, type SealKeySource, sealKeyPem, sealKeySource } from "../datadir/seal-key.ts";
 import { Failure, messageOf } from "../failure.ts";
 import { isId, systemClock } from "../ids.ts";
+import { sameHash } from "../log/merkle.ts";
 import { verifierKey } from "../log/note.ts";
+import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
@@ -71,7 +73,8 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
     });
   return {
     async create({ id, name, actor }, event) {
-      const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey(key).publicBytes);
+      const pem = sealKeyPem(key);
+      const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey({ kind: "pem", pem }).publicBytes);
       await createWorkspaceFile(
         workspaceFile(directory, id),
         { workspaceId: id, name, actor, sealKey },
@@ -79,6 +82,14 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
         undefined,
         directory.encryptionKey,
       );
+      // A rotation that ended meanwhile has not seen the file.
+      const { publicBytes } = readSealKey(key);
+      if (!sameHash(publicBytes, sealKey.publicKey)) {
+        const rotation = { operation: ROTATE_SEAL_KEY, principal: cliPrincipal(id) } as const;
+        await withWriter(directory, { kind: "pem", pem }, id, (writer) =>
+          writer.announceSealKey(rotation, verifierKey(sealKey.name, publicBytes), {}),
+        );
+      }
       await record(id, event);
     },
     record,

@@ -7,7 +7,7 @@ import { ControlDatabase } from "../control/database.ts";
 import { countWorkspaces } from "../control/workspaces.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { openDataDirectory } from "../datadir/open.ts";
-import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
+import { isInterrupted, readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { formatAddress } from "../settings/values.ts";
@@ -73,6 +73,10 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   if (settings.backup_dir !== null) {
     const { scheduledBackups } = await import("./scheduled-backups.ts");
     backups = stack.use(scheduledBackups(settings, clock, logger));
+  }
+  if (settings.seal_key === null && (settings.seal_key_lifetime !== null || isInterrupted(directory))) {
+    const { SealKeyRotation } = await import("./seal-key-rotation.ts");
+    stack.use(new SealKeyRotation(settings, directory, logger));
   }
   let monitoring: Monitoring | null = null;
   if (settings.metrics_listen !== null) {

@@ -2,6 +2,7 @@
 import {
   closeSync,
   fchmodSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -50,6 +51,23 @@ export function replaceFile(path: string, content: string | Uint8Array, mode = P
     rmSync(draft, { force: true });
     throw error;
   }
+  syncPath(dirname(path));
+}
+
+/**
+ * Removes a file after overwriting its content. On a file system that writes to other blocks (copy on write, journaled
+ * data) and on flash memory the old content may remain on the medium.
+ */
+export function destroyFile(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    const zeros = Buffer.alloc(fstatSync(file).size);
+    for (let written = 0; written < zeros.length; ) written += writeSync(file, zeros, written, undefined, written);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  rmSync(path);
   syncPath(dirname(path));
 }
 

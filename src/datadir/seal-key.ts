@@ -21,6 +21,16 @@ export interface SealKey {
 /** Where the private key is. Plain data that can be sent to threads. */
 export type SealKeySource = { kind: "file"; path: string } | { kind: "pem"; pem: string };
 
+/** The file of the next key while a rotation of the key in this file is announced. */
+export const nextKeyFile = (path: string): string => `${path}.next`;
+
+/** The file of the old key until every workspace names the next one. */
+export const oldKeyFile = (path: string): string => `${path}.old`;
+
+/** Whether a rotation of the key in the data directory has begun and not ended. */
+export const isInterrupted = ({ sealKey }: DataDirectory): boolean =>
+  existsSync(nextKeyFile(sealKey)) || existsSync(oldKeyFile(sealKey));
+
 /** Returns where the key is according to the setting `seal_key` (null: in the data directory). */
 export function sealKeySource(directory: DataDirectory, setting: string | null): SealKeySource {
   if (setting === null) return { kind: "file", path: directory.sealKey };

@@ -1,7 +1,8 @@
 /** The signing key of a process: read when it is first needed, and again when a log names another key. */
 
 import { createPublicKey } from "node:crypto";
-import { readSealKey, type SealKey, type SealKeySource } from "../datadir/seal-key.ts";
+import { existsSync } from "node:fs";
+import { nextKeyFile, oldKeyFile, readSealKey, type SealKey, type SealKeySource } from "../datadir/seal-key.ts";
 import { sameHash } from "../log/merkle.ts";
 
 export class SealKeyring {
@@ -15,12 +16,19 @@ export class SealKeyring {
     return this.#key;
   }
 
-  /** Reports whether this is the present key. Reads the file again before it returns false: the key may be new. */
-  has(publicKey: Uint8Array): boolean {
-    if (sameHash(this.current().publicBytes, publicKey)) return true;
-    if (this.source.kind === "pem") return false;
+  /**
+   * Returns the key pair of a public key; null when it is not at hand. It is the present one, which is read again when it
+   * is another: it may be new. While a rotation runs, and after one that was interrupted, it may be the next or the old one.
+   */
+  find(publicKey: Uint8Array): SealKey | null {
+    if (sameHash(this.current().publicBytes, publicKey)) return this.current();
+    if (this.source.kind === "pem") return null;
+    const { path } = this.source;
     this.#key = readSealKey(this.source);
-    return sameHash(this.#key.publicBytes, publicKey);
+    if (sameHash(this.#key.publicBytes, publicKey)) return this.#key;
+    const beside = [nextKeyFile(path), oldKeyFile(path)].filter((file) => existsSync(file));
+    const keys = beside.map((file) => readSealKey({ kind: "file", path: file }));
+    return keys.find(({ publicBytes }) => sameHash(publicBytes, publicKey)) ?? null;
   }
 }
 

@@ -5,6 +5,7 @@
  * It never signs two different logs. Before it makes a seal, it compares the newest seal with the present tree. So a
  * log that was changed or truncated behind a seal is not sealed again.
  */
+import type { KeyObject } from "node:crypto";
 import { sameHash } from "../log/merkle.ts";
 import { ed25519Signer, formatNote, NoteError, parseVerifierKey, type VerifierKey } from "../log/note.ts";
 import { makeSeal, parseSeal } from "../log/seal.ts";
@@ -76,8 +77,8 @@ export class WorkspaceSealer {
     await storeTilesUpTo(tx, size);
     try {
       if (newest !== null) await this.#requireContinuation(tx, newest, size);
-      const name = await this.#requireKey(tx);
-      const signer = ed25519Signer(name, this.options.keyring.current().privateKey);
+      const { name, privateKey } = await this.#requireKey(tx);
+      const signer = ed25519Signer(name, privateKey);
       const note = makeSeal({ origin: name, size, root: await treeRoot(tx, size) }, [signer]);
       const seal = await insertSeal(tx, { size, note });
       this.#made.push(seal);
@@ -145,17 +146,18 @@ export class WorkspaceSealer {
     }
   }
 
-  /** Returns the name under which the present key seals this log. */
-  async #requireKey(tx: Reader): Promise<string> {
+  /** Returns the key that seals this log, and its name. */
+  async #requireKey(tx: Reader): Promise<{ name: string; privateKey: KeyObject }> {
     const text = await sealingKey(tx);
     if (text === null) throw new SealRefused("the log names no sealing key");
     const named: VerifierKey = parseVerifierKey(text);
-    if (!this.options.keyring.has(named.publicKey)) {
+    const key = this.options.keyring.find(named.publicKey);
+    if (key === null) {
       throw new SealRefused(
         "the present sealing key is not the one that the log names: restore that key, or announce the present one with `governd rotate-seal-key`",
       );
     }
-    return named.name;
+    return { name: named.name, privateKey: key.privateKey };
   }
 }
 

@@ -75,6 +75,11 @@ const SETTINGS = {
     null,
     "the key that signs seals: a file, or in the environment its PEM itself (default: in the data directory)",
   ),
+  seal_key_lifetime: setting(
+    orOff(within(DAY_MS, 3660 * DAY_MS, duration)),
+    null,
+    "the daemon replaces the key that signs seals at this age, and destroys the old one (default: off)",
+  ),
   encryption_key_file: setting(
     optionalPath,
     null,

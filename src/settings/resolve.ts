@@ -140,6 +140,9 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
   } else if (tls && proxies && proxies.length > 0) {
     yield `${from("trusted_proxies")}: is only used with tls = off, but ${from("tls")} is ${tls}`;
   }
+  if (settings.seal_key_lifetime && settings.seal_key) {
+    yield `${from("seal_key_lifetime")}: cannot be used, since ${from("seal_key")} keeps the key outside the data directory: replace it there with \`governd rotate-seal-key --new-key\``;
+  }
   const { embeddings_url: url, embeddings_path: path, embeddings_model: model } = settings;
   if (url && path) yield `${from("embeddings_path")}: is used in place of ${from("embeddings_url")}: give one of them`;
   if (url && model === null) yield `embeddings_model: is needed, since ${from("embeddings_url")} is given`;

@@ -2,17 +2,26 @@
  * `governd key-info` shows the public key that signs seals; `governd rotate-seal-key` replaces the key pair.
  *
  * The old key announces the new one in every workspace: an event names the new key, and a last seal by the old key
- * covers that event. Only then does the new key replace the old one. An interrupted rotation continues when the
- * command is run again.
+ * covers that event. Meanwhile the keys are in three files, so that every workspace has the key that its log names, also
+ * when the rotation is interrupted at any point (SealKeyring looks at all three):
+ *
+ *   seal.key, seal.key.next             the new key was made
+ *   seal.key, seal.key.next, .old       .old is a copy of seal.key; workspaces name the old or the new key
+ *   seal.key, seal.key.old              seal.key is the new key; workspaces made meanwhile may name the old one
+ *   seal.key                            the old key was destroyed
+ *
+ * An interrupted rotation continues when the command is run again, and the daemon runs it when it starts.
  */
 import { existsSync, rmSync } from "node:fs";
 import type { Command } from "commander";
 import { cliPrincipal, withWriter } from "../../control/journal.ts";
 import { listLogs } from "../../control/workspaces.ts";
-import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
-import { createPrivateFile, replaceFile } from "../../datadir/private-files.ts";
+import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
+import { createPrivateFile, destroyFile, replaceFile } from "../../datadir/private-files.ts";
 import {
   newSealKey,
+  nextKeyFile,
+  oldKeyFile,
   publicPem,
   readSealKey,
   type SealKey,
@@ -94,19 +103,9 @@ async function rotateSealKey(session: Session, options: RotateOptions): Promise<
       : "The key is kept outside the data directory (seal_key). Create the new key there and bring it with --new-key.";
     throw new Failure("usage", message);
   }
-  const present = sealKeySource(directory, settings.seal_key);
-  readSealKey(present);
-  // Kept in memory, since its file is replaced while another workspace may be created.
-  const old: SealKeySource = { kind: "pem", pem: sealKeyPem(present) };
-  const newSource = newKeySource(directory, options.newKey);
-  const next = readSealKey(newSource);
-  let announced = await announceEverywhere(directory, old, next, options);
-  if (isOwn) {
-    replaceFile(directory.sealKey, sealKeyPem(newSource));
-    replaceFile(directory.sealPublicKey, publicPem(next));
-    rmSync(nextKeyFile(directory));
-    announced += await announceEverywhere(directory, old, next, options);
-  }
+  const { next, announced } = isOwn
+    ? await rotateOwnKey(directory, options)
+    : await announceKey(directory, sealKeySource(directory, settings.seal_key), options.newKey as string, options);
   const { fingerprint, public_key, lines } = describe(next);
   await session.print({ fingerprint, public_key, announced }, [
     `The new key is announced in ${announced} workspaces.`,
@@ -115,19 +114,40 @@ async function rotateSealKey(session: Session, options: RotateOptions): Promise<
   ]);
 }
 
+/** Announces a key that is kept outside the data directory, as the present one is. */
+async function announceKey(directory: DataDirectory, present: SealKeySource, file: string, options: object) {
+  readSealKey(present);
+  const next = readSealKey({ kind: "file", path: file });
+  return { next, announced: await announceEverywhere(directory, present, next, options) };
+}
+
+/** Rotates the key in the data directory, or finishes an interrupted rotation. */
+async function rotateOwnKey(directory: DataDirectory, options: object) {
+  const present: SealKeySource = { kind: "file", path: directory.sealKey };
+  const old: SealKeySource = { kind: "file", path: oldKeyFile(directory.sealKey) };
+  const nextFile = nextKeyFile(directory.sealKey);
+  let announced = 0;
+  if (!existsSync(old.path) || existsSync(nextFile)) {
+    readSealKey(present);
+    createPrivateFile(nextFile, newSealKey());
+    createPrivateFile(old.path, sealKeyPem(present));
+    const pem = sealKeyPem({ kind: "file", path: nextFile });
+    const next = readSealKey({ kind: "pem", pem });
+    announced += await announceEverywhere(directory, old, next, options);
+    replaceFile(directory.sealKey, pem);
+    replaceFile(directory.sealPublicKey, publicPem(next));
+    rmSync(nextFile);
+  }
+  const next = readSealKey(present);
+  // A workspace that was created meanwhile may name the old key.
+  announced += await announceEverywhere(directory, old, next, options);
+  destroyFile(old.path);
+  return { next, announced };
+}
+
 function describe(key: SealKey) {
   const [fingerprint, public_key] = [sha256Hex(key.publicBytes), publicPem(key)];
   return { fingerprint, public_key, lines: [`Fingerprint (SHA-256)  ${fingerprint}`, "", public_key.trimEnd()] };
-}
-
-/** The file of the new key until every workspace names it. An interrupted run leaves it behind. */
-const nextKeyFile = (directory: DataDirectory): string => `${directory.sealKey}.next`;
-
-function newKeySource(directory: DataDirectory, file: string | undefined): SealKeySource {
-  if (file !== undefined) return { kind: "file", path: file };
-  const path = nextKeyFile(directory);
-  if (!existsSync(path)) createPrivateFile(path, newSealKey());
-  return { kind: "file", path };
 }
 
 /** Announces the key in every workspace that does not name it yet. Returns the number of those workspaces. */
@@ -138,7 +158,9 @@ async function announceEverywhere(
   options: object,
 ): Promise<number> {
   let announced = 0;
-  for (const id of workspaceIds(options)) {
+  // The file of a new workspace is there before its row.
+  const ids = new Set([...workspaceIds(options), ...presentWorkspaces(directory)]);
+  for (const id of ids) {
     await withWriter(directory, old, id, async (writer, connection) => {
       const text = await sealingKey(connection);
       const named = text === null ? null : parseVerifierKey(text);

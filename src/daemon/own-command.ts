@@ -1,0 +1,57 @@
+/** Runs a command of this program in a process of its own, which does not delay requests. */
+import { setPriority, tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { messageOf } from "../failure.ts";
+
+/** A lower priority than that of the daemon, since requests come first. */
+const PRIORITY = 10;
+/** The command that runs this program: the binary itself, or the runtime with the source. */
+const PROGRAM = import.meta.path.endsWith(".ts")
+  ? [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url))]
+  : [process.execPath];
+
+/** What a command printed with `--json`, or why it printed nothing. */
+export type CommandOutcome = { kind: "done"; out: string } | { kind: "failed"; reason: string };
+
+/** Runs a command, whose words hold everything that it needs: the settings of the daemon do not affect it. */
+export async function runOwnCommand(words: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {
+  let child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  try {
+    child = Bun.spawn([...PROGRAM, ...words], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      env: { TMPDIR: tmpdir(), GOVERND_CONFIG: "/dev/null" },
+      signal,
+    });
+  } catch (error) {
+    return { kind: "failed", reason: `cannot start the process: ${messageOf(error)}` };
+  }
+  lowerPriority(child.pid);
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (out !== "") return { kind: "done", out };
+  return { kind: "failed", reason: reasonOf(err) ?? `the process ended with exit code ${code}` };
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, PRIORITY);
+  } catch {
+    // The process has already ended. Its exit code tells the outcome.
+  }
+}
+
+/** Returns the message of a failure that `--json` printed, or null. */
+function reasonOf(text: string): string | null {
+  const last = text.trim().split("\n").at(-1) ?? "";
+  try {
+    const { error } = JSON.parse(last) as { error?: { message?: unknown } };
+    return typeof error?.message === "string" ? error.message : null;
+  } catch {
+    return null;
+  }
+}

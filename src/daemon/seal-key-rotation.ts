@@ -1,0 +1,70 @@
+/**
+ * Replaces the sealing key when it has reached its age (`seal_key_lifetime`), and finishes a rotation that was
+ * interrupted: runs `governd rotate-seal-key` as a separate process. The age is that of the key's file.
+ */
+import { statSync } from "node:fs";
+import type { DataDirectory } from "../datadir/layout.ts";
+import { isInterrupted } from "../datadir/seal-key.ts";
+import { systemClock } from "../ids.ts";
+import type { Settings } from "../settings/definitions.ts";
+import { systemTimer, type Timer } from "../timer.ts";
+import type { Logger } from "./logger.ts";
+import { runOwnCommand } from "./own-command.ts";
+
+/** The longest time between two looks at the age, also after a failure. */
+const CHECK_EVERY_MS = 60 * 60 * 1000;
+
+export class SealKeyRotation implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #cancel = () => {};
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly directory: DataDirectory,
+    private readonly logger: Logger,
+    private readonly timer: Timer = systemTimer,
+  ) {
+    this.#check();
+  }
+
+  #check(): void {
+    this.#running = this.#rotateIfDue().then((failed) => {
+      if (this.#stop.signal.aborted) return;
+      const waitMs = failed ? CHECK_EVERY_MS : Math.min(Math.max(this.#leftMs(), 0), CHECK_EVERY_MS);
+      this.#cancel = this.timer(waitMs, () => this.#check());
+    });
+  }
+
+  /** The time that the key has left, ms; Infinity without a limit. A file from the future is as old as a new one. */
+  #leftMs(): number {
+    const { seal_key_lifetime: lifetimeMs } = this.settings;
+    if (lifetimeMs === null) return Number.POSITIVE_INFINITY;
+    // The times of files are the system's, whatever clock the daemon has.
+    const nowMs = systemClock();
+    const madeMs = statSync(this.directory.sealKey, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
+    return lifetimeMs - Math.max(0, nowMs - madeMs);
+  }
+
+  /** Returns whether a rotation was due and failed. */
+  async #rotateIfDue(): Promise<boolean> {
+    if (this.#leftMs() > 0 && !isInterrupted(this.directory)) return false;
+    const { data_dir: dataDir, encryption_key_file: keyFile } = this.settings;
+    const words = ["rotate-seal-key", "--data-dir", dataDir, "--json"];
+    if (keyFile !== null) words.push("--encryption-key-file", keyFile);
+    const outcome = await runOwnCommand(words, this.#stop.signal);
+    if (outcome.kind === "done") {
+      const { fingerprint, announced } = JSON.parse(outcome.out) as { fingerprint: string; announced: number };
+      this.logger.info("the sealing key was replaced", { fingerprint, workspaces: announced });
+    } else if (!this.#stop.signal.aborted) {
+      this.logger.error("the sealing key could not be replaced", { reason: outcome.reason });
+    }
+    return outcome.kind === "failed";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancel();
+    this.#stop.abort();
+    await this.#running;
+  }
+}
