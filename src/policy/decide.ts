@@ -6,6 +6,7 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Hit } from "./check.ts";
 import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
+import { joinedParts } from "./parts.ts";
 import {
   contentPolicies,
   POLICIES,
@@ -99,6 +100,8 @@ interface Field {
   context: string;
   /** The text is itself the last name in `path`. */
   isName: boolean;
+  /** What else the text may be as the first item of an array of parts. A finding in it covers the text. */
+  joined?: readonly string[];
 }
 
 /** The fields of some content, in the order in which findings are reported: key, value, metadata. */
@@ -116,7 +119,10 @@ function collect(value: JsonValue, path: readonly string[], context: string, fie
     // A card number without quotes is still a card number.
     fields.push({ path, text: String(value), context, isName: false });
   } else if (Array.isArray(value)) {
+    const joined = joinedParts(value);
+    const first = fields.length;
     for (const [index, item] of value.entries()) collect(item, [...path, String(index)], context, fields);
+    if (joined.length > 0) (fields[first] as Field).joined = joined;
   } else if (value !== null && typeof value === "object") {
     for (const name of Object.keys(value)) {
       const below = [...path, name];
@@ -129,7 +135,7 @@ function collect(value: JsonValue, path: readonly string[], context: string, fie
 function screenFields(content: Content, dictionary: PolicyDictionary, findings: Finding[]): void {
   const matched: { field: Field; hits: readonly Hit[] }[] = [];
   for (const field of fieldsOf(content)) {
-    const hits = screen(field.text, field.context, dictionary);
+    const hits = screenField(field, dictionary);
     if (hits.length > 0) matched.push({ field, hits });
   }
   if (matched.length === 0) return;
@@ -138,6 +144,12 @@ function screenFields(content: Content, dictionary: PolicyDictionary, findings: 
     const path = shownPath(field.path, names);
     for (const hit of hits) findings.push(findingOf(hit, path, dictionary.strictest));
   }
+}
+
+function screenField({ text, context, joined = [] }: Field, dictionary: PolicyDictionary): readonly Hit[] {
+  const hits = screen(text, context, dictionary);
+  const inJoined = new Set(joined.flatMap((whole) => screen(whole, "", dictionary).map(({ detector }) => detector)));
+  return [...hits, ...[...inJoined].map((detector) => ({ detector, start: 0, end: text.length }))];
 }
 
 function findingOf({ detector, start, end }: Hit, field: string, strictest: PolicyName): Finding {

@@ -54,12 +54,41 @@ export function buildDictionary(policies: readonly PolicyName[]): Dictionary {
 
 /** A run of letters and digits this long may be encoded text. */
 const LONG_TOKEN = 12;
+/** Shorter ones with digits, one beside the other, are groups of encoded text when they have so many characters. */
+const FEWEST_GROUPED = 16;
+/** What may be between two groups: joiners, or a byte without digits. */
+const WIDEST_GAP = 4;
+
+/** Collects where encoded text may begin. */
+export class EncodedCandidates {
+  /** Beginnings of tokens, ascending. */
+  readonly starts: number[] = [];
+  #start = 0;
+  #end = 0;
+  #grouped = 0;
+
+  /** Takes the next token that has a digit or is long. */
+  add(start: number, end: number): void {
+    const length = end - start;
+    if (length >= LONG_TOKEN) this.starts.push(start);
+    else if ((length & 1) === 0) this.#group(start, end);
+  }
+
+  #group(start: number, end: number): void {
+    if (start - this.#end > WIDEST_GAP) this.#grouped = 0;
+    if (this.#grouped === 0) this.#start = start;
+    const grouped = this.#grouped + end - start;
+    if (grouped >= FEWEST_GROUPED && this.#grouped < FEWEST_GROUPED) this.starts.push(this.#start);
+    this.#grouped = grouped;
+    this.#end = end;
+  }
+}
 
 /**
- * Returns what the detectors of a dictionary find in `text`, in its own offsets. Adds the beginning of each long
- * token to `longTokens`, when that is given.
+ * Returns what the detectors of a dictionary find in `text`, in its own offsets. Tells `candidates`
+ * of the tokens that may be encoded text, when it is given.
  */
-export function scan(text: string, dictionary: Dictionary, longTokens?: number[]): Hit[] {
+export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
   const { automaton, anchors, first, last, readsTokens } = dictionary;
   const { classOf, next, classes, output, lengths } = automaton;
   const hits: Hit[] = [];
@@ -77,7 +106,7 @@ export function scan(text: string, dictionary: Dictionary, longTokens?: number[]
       }
       tokenKinds |= kind;
     } else if (tokenStart >= 0) {
-      if (longTokens && at - tokenStart >= LONG_TOKEN) longTokens.push(tokenStart);
+      if (candidates && (tokenKinds !== LETTER || at - tokenStart >= LONG_TOKEN)) candidates.add(tokenStart, at);
       if (readsTokens && tokenStart >= checkedTo) {
         const plainWord = tokenKinds === LETTER && at - tokenStart > LONGEST_SHORT_WORD;
         spend(tokenKinds === LETTER ? 1 : TOKEN_UNITS);

@@ -1,7 +1,7 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
 import { beginEffort, type Hit } from "./check.ts";
-import { type Dictionary, MOST_HITS, scan } from "./scan.ts";
-import { decodedView } from "./text/decoded.ts";
+import { type Dictionary, EncodedCandidates, MOST_HITS, scan } from "./scan.ts";
+import { decodedView, isQuotedPrintable } from "./text/decoded.ts";
 import { encodedRuns } from "./text/encoded.ts";
 import { latinText } from "./text/fold.ts";
 import { NOT_ASCII, plainView } from "./text/plain.ts";
@@ -10,18 +10,19 @@ import { compose, identity, type View } from "./text/view.ts";
 /** How much of the context is read: its end is nearest to the text. */
 const LONGEST_CONTEXT = 96;
 
-/** A text without any of these has no other reading. */
+/** A text without any of these has no other reading, unless it is quoted-printable. */
 const OTHERWISE_READ = /[^\x20-\x24\x27-\x5b\x5d-\x7e\t\r\n]/;
 const NO_HITS: readonly Hit[] = [];
 
 /** What the detectors of a dictionary find in `text`; `context` is words from outside it (a key, metadata names). */
 export function screen(text: string, context: string, dictionary: Dictionary): readonly Hit[] {
   const whole = context === "" ? text : labelOf(context) + text;
-  if (!OTHERWISE_READ.test(whole)) {
+  if (!OTHERWISE_READ.test(whole) && !isQuotedPrintable(whole)) {
     // Most texts have no findings, so the mapping back to their offsets is never needed.
     beginEffort(whole.length);
-    const longTokens: number[] = [];
-    if (scan(whole, dictionary, longTokens).length === 0 && encodedRuns(whole, longTokens).length === 0) return NO_HITS;
+    const candidates = new EncodedCandidates();
+    if (scan(whole, dictionary, candidates).length === 0 && encodedRuns(whole, candidates.starts).length === 0)
+      return NO_HITS;
   }
   return screenViews(text, context, dictionary);
 }
@@ -31,13 +32,18 @@ function screenViews(text: string, context: string, dictionary: Dictionary): Hit
   const named = withContext(text, context);
   beginEffort(named.text.length);
   const plain = plainView(named.text);
-  const longTokens: number[] = [];
-  const hits = readAs(plain, dictionary, named, longTokens);
+  const candidates = new EncodedCandidates();
+  const hits = readAs(plain, dictionary, named, candidates);
   const decoded = decodedView(plain.text);
-  if (decoded) hits.push(...readAs(compose(decoded, plain), dictionary, named));
+  if (decoded) {
+    const unescaped = compose(decoded, plain);
+    const inUnescaped = new EncodedCandidates();
+    hits.push(...readAs(unescaped, dictionary, named, inUnescaped));
+    hits.push(...readEncoded(unescaped, inUnescaped, dictionary, named));
+  }
   const latin = NOT_ASCII.test(plain.text) ? latinText(plain.text) : null;
   if (latin !== null) hits.push(...readAs({ ...plain, text: latin }, dictionary, named));
-  if (longTokens.length > 0) hits.push(...readEncoded(plain, longTokens, dictionary, named));
+  hits.push(...readEncoded(plain, candidates, dictionary, named));
   return hits.length < 2 ? hits : distinct(hits);
 }
 
@@ -50,8 +56,8 @@ function withContext(text: string, context: string): View {
 
 const labelOf = (context: string): string => `${context.slice(-LONGEST_CONTEXT)}: `;
 
-function readAs(view: View, dictionary: Dictionary, named: View, longTokens?: number[]): Hit[] {
-  const hits = scan(view.text, dictionary, longTokens);
+function readAs(view: View, dictionary: Dictionary, named: View, candidates?: EncodedCandidates): Hit[] {
+  const hits = scan(view.text, dictionary, candidates);
   return hits.length === 0 ? hits : inOriginal(hits, view, named);
 }
 
@@ -67,9 +73,9 @@ function inOriginal(hits: readonly Hit[], view: View, named: View): Hit[] {
 }
 
 /** Screens the texts of encoded runs. A finding in one covers the whole run. */
-function readEncoded(view: View, longTokens: readonly number[], dictionary: Dictionary, named: View): Hit[] {
+function readEncoded(view: View, candidates: EncodedCandidates, dictionary: Dictionary, named: View): Hit[] {
   const hits: Hit[] = [];
-  for (const { text, start, end } of encodedRuns(view.text, longTokens)) {
+  for (const { text, start, end } of encodedRuns(view.text, candidates.starts)) {
     for (const { detector } of scan(text, dictionary)) hits.push({ detector, start, end });
     if (hits.length >= MOST_HITS) break;
   }

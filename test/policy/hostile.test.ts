@@ -44,6 +44,14 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   Base64: () => randomText("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", SIZE, 3),
   "Base64 of labels": () => Buffer.from(repeat("password ")).toString("base64").slice(0, SIZE),
   hexadecimal: () => randomText("0123456789abcdef:", SIZE, 4),
+  "lines of Base64": () =>
+    randomText("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", SIZE, 3).replace(/.{76}/g, "$&\n"),
+  "lines that begin like text": () =>
+    repeat(`${Buffer.from("a text of 40 characters is what this is, \x00").toString("base64")}\n`),
+  "bytes in hexadecimal": () => repeat("61 "),
+  "bytes that are no text": () => repeat("61 62 63 64 65 66 67 68 00 "),
+  "a dump": () => repeat("00000000: 6d79 2061 7069 206b 6579 3a20 7331 3233  my api key: s123\n"),
+  "equals signs": () => repeat("=3=4=\n"),
   backslashes: () => repeat("\\"),
   escapes: () => repeat("\\u0041%41&#65;"),
   "zero-width": () => repeat("\u200b"),

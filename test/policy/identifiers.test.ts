@@ -97,8 +97,8 @@ const KINDS: Readonly<Record<string, (random: Seeded) => string>> = {
     (((BigInt(timeMs(random)) - TWITTER_EPOCH_MS) << 22n) | BigInt(random.below(2 ** 22))).toString(),
 };
 
-function findings(value: string): string | null {
-  const decision = decide(BOTH, { key: "state", value, metadata: {} });
+function findings(value: string, ids: string[] = []): string | null {
+  const decision = decide(BOTH, { key: "state", value, metadata: { ids } });
   return decision.allowed ? null : `${value}: ${decision.findings.map(({ detector }) => detector).join(", ")}`;
 }
 
@@ -108,13 +108,13 @@ test.each(Object.keys(KINDS))(
     const random = new Seeded(SEED);
     const make = KINDS[kind] as (random: Seeded) => string;
     const blocked: string[] = [];
-    const pass = (value: string) => {
-      const found = findings(value);
+    const pass = (value: string, ids?: string[]) => {
+      const found = findings(value, ids);
       if (found !== null) blocked.push(found);
     };
     for (let count = 0; count < COUNT; count++) {
       const id = make(random);
-      pass(id);
+      pass(id, [id, make(random), make(random), make(random)]);
       for (const name of NAMES) pass(`{"${name}": "${id}"}`);
       pass(
         JSON.stringify({ [NAMES[count % NAMES.length] as string]: make(random), next: id, calls: [make(random), id] }),

@@ -30,6 +30,24 @@ export function isAnyBase64(code: number): boolean {
   return isAlphanumeric(code) || code === 43 || code === 47 || code === 45 || code === 95;
 }
 
+const HEX_VALUES = Int8Array.from({ length: 128 }, (_, code) =>
+  "0123456789abcdef".indexOf(String.fromCharCode(code).toLowerCase()),
+);
+
+/** Returns the value of a hexadecimal digit, -1 for another code unit. */
+export const hexValue = (code: number): number => HEX_VALUES[code] ?? -1;
+
+/** Returns the number that `count` hexadecimal digits at `at` are; -1 when they are none. */
+export function hexAt(text: string, at: number, count: number): number {
+  let value = 0;
+  for (let i = at; i < at + count; i++) {
+    const digit = hexValue(text.charCodeAt(i));
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
 /** Whether `text[from, to)` has a digit; the bounds may lie outside the text. */
 export function hasDigit(text: string, from: number, to: number): boolean {
   const end = Math.min(text.length, to);

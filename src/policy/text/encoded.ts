@@ -1,9 +1,19 @@
-/** One layer of Base64 or hexadecimal: a run that decodes to text is read as that text, too. */
-import { isAnyBase64, matchEnd } from "./ascii.ts";
+/** One layer of Base64 or hexadecimal: what decodes to text is read as that text, too. */
+import { hexAt, matchEnd } from "./ascii.ts";
+import { canBeginUtf16, isTextByte, textOf } from "./bytes.ts";
+import { readDump } from "./dump.ts";
 
-/** A shorter run hides nothing worth finding, and words decode to something now and then. */
+const NO_DIGIT = 64;
+/** The six bits of each Base64 digit, in either alphabet (RFC 4648 sections 4 and 5). */
+const SEXTETS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const digit = String.fromCharCode(code);
+  const bits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".indexOf(digit);
+  return bits >= 0 ? bits : digit === "-" ? 62 : digit === "_" ? 63 : NO_DIGIT;
+});
+const sextet = (text: string, at: number): number => SEXTETS[text.charCodeAt(at)] ?? NO_DIGIT;
+
+/** A shorter run hides nothing worth finding. */
 const SHORTEST_ENCODED = 16;
-const SHORTEST_DECODED = 8;
 
 /** An encoded run and its text. */
 export interface Decoded {
@@ -12,65 +22,122 @@ export interface Decoded {
   text: string;
 }
 
+/** A run of digits of Base64 or hexadecimal, or one line of it. */
+interface Run {
+  start: number;
+  end: number;
+}
+
 /** Returns the runs around some tokens that encode text. `tokens` are the beginnings of the tokens, ascending. */
 export function encodedRuns(text: string, tokens: readonly number[]): Decoded[] {
   const runs: Decoded[] = [];
   let readTo = 0;
+  let linesReadTo = 0;
   for (const at of tokens) {
     if (at < readTo) continue;
-    let start = at;
-    while (start > 0 && isAnyBase64(text.charCodeAt(start - 1))) start--;
-    let end = at;
-    while (end < text.length && isAnyBase64(text.charCodeAt(end))) end++;
-    readTo = end;
-    if (end - start < SHORTEST_ENCODED) continue;
-    const run = text.slice(start, end);
-    const decoded = hexText(run) ?? base64Text(run);
-    if (decoded !== null) runs.push({ start, end: matchEnd(PADDING, text, end), text: decoded });
+    const run = runAt(text, at);
+    readTo = run.end;
+    let decoded: Decoded | null = null;
+    if (run.end - run.start >= SHORTEST_ENCODED && beginsEncoded(text, run)) {
+      // A line is read together with others at most once, so that the whole stays linear.
+      const lines = run.start < linesReadTo ? [run] : linesFrom(text, run);
+      linesReadTo = Math.max(linesReadTo, (lines.at(-1) as Run).end);
+      decoded = decode(text, lines);
+      if (lines.length > 2) decoded ??= decode(text, lines.slice(0, -1));
+      if (lines.length > 1) decoded ??= decode(text, [run]);
+    }
+    // A run is no group of a dump, unless hyphens join the groups.
+    if (decoded === null && (run.end - run.start < SHORTEST_ENCODED || text[at + 2] === "-")) {
+      const dump = readDump(text, at);
+      if (dump === null) continue;
+      readTo = Math.max(readTo, dump.end);
+      if (dump.text !== null) decoded = { ...dump, text: dump.text };
+    }
+    if (decoded === null) continue;
+    readTo = Math.max(readTo, decoded.end);
+    runs.push(decoded);
   }
   return runs;
 }
 
+function runAt(text: string, at: number): Run {
+  let start = at;
+  while (start > 0 && sextet(text, start - 1) !== NO_DIGIT) start--;
+  return { start, end: runEnd(text, at) };
+}
+
+function runEnd(text: string, from: number): number {
+  let end = from;
+  while (end < text.length && sextet(text, end) !== NO_DIGIT) end++;
+  return end;
+}
+
+/** Between two lines: a line break, also where it became a space, and an indent or a mark of quotation. */
+const LINE_BREAK = /[ \t]*\r?\n[ \t>|#*]*| /y;
 const PADDING = /={0,2}/y;
-const HEX = /^[0-9a-fA-F]*$/;
+/** What follows the last line. */
+const LINES_END = /={0,2}(?:[\s"'`<)\]}\\,;]|$)/y;
+
+/** The lines that a tool made of one run: all as long as the first or the second one, but the last. */
+function linesFrom(text: string, first: Run): Run[] {
+  const lines = [first];
+  let width = 0;
+  for (let end = first.end; ; ) {
+    const start = matchEnd(LINE_BREAK, text, end);
+    if (start < 0) return lines;
+    end = runEnd(text, start);
+    const length = end - start;
+    if (lines.length === 1) width = Math.max(first.end - first.start, length);
+    if (length === 0 || length > width || matchEnd(LINES_END, text, end) < 0) return lines;
+    lines.push({ start, end });
+    if (length < width) return lines;
+  }
+}
+
+/** Decodes the lines as one run; null when it is no text. */
+function decode(text: string, lines: readonly Run[]): Decoded | null {
+  const { start } = lines[0] as Run;
+  const { end } = lines.at(-1) as Run;
+  const digits =
+    lines.length === 1 ? text.slice(start, end) : lines.map((line) => text.slice(line.start, line.end)).join("");
+  const decoded = hexText(digits) ?? textOf(Buffer.from(digits, "base64url"));
+  return decoded === null ? null : { start, end: matchEnd(PADDING, text, end), text: decoded };
+}
+
+const HEX = /^(?:0x)?((?:[0-9a-fA-F]{2})+)$/;
 
 function hexText(run: string): string | null {
-  const digits = run.startsWith("0x") ? run.slice(2) : run;
-  if (digits.length % 2 !== 0 || !HEX.test(digits)) return null;
-  return isTextByte(Number.parseInt(digits.slice(0, 2), 16)) ? asText(Buffer.from(digits, "hex")) : null;
+  const digits = HEX.exec(run)?.[1];
+  return digits === undefined ? null : textOf(Buffer.from(digits, "hex"));
 }
 
-function base64Text(run: string): string | null {
-  // Data that is not text nearly always shows it within a few bytes.
-  for (let at = 0; at + 4 <= run.length; at += 4) {
-    const second = sextet(run, at + 1);
-    const third = sextet(run, at + 2);
-    if (
-      !isTextByte((sextet(run, at) << 2) | (second >> 4)) ||
-      !isTextByte(((second & 15) << 4) | (third >> 2)) ||
-      !isTextByte(((third & 3) << 6) | sextet(run, at + 3))
-    )
-      return null;
+/** How far a run is read before it is decoded: data that is not text nearly always shows within a few bytes. */
+const TELLING_DIGITS = 24;
+
+/** Whether a run begins like text in Base64 or hexadecimal. Nearly all runs are identifiers, which do not. */
+function beginsEncoded(text: string, { start, end }: Run): boolean {
+  const most = Math.min(end, start + TELLING_DIGITS);
+  return beginsLikeBase64(text, start, most) || beginsLikeHex(text, start, most);
+}
+
+function beginsLikeBase64(text: string, start: number, end: number): boolean {
+  for (let at = start; at + 4 <= end; at += 4) {
+    const second = sextet(text, at + 1);
+    const third = sextet(text, at + 2);
+    const first = (sextet(text, at) << 2) | (second >> 4);
+    const next = ((second & 15) << 4) | (third >> 2);
+    if (!isTextByte(first) || !isTextByte(next) || !isTextByte(((third & 3) << 6) | sextet(text, at + 3)))
+      return at === start && canBeginUtf16(first, next);
   }
-  return asText(Buffer.from(run, "base64url"));
+  return true;
 }
 
-function asText(bytes: Buffer): string | null {
-  if (bytes.length < SHORTEST_DECODED || !bytes.every(isTextByte)) return null;
-  const said = bytes.toString("utf8");
-  // Not UTF-8: data, not text.
-  return said.includes("\ufffd") ? null : said;
-}
-
-function isTextByte(byte: number): boolean {
-  return (byte >= 0x20 && byte !== 0x7f && byte !== 0xc0 && byte !== 0xc1 && byte < 0xf5) || (byte >= 9 && byte <= 13);
-}
-
-/** The six bits of a Base64 digit, in either alphabet (RFC 4648). */
-function sextet(run: string, at: number): number {
-  const code = run.charCodeAt(at);
-  if (code >= 97) return code - 71;
-  if (code >= 65 && code <= 90) return code - 65;
-  if (code <= 57 && code >= 48) return code + 4;
-  return code === 43 || code === 45 ? 62 : 63;
+function beginsLikeHex(text: string, start: number, end: number): boolean {
+  const from = text.startsWith("0x", start) ? start + 2 : start;
+  for (let at = from; at + 2 <= end; at += 2) {
+    const byte = hexAt(text, at, 2);
+    if (byte < 0) return false;
+    if (!isTextByte(byte)) return at <= from + 2 && canBeginUtf16(hexAt(text, from, 2), hexAt(text, from + 2, 2));
+  }
+  return true;
 }

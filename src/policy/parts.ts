@@ -1,0 +1,34 @@
+/** Arrays whose items are the parts of one text: the characters of an address, the groups of a card number. */
+import type { JsonValue } from "../json.ts";
+
+const FEWEST_PARTS = 3;
+/** So many single characters say something. */
+const FEWEST_CHARACTERS = 8;
+/** A longer item is a text of its own. */
+const LONGEST_PART = 8;
+const LONGEST_BESIDE_AT = 64;
+const NUMBER = /^\d+$/;
+/** Groups of digits; the first may have the letters of a country or a plus, the last a check letter. */
+const GROUPED_NUMBER = /^\+?[A-Z]{0,2}\d*(?: \d+)+[A-Z]?$/;
+
+/**
+ * Returns the texts that `items` may be the parts of. Numbers are not joined, and neither are sorted ones in strings:
+ * these are counts, years and ports.
+ */
+export function joinedParts(items: readonly JsonValue[]): string[] {
+  if (items.length < FEWEST_PARTS || !items.every((item) => typeof item === "string" && item !== "")) return [];
+  const parts = items as readonly string[];
+  const longest = parts.reduce((most, part) => Math.max(most, part.length), 0);
+  if (longest > LONGEST_PART) return longest <= LONGEST_BESIDE_AT && parts.includes("@") ? [parts.join("")] : [];
+  if (longest === 1) return parts.length < FEWEST_CHARACTERS ? [] : [parts.join("")];
+  if (isSorted(parts)) return [];
+  const texts: string[] = [];
+  if (parts.includes("@") || parts.every((part, i) => part.length === longest || i === parts.length - 1))
+    texts.push(parts.join(""));
+  const spaced = parts.join(" ");
+  if (GROUPED_NUMBER.test(spaced)) texts.push(spaced, parts.join("-"));
+  return texts;
+}
+
+const isSorted = (parts: readonly string[]): boolean =>
+  parts.every((part, i) => NUMBER.test(part) && (i === 0 || Number(part) >= Number(parts[i - 1])));
