@@ -88,7 +88,13 @@ export class FailedSignIns implements AsyncDisposable {
     this.#count(first, accountId, reason);
     const rest = { ...this.#open(first.address), cancel: this.options.timer(WINDOW_MS, () => this.#close(name)) };
     this.#windows.set(name, rest);
-    await this.options.record(eventOf(first));
+    try {
+      await this.options.record(eventOf(first));
+    } catch (error) {
+      // The next failure is the first again.
+      if (rest.attempts === 0) this.#close(name);
+      throw error;
+    }
   }
 
   #open(address: string | null): Window {
@@ -118,6 +124,7 @@ export class FailedSignIns implements AsyncDisposable {
   #close(name: string): void {
     const window = this.#windows.get(name);
     this.#windows.delete(name);
+    window?.cancel();
     if (window === undefined || window.attempts === 0) return;
     const recorded = this.options.record(eventOf(window)).catch((error) => this.options.onError(error));
     this.#closing = Promise.all([this.#closing, recorded]).then(() => {});
@@ -125,10 +132,7 @@ export class FailedSignIns implements AsyncDisposable {
 
   /** Records what was counted. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const [name, { cancel }] of this.#windows) {
-      cancel();
-      this.#close(name);
-    }
+    for (const name of this.#windows.keys()) this.#close(name);
     await this.#closing;
   }
 }
