@@ -29,6 +29,7 @@ export const MAX_LOST_SEALS = 1_000;
 
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const ONLY = { additionalProperties: false };
 const TreeHead = { size: Size, root: Hash };
 
 const NewEpoch = Type.Object({
@@ -38,9 +39,9 @@ const NewEpoch = Type.Object({
   /** SHA-256 of the raw Ed25519 key that seals, which is the key in force before. */
   signing_key: Hash,
   /** The last known seal of the previous origin. */
-  last_seal: Type.Union([Type.Object(TreeHead), Type.Null()]),
+  last_seal: Type.Union([Type.Object(TreeHead, ONLY), Type.Null()]),
   /** The known seals over events that are lost, of any origin, in ascending order of size. */
-  lost_seals: Type.Array(Type.Object({ origin: Type.String(), ...TreeHead }), { maxItems: MAX_LOST_SEALS }),
+  lost_seals: Type.Array(Type.Object({ origin: Type.String(), ...TreeHead }, ONLY), { maxItems: MAX_LOST_SEALS }),
   /** The last position that is known to be lost. */
   lost_through: Type.Union([Size, Type.Null()]),
 });

@@ -100,7 +100,9 @@ export class Epochs {
    */
   whyRolledBack({ origin, size }: Seal, after: number): string | null {
     const over = this.#restores.find(
-      ({ restore: { seq }, ended }) => seq < size && seq > after && origin === (ended.origin ?? origin),
+      ({ restore: { seq, epoch }, ended }) =>
+        // After a restore of the older form the origin stays, so a seal over it may be of the events that followed.
+        seq < size && (epoch !== null || seq > after) && origin === (ended.origin ?? origin),
     );
     if (over === undefined) return null;
     const { seq } = over.restore;
