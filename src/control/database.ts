@@ -8,6 +8,7 @@ import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
+import { identityOf } from "../store/checkpoint.ts";
 import type { Connection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
@@ -27,11 +28,14 @@ export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts, pend
 /** The control database with the counter that tells other processes of its changes. */
 export class ControlDatabase implements Disposable {
   readonly #acts = new SerialQueue();
+  #isReported = false;
 
   private constructor(
     readonly connection: Connection,
     readonly generation: Generation,
     readonly actsLock: string,
+    /** Which file was opened. */
+    private readonly identity: string | null,
   ) {}
 
   /**
@@ -47,7 +51,8 @@ export class ControlDatabase implements Disposable {
     if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
     const connection = openUpToDate(directory);
     try {
-      return new ControlDatabase(connection, Generation.open(directory.generation), directory.actsLock);
+      const generation = Generation.open(directory.generation);
+      return new ControlDatabase(connection, generation, directory.actsLock, identityOf(directory.control));
     } catch (error) {
       connection.close();
       throw error;
@@ -61,9 +66,26 @@ export class ControlDatabase implements Disposable {
     return result;
   }
 
-  /** Runs `work` in one transaction, without telling other processes. */
+  /** Reports whether the file was removed or replaced after it was opened. What is written to it then is lost. */
+  get isReplaced(): boolean {
+    const { file } = this.connection;
+    return file !== null && identityOf(file.path) !== this.identity;
+  }
+
+  /** Returns what to log when the file was replaced, once each time. */
+  takeReplacement(): Failure | null {
+    const isNew = this.isReplaced && !this.#isReported;
+    this.#isReported = this.isReplaced;
+    return isNew ? new Failure("busy", REPLACED) : null;
+  }
+
+  /**
+   * Runs `work` in one transaction, without telling other processes.
+   * @throws {Failure} `busy` when the file was removed or replaced; nothing is changed then
+   */
   transaction<T>(work: (connection: Connection) => T): T {
     const { connection } = this;
+    if (this.isReplaced) throw new Failure("busy", REPLACED);
     connection.exec("BEGIN IMMEDIATE");
     try {
       const result = work(connection);
@@ -103,6 +125,9 @@ export class ControlDatabase implements Disposable {
     this.connection.close();
   }
 }
+
+const REPLACED =
+  "control.db was removed or replaced while governd runs, so accounts and keys cannot be changed. Nothing was changed. Put the file back, or restart the daemon with the new one.";
 
 const actsInUse = (cause: unknown) =>
   new Failure(

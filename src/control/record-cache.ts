@@ -79,6 +79,8 @@ export abstract class RecordCache<T> implements Disposable {
 
   /** Clears the cache if another process changed the database since the last call. */
   checkDatabase(): void {
+    const replacement = this.control.takeReplacement();
+    if (replacement !== null) throw replacement;
     const version = this.#readDataVersion();
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
@@ -87,7 +89,7 @@ export abstract class RecordCache<T> implements Disposable {
 
   /** Writes the pending times of last use in one transaction. */
   writeLastUse(): void {
-    if (this.#lastUse.size === 0) return;
+    if (this.#lastUse.size === 0 || this.control.isReplaced) return;
     this.control.transaction((connection) => {
       for (const [id, at] of this.#lastUse) this.#options.writeUse(connection, id, at);
     });

@@ -10,6 +10,8 @@ interface ReadinessParts {
   /** The data directory. */
   root: string;
   threadsRunning(): boolean;
+  /** Whether `control.db` was removed or replaced. */
+  controlReplaced(): boolean;
   /** False while the disk refuses what workspaces write. */
   takesWrites(): boolean;
   down: { size: number; list(): UnavailableWorkspace[] };
@@ -31,13 +33,14 @@ export class ReadinessProbe {
 
   /** The result for the operator: each check, and the names of the workspaces that are down. */
   async detailed(): Promise<{ ready: boolean; body: string }> {
-    const { ready, storageWritable, threadsRunning } = await this.#probe();
+    const { ready, storageWritable, threadsRunning, controlReplaced } = await this.#probe();
     const body = {
       status: ready ? "ready" : "not_ready",
       checks: {
         storage: storageWritable ? "ok" : "not writable",
         // The daemon migrates the control database before it listens, and a workspace when it opens it.
         migrations: "ok",
+        control: controlReplaced ? "control.db was removed or replaced" : "ok",
         threads: threadsRunning ? "ok" : "restarting",
       },
       workspaces_down: this.parts.down
@@ -63,7 +66,9 @@ export class ReadinessProbe {
     }
     const storageWritable = (await this.#probed) && takesWrites();
     const threadsRunning = this.parts.threadsRunning();
-    return { storageWritable, threadsRunning, ready: storageWritable && threadsRunning };
+    const controlReplaced = this.parts.controlReplaced();
+    const ready = storageWritable && threadsRunning && !controlReplaced;
+    return { storageWritable, threadsRunning, controlReplaced, ready };
   }
 }
 

@@ -117,6 +117,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const readiness = new ReadinessProbe({
     root: directory.root,
     threadsRunning: () => pool.running,
+    controlReplaced: () => control.isReplaced,
     down: pool.down,
     takesWrites: () => !pool.diskFails && !pool.sparing,
     monotonicMs: () => performance.now(),

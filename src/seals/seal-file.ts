@@ -7,7 +7,7 @@
  * A seal may occur more than once: again with cosignatures of witnesses, or when two processes updated the file at the
  * same time.
  */
-import { fstatSync, fsyncSync, ftruncateSync, readSync, writeSync } from "node:fs";
+import { fstatSync, fsyncSync, ftruncateSync, readFileSync, readSync, writeSync } from "node:fs";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
 import { NoteError } from "../log/note.ts";
@@ -60,6 +60,11 @@ export function lastFiledSeal(path: string): FiledSeal | null {
   if (parts.length < 3) return null;
   const note = `${parts.at(-3)}\n\n${parts.at(-2)}\n`;
   return { seal: parseSeal(note), note };
+}
+
+/** Reports whether the file holds a seal, with whatever signatures. */
+export function holdsSeal(path: string, { note }: Seal): boolean {
+  return readFileSync(path).includes(`${note.text}\n`);
 }
 
 /** Appends seals to the file, durably. Removes an incomplete record of an interrupted write first. */

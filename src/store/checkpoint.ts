@@ -217,6 +217,13 @@ class DatabaseFile {
   }
 }
 
+/** Returns a page of a database that this process has open, as it is on disk. */
+export function readPage(path: string, page: number, pageSize: number): Buffer {
+  const content = Buffer.alloc(pageSize);
+  readSync(descriptorOf(path), content, 0, pageSize, (page - 1) * pageSize);
+  return content;
+}
+
 /** A descriptor of the database at `path` that can be written. */
 function descriptorOf(path: string): number {
   const { dev, ino } = statSync(path);

@@ -6,10 +6,11 @@
  * shared between threads.
  */
 import Database from "libsql";
-import { type Checkpointed, checkpoint, identityOf, proveCopies } from "./checkpoint.ts";
+import { type Checkpointed, checkpoint, proveCopies } from "./checkpoint.ts";
 import { isDriverError } from "./damage.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
+import { OwnFiles } from "./own-files.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
 import { WriteAheadLog } from "./wal.ts";
@@ -62,6 +63,9 @@ const guarded = new Map<string, GuardedSelect>();
 /** The cache is cleared at this size, since filters make many different queries. */
 const MAX_GUARDED = 2_048;
 
+/** Connections to files that another program replaced: kept from the garbage collector, so they are never quite closed. */
+const replaced: (Driver | Prepared)[] = [];
+
 /** How many closed connections may wait for the garbage collector. */
 const MAX_UNRELEASED = 64;
 let unreleased = 0;
@@ -100,14 +104,14 @@ export class Connection implements Transaction, Disposable {
   /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
   #framesBefore = 0;
   readonly #log: WriteAheadLog;
-  /** Which file was opened. */
-  readonly #identity: string | null;
+  /** The files as this connection left them; null for a database in memory. */
+  readonly own: OwnFiles | null;
 
   constructor(driver: Driver, file: OpenFile | null) {
     this.#driver = driver;
     this.file = file;
     this.#log = new WriteAheadLog(file?.path ?? IN_MEMORY);
-    this.#identity = file === null ? null : identityOf(file.path);
+    this.own = file === null ? null : new OwnFiles(file.path, this, this.#log);
   }
 
   /** The number of writing statements run. When it is unchanged, nothing was written. */
@@ -164,10 +168,15 @@ export class Connection implements Transaction, Disposable {
   }
 
   #checkpoint(path: string): Checkpointed {
-    // Another file stands at this path now: neither it nor its log is this connection's.
-    if (identityOf(path) !== this.#identity) return { frames: 1, copied: 0 };
+    if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0 };
     const options = { ...this.file?.options, readOnly: false, keyFits: true };
-    return checkpoint(this, path, this.#log, () => openConnection(path, options));
+    try {
+      const done = checkpoint(this, path, this.#log, () => openConnection(path, options));
+      this.own.copied(done.copied);
+      return done;
+    } finally {
+      this.own?.note();
+    }
   }
 
   /**
@@ -183,6 +192,7 @@ export class Connection implements Transaction, Disposable {
     try {
       return this.value<number>("PRAGMA wal_checkpoint(TRUNCATE)") === 0;
     } finally {
+      this.own?.note();
       this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
   }
@@ -198,7 +208,7 @@ export class Connection implements Transaction, Disposable {
 
   /** What cannot be copied back now stays in the log, which is read when the file is next opened. */
   #tryToTruncateLog(): void {
-    if (this.#writes === 0 || this.inTransaction) return;
+    if (this.#writes === 0 || this.inTransaction || this.own?.isDisowned) return;
     try {
       this.truncateLog();
     } catch (error) {
@@ -223,6 +233,8 @@ export class Connection implements Transaction, Disposable {
     try {
       this.#tryToTruncateLog();
     } finally {
+      // SQLite would copy the log into a database that another program overwrote in place.
+      if (this.own?.isDisowned) replaced.push(this.#driver, ...this.#statements.values());
       this.#statements.clear();
       this.#driver.close();
       releaseSomeday();

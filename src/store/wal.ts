@@ -86,6 +86,18 @@ export class WriteAheadLog {
     return newest;
   }
 
+  /** Returns the digest of a page in the newest of its first `copied` frames; null when they do not hold it. */
+  digestOf(page: number, copied: number): bigint | null {
+    const at = this.#pages.subarray(0, Math.min(copied, this.#count)).lastIndexOf(page);
+    return at < 0 ? null : (this.#digests[at] as bigint);
+  }
+
+  /** Reports whether one of the frames that were read holds this content of a page. */
+  holds(page: number, digest: bigint): boolean {
+    for (let at = 0; at < this.#count; at++) if (this.#pages[at] === page && this.#digests[at] === digest) return true;
+    return false;
+  }
+
   /** Returns the content of frame `frame`, counted from 1. @throws {UnreadableLog} */
   readContent(frame: number): Buffer {
     return this.#read(frame, FRAME_HEADER_BYTES, this.#pageSize);

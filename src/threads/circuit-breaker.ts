@@ -6,7 +6,14 @@ import type { Clock } from "../ids.ts";
 import { type Connection, releaseClosed } from "../store/connection.ts";
 import { rewriteHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
-import { failedWriting, isOfDisk, mustReopen, type StorageTrouble, troubleOf } from "../workspace/storage-failure.ts";
+import {
+  failedWriting,
+  isOfDisk,
+  mustReopen,
+  REPLACED,
+  type StorageTrouble,
+  troubleOf,
+} from "../workspace/storage-failure.ts";
 import { type FromWriter, failureOf, reportFailure } from "./messages.ts";
 import type { Closable, OpenWorkspaces } from "./open-workspaces.ts";
 
@@ -26,7 +33,7 @@ const DISK_FAILS = "The disk takes no writes just now; nothing was changed. Try 
 export interface OpenWriter extends Closable {
   connection: Connection;
   writer: WorkspaceWriter;
-  /** Resolves when its seals are loaded; nothing is done with it before. */
+  /** Resolves when its seals are loaded, and rejects when they contradict the file; nothing is done with it before. */
   ready: Promise<void>;
 }
 
@@ -51,7 +58,10 @@ export class CircuitBreaker {
   async use<R>(workspaceId: string, work: (open: OpenWriter) => Promise<R>): Promise<R> {
     this.#troubles.require(workspaceId, this.clock());
     const open = this.open.use(workspaceId, this.clock());
-    await open.ready;
+    await open.ready.catch((error) => {
+      this.open.drop(workspaceId);
+      throw error;
+    });
     try {
       return await work(open);
     } finally {
@@ -86,7 +96,8 @@ export class CircuitBreaker {
         await this.use(workspaceId, ({ writer }) => writer.derive(async (tx) => rewriteHead(tx)));
       } catch (error) {
         this.fail(workspaceId, `opening ${workspaceId}`, error);
-        if (troubleOf(error) === "disk_failing" && !failedWriting(error))
+        const trouble = troubleOf(error);
+        if (trouble === "replaced" || (trouble === "disk_failing" && !failedWriting(error)))
           this.post({ kind: "unwritable", workspaceId });
       }
     }
@@ -96,6 +107,7 @@ export class CircuitBreaker {
 /** Returns what the clients of a workspace that could not be used are told. */
 export function whyUnusable(error: unknown): string {
   const trouble: StorageTrouble | null = error instanceof WorkspacePaused ? error.trouble : troubleOf(error);
+  if (trouble === "replaced") return REPLACED;
   return trouble !== null && isOfDisk(trouble) ? DISK_FAILS : UNREADABLE;
 }
 

@@ -38,6 +38,8 @@ export interface ThreadOptions {
   sealing: SealingOptions;
   /** The memory of the thread's {@link ThreadGauges}. */
   gauges: SharedArrayBuffer;
+  /** The memory of the {@link KnownHeads} of its workspaces. */
+  heads: SharedArrayBuffer;
 }
 
 /** One operation on its way to the thread that owns its workspace. */
@@ -96,7 +98,7 @@ export type FromWriter =
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
-  /** The file was opened while its disk took no writes, and stays so for as long as anybody has it open. */
+  /** The file can be used again only when nobody has it open: it was opened while its disk took no writes, or replaced. */
   | { kind: "unwritable"; workspaceId: string };
 
 /** To a reader thread. */

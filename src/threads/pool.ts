@@ -12,20 +12,22 @@ import {
   type Bytes,
   type OperationProblem,
   type OperationRequest,
+  problem,
   type Reply,
   unrecorded,
   type WorkspaceClient,
   type WorkspaceEvent,
 } from "../workspace/contract.ts";
-import { isOfDisk, type StorageTrouble } from "../workspace/storage-failure.ts";
+import { isOfDisk, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
+import { KnownHeads } from "./known-heads.ts";
 import type { ThreadOptions } from "./messages.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { type UnavailableWorkspace, UnavailableWorkspaces } from "./unavailable-workspaces.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 export interface PoolOptions
-  extends Omit<ThreadOptions, "gauges">,
+  extends Omit<ThreadOptions, "gauges" | "heads">,
     Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
@@ -66,6 +68,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly groups = new Histogram(GROUP_BOUNDS);
   /** What each workspace thread and each reader thread says of itself. */
   readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
+  readonly #heads: readonly KnownHeads[];
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[] = [];
@@ -78,14 +81,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const count = Math.max(1, options.threads);
     const gauges = () => Array.from({ length: count }, () => new ThreadGauges());
     this.gauges = { writers: gauges(), readers: gauges() };
-    this.#writers = this.gauges.writers.map(({ memory }, index) => {
+    this.#heads = Array.from({ length: count }, () => new KnownHeads());
+    this.#writers = this.gauges.writers.map((_, index) => {
       // A thread that is started again finds again the troubles that last.
       const onCrash = () => {
         for (const { workspaceId } of this.down.list()) {
           if (this.#shard(workspaceId) === index) this.down.clear(workspaceId);
         }
       };
-      return new WriterThread(threadOptions(options, memory), { ...this.#events, onCrash });
+      return new WriterThread(this.#threadOptions("writers", index), { ...this.#events, onCrash });
     });
   }
 
@@ -97,6 +101,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   async perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     if (this.#sparing && whatGrows(request.name) !== "nothing") return rejection("full");
+    // The thread that writes is not asked, and the file may be one that its own checks refuse.
+    if (isInspection(request.name) && this.down.troubleOf(workspaceId) === "replaced")
+      return problem("unavailable", REPLACED);
     if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
     const result = await this.#reader(workspaceId).query(request);
     if (typeof result === "string") return rejection(result);
@@ -217,20 +224,29 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   #reader(workspaceId: string): ReaderThread {
     const index = this.#shard(workspaceId);
-    const { memory } = this.gauges.readers[index] as ThreadGauges;
-    this.#readers[index] ??= new ReaderThread(threadOptions(this.options, memory), this.#events);
+    this.#readers[index] ??= new ReaderThread(this.#threadOptions("readers", index), this.#events);
     return this.#readers[index];
   }
-}
 
-/** What a thread is told: no functions, which cannot be passed on. */
-function threadOptions(options: PoolOptions, gauges: SharedArrayBuffer): ThreadOptions {
-  const { workspacesDir, controlFile, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } =
-    options;
-  // Each workspace has its reader thread, and no two threads can hold one's index.
-  const searchMemoryBytes = Math.floor(options.searchMemoryBytes / Math.max(1, options.threads));
-  const plain = { workspacesDir, controlFile, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing };
-  return { ...plain, searchMemoryBytes, gauges };
+  /** What a thread is told: no functions, which cannot be passed on. */
+  #threadOptions(kind: "writers" | "readers", index: number): ThreadOptions {
+    const { workspacesDir, controlFile, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } =
+      this.options;
+    // Each workspace has its reader thread, and no two threads can hold one's index.
+    const searchMemoryBytes = Math.floor(this.options.searchMemoryBytes / this.#heads.length);
+    const plain = {
+      workspacesDir,
+      controlFile,
+      encryptionKey,
+      clockOffsetMs,
+      fullTextFrom,
+      embeddings,
+      quota,
+      sealing,
+    };
+    const [gauges, heads] = [this.gauges[kind][index] as ThreadGauges, this.#heads[index] as KnownHeads];
+    return { ...plain, searchMemoryBytes, gauges: gauges.memory, heads: heads.memory };
+  }
 }
 
 function refusal(reason: Rejection | "full"): Answer<never> {

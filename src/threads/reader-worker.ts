@@ -13,14 +13,16 @@ import { isInspection } from "../operations.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
-import { type Connection, openConnection, releaseClosed } from "../store/connection.ts";
+import { type Connection, checked, openConnection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
+import { requireContinuation } from "../workspace/continuity.ts";
 import type { OperationProblem, StreamPlan } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
 import { Refusal } from "../workspace/operation.ts";
-import { isReadFailure } from "../workspace/storage-failure.ts";
+import { isReadFailure, REPLACED, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
+import { KnownHeads } from "./known-heads.ts";
 import { type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { inquiryOf, inspect } from "./registry.ts";
@@ -45,8 +47,14 @@ const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspace
 
 const openControl = controlFile === null ? null : () => openConnection(controlFile, { readOnly: true, encryptionKey });
 
-const openReader = (workspaceId: string): Connection =>
-  openWorkspaceReader(pathOf(workspaceId), workspaceId, encryptionKey);
+const heads = new KnownHeads(options.heads);
+
+function openReader(workspaceId: string): Connection {
+  return checked(openWorkspaceReader(pathOf(workspaceId), workspaceId, encryptionKey), (connection) => {
+    const known = heads.get(workspaceId);
+    if (known !== null) requireContinuation(connection, known);
+  });
+}
 
 /** For queries; each stream has its own connection. */
 const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS }, pathOf);
@@ -115,6 +123,7 @@ async function runQuery(query: Query): Promise<void> {
 
 function explain(error: unknown): [OperationProblem, string] {
   if (error instanceof Refusal) return [error.code, error.detail];
+  if (error instanceof ReplacedWorkspace) return ["unavailable", REPLACED];
   return isReadFailure(error)
     ? ["unavailable", "The workspace's file cannot be read; nothing was changed. The server's log names it."]
     : ["internal", "An unexpected failure; nothing was changed."];

@@ -35,6 +35,11 @@ export class UnavailableWorkspaces {
     return this.#down.delete(workspaceId);
   }
 
+  /** Why a workspace is down; null when it is not. */
+  troubleOf(workspaceId: string): StorageTrouble | null {
+    return this.#down.get(workspaceId)?.trouble ?? null;
+  }
+
   get size(): number {
     return this.#down.size;
   }

@@ -10,20 +10,24 @@ import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-options.ts";
 import { SerialQueue } from "../serial-queue.ts";
+import { identityOf } from "../store/checkpoint.ts";
 import type { Connection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { repeat, type Timer } from "../timer.ts";
+import { headMs, requireContinuation, requireSealed } from "../workspace/continuity.ts";
 import { problem, type Reply } from "../workspace/contract.ts";
 import type { openWorkspaceFile } from "../workspace/file.ts";
+import { type Head, readHead } from "../workspace/head.ts";
 import { type Job, recordingJob } from "../workspace/job.ts";
 import { WorkspaceWriter } from "../workspace/perform.ts";
-import { DamagedWorkspace } from "../workspace/storage-failure.ts";
+import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import { ThreadGauges } from "./gauges.ts";
+import { KnownHeads } from "./known-heads.ts";
 import {
   type EventMessage,
   type FromWriter,
@@ -72,6 +76,9 @@ export class WorkspaceThread {
   readonly #queue = new SerialQueue();
   readonly #batches = new BatchQueue<Message>();
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
+  readonly #heads: KnownHeads;
+  /** Files that were overwritten in place, by workspace: whatever is opened of them is a mixture of two. */
+  readonly #overwritten = new Map<string, string | null>();
   readonly #breaker: CircuitBreaker;
   readonly #keyring: SealKeyring;
   readonly #schedule: SealSchedule;
@@ -92,6 +99,7 @@ export class WorkspaceThread {
     this.#encryptionKey = encryptionKey === null ? null : EncryptionKey.ofText(encryptionKey);
     this.#gauges = new ThreadGauges(options.gauges);
     this.#gauges.begin();
+    this.#heads = new KnownHeads(options.heads);
     this.#workspaces = new OpenWorkspaces(
       (workspaceId) => this.#openWorkspace(workspaceId),
       { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
@@ -147,29 +155,50 @@ export class WorkspaceThread {
 
   #openWorkspace(workspaceId: string): OpenWriter {
     const { clock, random, openFile } = this.around;
-    const connection = openFile(this.#workspaces.path(workspaceId), this.#encryptionKey);
+    const path = this.#workspaces.path(workspaceId);
+    const file = identityOf(path);
+    if (file !== null && this.#overwritten.get(workspaceId) === file) throw new ReplacedWorkspace(OVERWRITTEN);
+    const connection = openFile(path, this.#encryptionKey);
     if (this.#sparing) connection.keepLogShort(true);
     const onFailure = (operation: string, error: unknown) => {
       if (operation === "commit") this.#gauges.increment("failedGroups");
       this.#breaker.fail(workspaceId, `${operation} in ${workspaceId}`, error);
     };
+    const sealPath = sealFilePath(this.options.sealing, workspaceId);
     const sealer = new WorkspaceSealer({
       keyring: this.#keyring,
-      file: sealFilePath(this.options.sealing, workspaceId),
+      file: sealPath,
       onSealed: (seal) => this.#post({ kind: "sealed", workspaceId, seal }),
     });
     try {
-      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, sealer });
+      let knownMs = 0;
+      const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
+      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, sealer, onHead });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
-      const ready = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+      knownMs = this.#requireContinuation(workspaceId, connection);
+      const load = sealer.load(connection).catch((error) => onFailure("file of seals", error));
+      const ready = load.then(() => requireSealed(connection, sealPath)).then(() => onHead(readHead(connection)));
+      // Whoever uses the workspace learns of it.
+      ready.catch(() => {});
       this.#embedding?.note(workspaceId);
       void this.#fullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
-      return { connection, writer, ready, close: () => writer.close() };
+      const close = () => {
+        if (connection.own?.isDisowned) this.#overwritten.set(workspaceId, file);
+        writer.close();
+      };
+      return { connection, writer, ready, close };
     } catch (error) {
       connection.close();
       throw error;
     }
+  }
+
+  /** Returns before when a restore of the workspace is known. @throws {ReplacedWorkspace} */
+  #requireContinuation(workspaceId: string, connection: Connection): number {
+    const known = this.#heads.get(workspaceId);
+    if (known === null) return headMs(connection);
+    return requireContinuation(connection, known) ?? known.knownMs;
   }
 
   /** Updates the gauges of what is not sealed yet. */

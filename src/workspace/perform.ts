@@ -15,6 +15,7 @@ import { insertSealingKey, type StoredSeal } from "../state/seals.ts";
 import { rootSoFar, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
+import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import { type Answer, problem, type Reply, unrecorded } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
@@ -33,13 +34,14 @@ export interface WriterOptions {
   sealer?: WorkspaceSealer;
   /** Told of an unexpected failure, so that it reaches the log; the caller only learns `internal`. */
   onFailure?: (operation: string, error: unknown) => void;
+  /** Told of the head of the log when it has moved and is on disk. */
+  onHead?: (head: Head) => void;
 }
 
 /** What a job's `prepare` returned, or the job's result when it threw. */
 type Preparation = { prepared: unknown } | { failure: Reply };
 
 export class WorkspaceWriter {
-  readonly #connection: Connection;
   readonly #agents = new AgentDirectory();
   /** The last moment that an operation had, and its text: RFC 3339, UTC, three decimals. */
   #nowMs = Number.NaN;
@@ -47,7 +49,6 @@ export class WorkspaceWriter {
   readonly #clock: Clock;
   readonly #random: RandomPool;
   readonly #ids: IdSource;
-  readonly #onFailure: (operation: string, error: unknown) => void;
   readonly #sealer: WorkspaceSealer | null;
   readonly workspaceId: string;
   #head: Head;
@@ -57,16 +58,16 @@ export class WorkspaceWriter {
   /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
   failure: unknown;
 
-  constructor(connection: Connection, options: WriterOptions = {}) {
-    this.#connection = connection;
+  constructor(
+    private readonly connection: Connection,
+    private readonly options: WriterOptions = {},
+  ) {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? new RandomPool();
     this.#ids = new IdSource(this.#clock, this.#random);
-    this.#onFailure = options.onFailure ?? (() => {});
     this.#sealer = options.sealer ?? null;
-    const { workspaceId, ...head } = readHead(connection);
-    this.workspaceId = workspaceId;
-    this.#head = head;
+    ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
+    connection.own?.watch("head", this.#head.hash);
   }
 
   /** Position of the newest event. */
@@ -84,13 +85,12 @@ export class WorkspaceWriter {
       return await this.#performTogether(jobs);
     } catch (error) {
       if (!(error instanceof JobFailed)) {
-        this.#onFailure("commit", error);
+        this.options.onFailure?.("commit", error);
         return jobs.map(() => problem("unavailable", whyUnavailable(error)));
       }
       if (jobs.length === 1) return [error.reply];
     }
-    // A job failed after it had written. That is an unexpected failure and rare, so instead of a savepoint around every
-    // job, the group is rolled back and each of its jobs runs again on its own.
+    // A job failed after it had written, which is rare: instead of a savepoint around every job, each runs on its own.
     const replies: Reply[] = [];
     for (const job of jobs) replies.push(...(await this.perform([job])));
     return replies;
@@ -101,10 +101,8 @@ export class WorkspaceWriter {
       const preparations = jobs.map((job) => this.#prepare(job));
       const replies: Reply[] = [];
       for (const [i, job] of jobs.entries()) {
-        const preparation = preparations[i] as Preparation;
-        replies.push(
-          "failure" in preparation ? preparation.failure : await this.#performOne(job, preparation.prepared),
-        );
+        const made = preparations[i] as Preparation;
+        replies.push("failure" in made ? made.failure : await this.#performOne(job, made.prepared));
       }
       return replies;
     });
@@ -130,12 +128,12 @@ export class WorkspaceWriter {
   async seal(): Promise<void> {
     const sealer = this.#sealer;
     if (sealer === null) return;
-    await this.#transact(() => sealer.seal(this.#connection, this.#head.seq + 1));
+    await this.#transact(() => sealer.seal(this.connection, this.#head.seq + 1));
   }
 
   /** Keeps the cosignatures of witnesses with the seal that they are of. */
   async addCosignatures(size: number, note: string): Promise<void> {
-    const kept = await this.#transact(() => keepCosignatures(this.#connection, size, note));
+    const kept = await this.#transact(() => keepCosignatures(this.connection, size, note));
     if (kept === null) return;
     this.#report("file of seals", () => this.#sealer?.fileAgain(kept));
   }
@@ -151,32 +149,35 @@ export class WorkspaceWriter {
       const { auditId } = await this.#performOne({ ...job, run: async () => answered(null, details, "{}") });
       if (auditId === null) throw new Error(`${job.operation} could not be recorded`);
       const { seq } = this.#head;
-      if (job.operation === ROTATE_SEAL_KEY) await this.#sealer?.seal(this.#connection, seq + 1);
-      await insertSealingKey(this.#connection, seq, formatVerifierKey(next));
+      if (job.operation === ROTATE_SEAL_KEY) await this.#sealer?.seal(this.connection, seq + 1);
+      await insertSealingKey(this.connection, seq, formatVerifierKey(next));
     });
   }
 
   /** Changes data that follows from the log and is no part of it, in a transaction of its own. */
   derive<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#transact(() => work(this.#connection));
+    return this.#transact(() => work(this.connection));
   }
 
   async #transact<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#head;
     let done: T;
     try {
-      this.#connection.exec("BEGIN IMMEDIATE");
+      this.connection.exec("BEGIN IMMEDIATE");
       this.#catchUp();
       const start = this.#head;
       done = await work();
       await this.#writeHeads(start);
-      this.#connection.exec("COMMIT");
-    } catch (error) {
+      this.connection.exec("COMMIT");
+    } catch (thrown) {
+      const error = isStorageFailure(thrown) ? replacedOr(this.connection, thrown) : thrown;
       this.failure = isStorageFailure(error) ? error : null;
       this.#abandon(before);
       throw error;
     }
     this.failure = null;
+    this.connection.own?.noteLog();
+    if (this.#head !== before) this.options.onHead?.(this.#head);
     this.#agents.trim();
     this.#afterCommit();
     return done;
@@ -188,12 +189,11 @@ export class WorkspaceWriter {
     // While readers need the write-ahead log, it cannot be emptied.
     if (this.#toScrub) {
       this.#report("emptying the write-ahead log", () => {
-        this.#toScrub = !this.#connection.truncateLog();
+        this.#toScrub = !this.connection.truncateLog();
       });
     }
-    const failure = this.#report("copying the write-ahead log back", () => this.#connection.checkpointIfDue());
-    // The guard of the workspace sees it and opens the workspace again.
-    if (failure !== null) this.failure = failure;
+    const failure = this.#report("copying the write-ahead log back", () => this.connection.checkpointIfDue());
+    if (failure !== null) this.failure = failure; // so that the workspace is opened again
   }
 
   /** Does something and reports its failure. Returns the failure, or null. */
@@ -202,7 +202,7 @@ export class WorkspaceWriter {
       work();
       return null;
     } catch (error) {
-      this.#onFailure(where, error);
+      this.options.onFailure?.(where, error);
       return error;
     }
   }
@@ -211,45 +211,50 @@ export class WorkspaceWriter {
   async #sealBefore(seq: number): Promise<StoredSeal | null> {
     if (this.#sealer === null) return null;
     try {
-      return await this.#sealer.seal(this.#connection, seq);
+      return await this.#sealer.seal(this.connection, seq);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
-      this.#onFailure("seal", error);
+      this.options.onFailure?.("seal", error);
       return null;
     }
   }
 
   close(): void {
-    this.#connection.close();
+    this.connection.close();
   }
 
-  /** Reloads what is cached when another process has written to the file since. */
+  /**
+   * Reloads what is cached when another process has written to the file since.
+   * @throws {ReplacedWorkspace} when the file does not continue the log that this writer wrote
+   */
   #catchUp(): void {
-    const version = this.#connection.value<number>("PRAGMA data_version") ?? 0;
-    if (version === this.#dataVersion) return;
+    const version = this.connection.value<number>("PRAGMA data_version") ?? 0;
+    const isNew = version !== this.#dataVersion;
+    requireOwnFiles(this.connection, this.#head, isNew);
+    if (!isNew) return;
     this.#dataVersion = version;
     this.#agents.clear();
-    const { seq, hash } = readHead(this.#connection);
+    const { seq, hash } = readHead(this.connection);
     this.#head = { seq, hash };
   }
 
   async #performOne(job: Job, prepared?: unknown): Promise<Reply> {
     const context = this.#newContext(job);
-    const writes = this.#connection.writes;
+    const writes = this.connection.writes;
     try {
-      const outcome = await job.run(this.#connection, context, prepared);
+      const outcome = await job.run(this.connection, context, prepared);
       return outcome === null ? NOTHING_DONE : await this.#record(job, context, outcome);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       const reply = this.#failed(job, error);
-      if (this.#connection.writes === writes) return reply;
+      if (this.connection.writes === writes) return reply;
       throw new JobFailed(reply);
     }
   }
 
   #failed(job: Job, error: unknown): Reply {
     if (error instanceof Refusal) return problem(error.code, error.detail);
-    this.#onFailure(job.operation, error);
+    this.options.onFailure?.(job.operation, error);
     return problem("internal", INTERNAL);
   }
 
@@ -267,9 +272,9 @@ export class WorkspaceWriter {
       auditId: auditId ?? this.#ids.next("aud"),
       ids: this.#ids,
       agents: this.#agents,
-      writeHeads: () => this.#agents.flush(this.#connection),
+      writeHeads: () => this.#agents.flush(this.connection),
       seal: () => this.#sealBefore(this.#head.seq + 1),
-      treeRoot: () => rootSoFar(this.#connection, this.#head.seq + 1),
+      treeRoot: () => rootSoFar(this.connection, this.#head.seq + 1),
     };
   }
 
@@ -278,10 +283,10 @@ export class WorkspaceWriter {
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
     }
-    const chain = outcome.agent ?? (await this.#agents.find(this.#connection, null));
+    const chain = outcome.agent ?? (await this.#agents.find(this.connection, null));
     if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
-    const change = await applyEffect(this.#connection, chain, effect, context);
-    const appended = await appendEvent(this.#connection, this.#random, chain, {
+    const change = await applyEffect(this.connection, chain, effect, context);
+    const appended = await appendEvent(this.connection, this.#random, chain, {
       id: context.auditId,
       seq: context.seq,
       workspace_id: this.workspaceId,
@@ -306,10 +311,10 @@ export class WorkspaceWriter {
   async #writeHeads(before: Head): Promise<void> {
     const { seq, hash } = this.#head;
     if (seq === before.seq && hash === before.hash) return;
-    await this.#agents.flush(this.#connection);
-    await storeTiles(this.#connection, before.seq + 1, seq + 1);
-    this.#connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
-    const last = this.#connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
+    await this.#agents.flush(this.connection);
+    await storeTiles(this.connection, before.seq + 1, seq + 1);
+    this.connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
+    const last = this.connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
     if (last !== hash) throw new DamagedWorkspace("the head read back is not the one written");
   }
 
@@ -319,6 +324,6 @@ export class WorkspaceWriter {
     this.#agents.clear();
     this.#head = before;
     this.#dataVersion = -1;
-    if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+    if (this.connection.inTransaction) this.connection.exec("ROLLBACK");
   }
 }

@@ -4,8 +4,17 @@ import { sqliteCode } from "../store/damage.ts";
 
 /** The file contradicts itself. The workspace must not be written. */
 export class DamagedWorkspace extends Error {
-  override readonly name = "DamagedWorkspace";
+  override readonly name: string = "DamagedWorkspace";
 }
+
+/** The file was replaced while its newer events were known: it is not the log that was served. */
+export class ReplacedWorkspace extends DamagedWorkspace {
+  override readonly name: string = "ReplacedWorkspace";
+}
+
+/** Why a {@link ReplacedWorkspace} was refused that is not an older file, but a mixture of two. */
+export const OVERWRITTEN =
+  "the file or its write-ahead log was overwritten while it was open: move them away, and rename the newest file, or one that `governd restore` made, to its place";
 
 /** The workspace's file does not exist. */
 export class MissingWorkspace extends Error {
@@ -28,11 +37,12 @@ export function isReadFailure(error: unknown): boolean {
 }
 
 /** Why a workspace cannot be written. Trouble of the disk can end by itself, trouble of the file cannot. */
-export type StorageTrouble = "disk_full" | "disk_failing" | "damaged" | "missing" | "encryption";
+export type StorageTrouble = "disk_full" | "disk_failing" | "damaged" | "replaced" | "missing" | "encryption";
 
 /** Returns the trouble that a failure shows; null for one that passes at once (another process writes). */
 export function troubleOf(error: unknown): StorageTrouble | null {
   if (error instanceof MissingWorkspace) return "missing";
+  if (error instanceof ReplacedWorkspace) return "replaced";
   if ((error as { name?: unknown }).name === "EncryptionMismatch") return "encryption";
   const code = sqliteCode(error);
   if (/^SQLITE_(BUSY|LOCKED|NOMEM|PROTOCOL)/.test(code)) return null;
@@ -59,6 +69,9 @@ export function mustReopen(error: unknown): boolean {
  */
 export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(sqliteCode(error));
 
+/** What clients of a replaced workspace are told. */
+export const REPLACED =
+  "The workspace's file was replaced by one that lacks recorded events; nothing was changed. The server's log names it, and says what to do.";
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
 const UNCONFIRMED =
   "The disk failed while this was being made durable, so it was undone. Read before you repeat it: if the server fails as well before it can write again, it may still appear.";
@@ -68,4 +81,8 @@ const UNCONFIRMED =
  * back, but until the next write overwrites it in the write-ahead log, a crash could bring it back.
  */
 export const whyUnavailable = (error: unknown): string =>
-  sqliteCode(error) === "SQLITE_IOERR_FSYNC" ? UNCONFIRMED : UNAVAILABLE;
+  error instanceof ReplacedWorkspace
+    ? REPLACED
+    : sqliteCode(error) === "SQLITE_IOERR_FSYNC"
+      ? UNCONFIRMED
+      : UNAVAILABLE;

@@ -11,6 +11,7 @@ test("a request during a running check of the disk does not report a failure", a
   const probe = new ReadinessProbe({
     root: directory.path,
     threadsRunning: () => true,
+    controlReplaced: () => false,
     takesWrites: () => true,
     down: { size: 0, list: () => [] },
     monotonicMs: () => nowMs,

@@ -57,20 +57,29 @@ function damage(bytes: Buffer, seed: number): Buffer {
 const [root, ...seeds] = process.argv.slice(2) as [string, ...string[]];
 const file = (workspaceId: string) => join(root, `${workspaceId}.db`);
 const failures: string[] = [];
-const pool = new WorkspacePool({
-  workspacesDir: root,
-  controlFile: null,
-  encryptionKey: null,
-  quota: null,
-  clockOffsetMs: 0,
-  searchMemoryBytes: 16 * 1024 * 1024,
-  sealing: { sealsDir: root, key: SEAL_KEY, intervalMs: 1_000 },
-  fullTextFrom: 300_000,
-  embeddings: null,
-  threads: 1,
-  onFailure: ({ where, name, frames }) => void failures.push(`${where}: ${name} ${frames[0] ?? ""}`),
-});
+/** Knows of no event that an earlier one recorded, so a file may be replaced by an older copy. */
+const openPool = () =>
+  new WorkspacePool({
+    workspacesDir: root,
+    controlFile: null,
+    encryptionKey: null,
+    quota: null,
+    clockOffsetMs: 0,
+    searchMemoryBytes: 16 * 1024 * 1024,
+    sealing: { sealsDir: root, key: SEAL_KEY, intervalMs: 1_000 },
+    fullTextFrom: 300_000,
+    embeddings: null,
+    threads: 1,
+    onFailure: ({ where, name, frames }) => void failures.push(`${where}: ${name} ${frames[0] ?? ""}`),
+  });
+let pool = openPool();
 await pool.ready();
+
+async function reopen(): Promise<void> {
+  await pool.close();
+  pool = openPool();
+  await pool.ready();
+}
 
 function ask<N extends OperationName>(id: string, name: N, input: OperationInputs[N]): Promise<Reply<Bytes>> {
   return pool.perform({ name, input, principal: anybody(id) });
@@ -150,6 +159,7 @@ const totals = { seeds: 0, failing: 0, tampered: 0 };
 for (const seed of seeds.map(Number)) {
   console.log(`seed ${seed}`);
   const damaged = damage(Buffer.from(bytes), seed);
+  await reopen();
   replace(damaged);
   const failed = await useAll(original, "agent");
   const other = await ask(healthy, "data.write", { agentId: "a", key: "k", value: `${seed}`, metadata: {} });
@@ -161,6 +171,7 @@ for (const seed of seeds.map(Number)) {
   if (failed > 0) totals.failing++;
   if (verdict !== "verified") totals.tampered++;
 }
+await reopen();
 replace(bytes);
 if ((await useAll(original, "agent")) > 0)
   throw new Error(`a file that was put back is not used again: ${failures.at(-1)}`);

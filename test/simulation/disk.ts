@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { type Connection, releaseClosed } from "../../src/store/connection.ts";
+import { KnownHeads } from "../../src/threads/known-heads.ts";
 import { openWorkspaceFile } from "../../src/workspace/file.ts";
 import type { Seeded } from "../seeded.ts";
 
@@ -55,6 +56,8 @@ export class SimulatedDisk {
   readonly #root: string;
   /** Told when the plan stops the machine. */
   readonly onStop: () => void;
+  /** What threads know of the heads of logs: it outlives them, and is lost when the machine stops. */
+  heads = new KnownHeads().memory;
   /** One directory for each life of the process: a connection that is collected late cannot touch the next one's. */
   #life = 0;
   readonly #opened = new Set<Opened>();
@@ -172,6 +175,7 @@ export class SimulatedDisk {
   stop(): void {
     const before = this.directory;
     this.#life++;
+    this.heads = new KnownHeads().memory;
     mkdirSync(this.directory);
     for (const name of readdirSync(before)) {
       if (!name.endsWith("-shm")) copyFileSync(join(before, name), join(this.directory, name));

@@ -14,6 +14,7 @@ import { retentionCutoff } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { listEntries } from "../../src/state/entries.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
+import { KnownHeads } from "../../src/threads/known-heads.ts";
 import type { FailureReport, ThreadOptions } from "../../src/threads/messages.ts";
 import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
@@ -150,6 +151,7 @@ class Simulation {
       quota: null,
       sealing: { sealsDir: "", key: this.#sealKey, intervalMs: 20_000 },
       gauges: new ThreadGauges().memory,
+      heads: new KnownHeads().memory,
     };
   }
 

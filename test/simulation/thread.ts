@@ -49,7 +49,13 @@ export class SimulatedThreads implements Spawning {
 
   readonly start: Spawning["start"] = (_entry, options, onMessage, onEnd) => {
     const workspacesDir = this.#disk.directory;
-    const own: ThreadOptions = { ...options, workspacesDir, sealing: { ...options.sealing, sealsDir: workspacesDir } };
+    const { heads } = this.#disk;
+    const own: ThreadOptions = {
+      ...options,
+      workspacesDir,
+      heads,
+      sealing: { ...options.sealing, sealsDir: workspacesDir },
+    };
     const cancels: (() => void)[] = [];
     const isCurrent = () => this.#thread === thread;
     const thread: WorkspaceThread = new WorkspaceThread(own, {

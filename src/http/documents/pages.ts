@@ -41,6 +41,10 @@ async function makeDocument(routes: readonly Route[], actions: readonly Action[]
 }
 
 function readiness({ ready, workspacesDown }: ReadinessAnswer): string {
-  if (!ready) throw new Problem("unavailable", "The storage cannot be written. The daemon's log says why; try again.");
+  if (!ready)
+    throw new Problem(
+      "unavailable",
+      "The storage cannot be written, or control.db was replaced. The daemon's log says why; try again.",
+    );
   return JSON.stringify({ status: "ready", ...(workspacesDown > 0 && { workspaces_down: workspacesDown }) });
 }

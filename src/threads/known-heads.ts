@@ -1,0 +1,61 @@
+/**
+ * The heads of the logs that a thread's workspaces were served up to, in memory that outlives the thread and that
+ * reader threads share. A slot takes 48 bytes; when there is no room, an older head is forgotten, and the workspace's
+ * seal file alone tells what was recorded.
+ */
+import type { KnownHead } from "../workspace/continuity.ts";
+
+/** Workspaces of one thread. */
+const SLOTS = 32_768;
+/** Slots that are looked at for one workspace. */
+const PROBES = 8;
+
+const KEY_AT = 0;
+/** The position of the head plus one: 0 is an empty slot. */
+const SIZE_AT = 8;
+const KNOWN_AT = 16;
+const HASH_AT = 24;
+/** The beginning of a hash. */
+const HASH_BYTES = 24;
+const SLOT_BYTES = 48;
+
+export class KnownHeads {
+  readonly #view: DataView;
+  readonly #bytes: Uint8Array;
+
+  constructor(readonly memory = new SharedArrayBuffer(SLOTS * SLOT_BYTES)) {
+    this.#view = new DataView(memory);
+    this.#bytes = new Uint8Array(memory);
+  }
+
+  get(workspaceId: string): KnownHead | null {
+    const at = this.#find(keyOf(workspaceId)).own;
+    if (at === null) return null;
+    const hash = Uint8Array.from(this.#bytes.subarray(at + HASH_AT, at + SLOT_BYTES)).toHex();
+    return { seq: this.#view.getFloat64(at + SIZE_AT) - 1, hash, knownMs: this.#view.getFloat64(at + KNOWN_AT) };
+  }
+
+  set(workspaceId: string, { seq, hash, knownMs }: KnownHead): void {
+    const key = keyOf(workspaceId);
+    const { own, free } = this.#find(key);
+    const at = own ?? free;
+    this.#view.setBigUint64(at + KEY_AT, key);
+    this.#view.setFloat64(at + SIZE_AT, seq + 1);
+    this.#view.setFloat64(at + KNOWN_AT, knownMs);
+    this.#bytes.set(Uint8Array.fromHex(hash.slice(0, 2 * HASH_BYTES)), at + HASH_AT);
+  }
+
+  /** Returns the offset of a workspace's slot, and of the one to use when it has none. */
+  #find(key: bigint): { own: number | null; free: number } {
+    const home = Number(key % BigInt(SLOTS));
+    let free = -1;
+    for (let i = 0; i < PROBES; i++) {
+      const at = ((home + i) % SLOTS) * SLOT_BYTES;
+      if (this.#view.getFloat64(at + SIZE_AT) === 0) free = free < 0 ? at : free;
+      else if (this.#view.getBigUint64(at + KEY_AT) === key) return { own: at, free: at };
+    }
+    return { own: null, free: free < 0 ? home * SLOT_BYTES : free };
+  }
+}
+
+const keyOf = (workspaceId: string): bigint => Bun.hash.wyhash(workspaceId) as bigint;
