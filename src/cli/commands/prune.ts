@@ -99,35 +99,31 @@ async function verifiedExport(
   wanted: { from: number; beforeSeq: number; id: string },
 ): Promise<string> {
   const refuse = (reason: string) => new Failure("usage", `The export ${path} ${reason}. Nothing was changed.`);
-  for (const { verifierKey } of (await sealingKeys(reader)).reverse()) {
-    const { publicKey } = parseVerifierKey(verifierKey);
-    const verifier = new ExportVerifier({ publicKeys: [publicKey] });
-    const hash = createHash("sha256");
-    try {
-      for await (const piece of createReadStream(path)) {
-        hash.update(piece);
-        verifier.push(piece);
-      }
-    } catch (error) {
-      throw refuse(`cannot be read: ${systemReason(error)}`);
+  const publicKeys = (await sealingKeys(reader)).map(({ verifierKey }) => parseVerifierKey(verifierKey).publicKey);
+  const verifier = new ExportVerifier({ publicKeys });
+  const hash = createHash("sha256");
+  try {
+    for await (const piece of createReadStream(path)) {
+      hash.update(piece);
+      verifier.push(piece);
     }
-    const found = verifier.finish();
-    if (found.undetermined !== null) throw refuse(`is not a complete export: ${found.undetermined}`);
-    // Another key of this log may have signed its seal.
-    if (!found.valid && found.problems.every(({ code }) => code === "seal_signature")) continue;
-    if (!found.valid) throw refuse("does not verify: see `governd verify`");
-    if (found.workspaceId !== wanted.id || found.header?.agent_id !== null) {
-      throw refuse("does not cover this whole workspace");
-    }
-    const { chainStart, chainEnd } = found;
-    if (chainStart === null || chainEnd === null) throw refuse("holds no events");
-    if (chainStart.seq > wanted.from || chainEnd.seq < wanted.beforeSeq - 1) {
-      throw refuse(`does not cover the events ${wanted.from} to ${wanted.beforeSeq - 1}`);
-    }
-    if (!(await isSealOf(reader, found.header.seal))) throw refuse("is not sealed as a part of this log");
-    return hash.digest("hex");
+  } catch (error) {
+    throw refuse(`cannot be read: ${systemReason(error)}`);
   }
-  throw refuse("is not sealed by a key of this log");
+  const found = verifier.finish();
+  if (found.undetermined !== null) throw refuse(`is not a complete export: ${found.undetermined}`);
+  if (!found.valid) throw refuse("does not verify: see `governd verify`");
+  if (found.workspaceId !== wanted.id || found.header?.agent_id !== null) {
+    throw refuse("does not cover this whole workspace");
+  }
+  const { chainStart, chainEnd } = found;
+  if (chainStart === null || chainEnd === null) throw refuse("holds no events");
+  if (chainStart.seq > wanted.from || chainEnd.seq < wanted.beforeSeq - 1) {
+    throw refuse(`does not cover the events ${wanted.from} to ${wanted.beforeSeq - 1}`);
+  }
+  if (found.seals?.sealedThrough == null) throw refuse("is not sealed by a key of this log");
+  if (!(await isSealOf(reader, found.header.seal))) throw refuse("is not sealed as a part of this log");
+  return hash.digest("hex");
 }
 
 /** Reports whether the seal of an export belongs to this log. */
