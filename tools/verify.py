@@ -12,7 +12,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
 """
-import argparse, base64, contextlib, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile
+import argparse, base64, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -236,6 +236,7 @@ def decompress(data):
 BASE = decompress((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
 
 
+@functools.lru_cache(maxsize=1024)  # files that are given together may have the same seals
 def ed25519_holds(key, message, signature):
     point, r = decompress(key), decompress(signature[:32])
     s = int.from_bytes(signature[32:], "little")

@@ -27,9 +27,8 @@ setDefaultTimeout(PROCESS_TEST_MS);
 const directory = temporaryDirectory();
 let base: ControlBase;
 let copies = 0;
-let second: SecondVerifier;
+const second = new SecondVerifier();
 beforeAll(async () => {
-  second = new SecondVerifier();
   base = await makeControlBase(directory.path);
 }, PROCESS_TEST_MS);
 afterAll(async () => {
@@ -50,7 +49,8 @@ function changed(change: (connection: Connection) => void): string {
 
 /** The exit codes of both programs, and the codes that the first one reports. */
 async function verified(root: string) {
-  const [ours, theirs] = await Promise.all([governd(["verify", root, "--json"]), second.run(root)]);
+  const ours = await governd(["verify", root, "--json"]);
+  const theirs = await second.run(root);
   const { sources } = ours.json<{ sources: { problems: { code: string; message: string }[] }[] }>();
   const problems = sources.flatMap((source) => source.problems);
   return { exits: [ours.code, theirs.code], codes: problems.map(({ code }) => code), problems, said: theirs.out };

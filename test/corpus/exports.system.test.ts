@@ -301,13 +301,13 @@ const onlyNdjson: Case[] = [
 ];
 
 const EXIT = { verified: 0, tampered: 1, undetermined: 2 } as const;
-const python = HAS_PYTHON ? new SecondVerifier() : null;
+const python = new SecondVerifier();
 let directory: string;
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "governd-exports-"));
 });
 afterAll(async () => {
-  await python?.[Symbol.asyncDispose]();
+  await python[Symbol.asyncDispose]();
   rmSync(directory, { recursive: true });
 });
 
@@ -316,7 +316,7 @@ async function second(path: string, { keyed = true, seals = [] }: Case, ...more:
   const kept = join(directory, "kept.txt");
   writeFileSync(kept, seals.map((size) => log.seal(size)).join(""));
   const given = [...(keyed ? ["--public-key", log.publicKey] : []), ...(seals.length > 0 ? ["--seal", kept] : [])];
-  return (await (python as SecondVerifier).run(...given, ...more, path)).code;
+  return (await python.run(...given, ...more, path)).code;
 }
 
 describe.each(["json", "ndjson"] as const)("%s", (form) => {
@@ -340,7 +340,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
     if (code !== undefined) expect(found.report.problems.map((problem) => problem.code as string)).toContain(code);
     if (completeness !== undefined) expect(found.report.completeness).toBe(completeness);
     if (verdict === "tampered") expect(found.report.completeness).toBe("unknown");
-    if (!python) return;
+    if (!HAS_PYTHON) return;
     expect(await second(path, one)).toBe(EXIT[verdict]);
     const known = verdict === "verified" && found.report.completeness === "unknown";
     if (completeness !== undefined) expect(await second(path, one, "--complete")).toBe(known ? 2 : EXIT[verdict]);
@@ -357,7 +357,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
       // In ndjson the bytes are in the trailer's own line then.
       const expected = form === "ndjson" && bytes.length === whole.length + 1 ? "undetermined" : "tampered";
       expect(verdict).toBe(expected);
-      if (python) expect(await second(path, honest[0] as Case)).toBe(EXIT[expected]);
+      if (HAS_PYTHON) expect(await second(path, honest[0] as Case)).toBe(EXIT[expected]);
     }
   });
 });

@@ -9,6 +9,7 @@ import { parseSeal } from "../../src/log/seal.ts";
 import { cosignedText } from "../../src/log/witness.ts";
 import { governd } from "../cli/governd.ts";
 import { formatCosignature } from "../log/cosigning.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places, tamper } from "./base.ts";
 
 const root = mkdtempSync(join(tmpdir(), "governd-witnesses-"));
@@ -41,20 +42,24 @@ const at = (name: string, text: string): string => {
   return join(root, name);
 };
 
+const second = new SecondVerifier();
 beforeAll(async () => {
   base = await makeBase(join(root, "base"));
   const filed = readFileSync(base.otherSealFile, "utf8");
   foreignSeal = `${filed.split("\n\n").slice(0, 2).join("\n\n")}\n`;
 });
-afterAll(() => rmSync(root, { recursive: true }));
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  rmSync(root, { recursive: true });
+});
 
 /** Exit codes of both programs, and the report of the first. */
 async function verify(evidence: string, options: string[]) {
   const words = [evidence, "--public-key", base.publicKey, ...options];
   const { code, out } = await governd(["verify", "--json", ...words]);
-  const said = Bun.spawnSync(["python3", "-B", join(import.meta.dir, "../../tools/verify.py"), ...words]);
-  expect([said.exitCode, said.stdout.toString()]).toEqual([code, expect.anything()]);
-  return { code, source: JSON.parse(out || "{}").sources?.[0], python: said.stdout.toString() };
+  const said = await second.run(...words);
+  expect([said.code, said.out]).toEqual([code, expect.anything()]);
+  return { code, source: JSON.parse(out || "{}").sources?.[0], python: said.out };
 }
 
 const asked = (quorum: number | null, ...witnesses: Witness[]): string[] => [
@@ -69,7 +74,7 @@ const receiptWith = (change: (seal: string) => string): string => {
   return at("receipt.txt", text.slice(0, end) + change(text.slice(end)));
 };
 
-describe.skipIf(Bun.which("python3") === null)("witnesses", () => {
+describe.skipIf(!HAS_PYTHON)("witnesses", () => {
   test("a quorum of cosignatures is counted, named and required", async () => {
     const path = receiptWith((seal) => two.cosign(one.cosign(seal), TIME + 60n));
     for (const options of [asked(null, one, two), asked(2, one, two, three), asked(1, three, two), asked(1, one)]) {

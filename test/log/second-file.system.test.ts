@@ -10,9 +10,8 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
   let scratch = "";
   let original = "";
   let copies = 0;
-  let second: SecondVerifier;
+  const second = new SecondVerifier();
   beforeAll(async () => {
-    second = new SecondVerifier();
     scratch = mkdtempSync(join(tmpdir(), "governd-second-"));
     original = join(scratch, "original.db");
     await makeSampleWorkspace(original);

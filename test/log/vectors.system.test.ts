@@ -33,10 +33,9 @@ describe("the published test vectors", () => {
 
 describe.skipIf(!HAS_PYTHON)("the second implementation (Python)", () => {
   let scratch = "";
-  let second: SecondVerifier;
+  const second = new SecondVerifier();
   beforeAll(() => {
     scratch = mkdtempSync(join(tmpdir(), "governd-vectors-"));
-    second = new SecondVerifier();
   });
   afterAll(async () => {
     await second[Symbol.asyncDispose]();

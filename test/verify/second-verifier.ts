@@ -26,22 +26,29 @@ interface Said {
 
 export const HAS_PYTHON = Bun.which("python3") !== null;
 
-/** One process for all calls of a file of tests: starting Python takes longer than most of them. */
+/** One process for all calls of a file of tests, from the first call on: starting Python takes longer than most calls. */
 export class SecondVerifier implements AsyncDisposable {
-  readonly #child = Bun.spawn(["python3", "-B", "-c", LOOP, TOOLS], { stdin: "pipe", stdout: "pipe", stderr: "pipe" });
-  readonly #lines = createInterface({ input: Readable.fromWeb(this.#child.stdout as never) })[Symbol.asyncIterator]();
+  #process: ReturnType<typeof startPython> | null = null;
 
   /** Runs `verify.py WORDS…`. Calls must not overlap. @throws {Error} with the traceback when it crashes */
   async run(...words: string[]): Promise<Said> {
-    this.#child.stdin.write(`${JSON.stringify(words)}\n`);
-    this.#child.stdin.flush();
-    const { value } = await this.#lines.next();
-    if (value === undefined) throw new Error(`verify.py crashed: ${await new Response(this.#child.stderr).text()}`);
+    this.#process ??= startPython();
+    const { child, lines } = this.#process;
+    child.stdin.write(`${JSON.stringify(words)}\n`);
+    child.stdin.flush();
+    const { value } = await lines.next();
+    if (value === undefined) throw new Error(`verify.py crashed: ${await new Response(child.stderr).text()}`);
     return JSON.parse(value);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.stdin.end();
-    await this.#child.exited;
+    this.#process?.child.stdin.end();
+    await this.#process?.child.exited;
   }
+}
+
+function startPython() {
+  const child = Bun.spawn(["python3", "-B", "-c", LOOP, TOOLS], { stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+  const output = Readable.fromWeb(child.stdout as never);
+  return { child, lines: createInterface({ input: output })[Symbol.asyncIterator]() };
 }
