@@ -3,68 +3,75 @@
  * act is recorded, which may be after a restart.
  */
 import type { Connection } from "../store/connection.ts";
-import {
-  type AccountRecord,
-  beginTotp,
-  confirmTotp,
-  dropTotp,
-  forgetDevices,
-  insertAccount,
-  replaceRecoveryCodes,
-  setPassword,
-} from "./accounts/accounts.ts";
-import { insertLink, type LinkRecord, revokeInvitation, takeLink } from "./accounts/links.ts";
-import { deleteMember, insertMember, type NewMember, type Role, setRole } from "./accounts/members.ts";
-import { deleteOtherSessions, deleteSession } from "./accounts/sessions.ts";
-import { insertKey, type KeyRecord, markReplaced, markRevoked } from "./keys.ts";
-import { insertWorkspace, type WorkspaceRecord } from "./workspaces.ts";
+import { ACCOUNTS, insertAccount } from "./accounts/accounts.ts";
+import { LINKS, type LinkRecord, USABLE } from "./accounts/links.ts";
+import { MEMBERS, type NewMember, type Role } from "./accounts/members.ts";
+import { KEYS, type KeyRecord } from "./keys.ts";
+import { changedOne } from "./table.ts";
+import { WORKSPACES, type WorkspaceRecord } from "./workspaces.ts";
 
 /** A digest as JSON can hold it, hex. */
 type WithDigest<R> = R & { digest: string };
 
+type Named<More = unknown> = { id: string } & More;
+type MemberKey<More = unknown> = { workspaceId: string; accountId: string } & More;
+
+const NO_TOTP = { totp_secret: null, totp_since: null, totp_step: 0 };
+const OF_MEMBER = "workspace_id = ? AND account_id = ?";
+
 /** Each kind of change. A function returns false when the change does not fit what is stored. */
 const CHANGES = {
-  addWorkspace: (connection: Connection, workspace: WorkspaceRecord) => insertWorkspace(connection, workspace),
+  addWorkspace: (connection: Connection, workspace: WorkspaceRecord) => WORKSPACES.insert(connection, workspace),
   addKey: (connection: Connection, { digest, ...key }: WithDigest<KeyRecord>) =>
-    insertKey(connection, key, Uint8Array.fromHex(digest)),
-  replaceKey: (connection: Connection, { id, by, expiresAt }: { id: string; by: string; expiresAt: number }) =>
-    markReplaced(connection, id, by, expiresAt),
-  revokeKey: (connection: Connection, { id, at, by }: { id: string; at: number; by: string }) =>
-    markRevoked(connection, id, at, by),
-  addAccount: (connection: Connection, account: AccountRecord) => insertAccount(connection, account),
-  addMember: (connection: Connection, member: NewMember) => insertMember(connection, member),
-  setRole: (
-    connection: Connection,
-    { workspaceId, accountId, role }: { workspaceId: string; accountId: string; role: Role },
-  ) => setRole(connection, workspaceId, accountId, role),
-  removeMember: (connection: Connection, { workspaceId, accountId }: { workspaceId: string; accountId: string }) =>
-    deleteMember(connection, workspaceId, accountId),
+    KEYS.insert(connection, key, { digest: Uint8Array.fromHex(digest) }),
+  replaceKey: (connection: Connection, { id, by, expiresAt }: Named<{ by: string; expiresAt: number }>) => {
+    const set = { replaced_by: by, expires_at: expiresAt };
+    return KEYS.update(connection, set, "id = ? AND revoked_at IS NULL AND replaced_by IS NULL", [id]);
+  },
+  revokeKey: (connection: Connection, { id, at, by }: Named<{ at: number; by: string }>) =>
+    KEYS.update(connection, { revoked_at: at, revoked_by: by }, "id = ? AND revoked_at IS NULL", [id]),
+  addAccount: insertAccount,
+  addMember: (connection: Connection, member: NewMember) => MEMBERS.insert(connection, member),
+  setRole: (connection: Connection, { workspaceId, accountId, role }: MemberKey<{ role: Role }>) =>
+    MEMBERS.update(connection, { role }, OF_MEMBER, [workspaceId, accountId]),
+  removeMember: (connection: Connection, { workspaceId, accountId }: MemberKey) =>
+    changedOne(connection, `DELETE FROM members WHERE ${OF_MEMBER}`, [workspaceId, accountId]),
   addLink: (connection: Connection, { digest, ...link }: WithDigest<LinkRecord>) =>
-    insertLink(connection, link, Uint8Array.fromHex(digest)),
-  takeLink: (connection: Connection, { id, by, at }: { id: string; by: string; at: number }) =>
-    takeLink(connection, id, by, at),
-  revokeInvitation: (
-    connection: Connection,
-    { workspaceId, id, at }: { workspaceId: string; id: string; at: number },
-  ) => revokeInvitation(connection, workspaceId, id, at),
-  setPassword: (connection: Connection, { id, password, at }: { id: string; password: string; at: number }) =>
-    setPassword(connection, id, password, at),
-  beginTotp: (connection: Connection, { id, secret }: { id: string; secret: string }) =>
-    beginTotp(connection, id, secret),
-  confirmTotp: (connection: Connection, { id, at }: { id: string; at: number }) => confirmTotp(connection, id, at),
-  dropTotp: (connection: Connection, { id }: { id: string }) => dropTotp(connection, id),
-  setRecoveryCodes: (connection: Connection, { id, digests }: { id: string; digests: readonly string[] }) =>
-    replaceRecoveryCodes(
-      connection,
-      id,
-      digests.map((digest) => Uint8Array.fromHex(digest)),
-    ),
-  endSession: (connection: Connection, { accountId, id }: { accountId: string; id: string }) =>
-    void deleteSession(connection, accountId, id),
+    LINKS.insert(connection, link, { digest: Uint8Array.fromHex(digest) }),
+  takeLink: (connection: Connection, { id, by, at }: Named<{ by: string; at: number }>) =>
+    LINKS.update(connection, { used_at: at, used_by: by }, `id = ? AND ${USABLE}`, [id, at]),
+  revokeInvitation: (connection: Connection, { workspaceId, id, at }: Named<{ workspaceId: string; at: number }>) =>
+    LINKS.update(connection, { revoked_at: at }, `workspace_id = ? AND id = ? AND ${USABLE}`, [workspaceId, id, at]),
+  setPassword: (connection: Connection, { id, password, at }: Named<{ password: string; at: number }>) =>
+    ACCOUNTS.update(connection, { password, password_changed_at: at }, "id = ?", [id]),
+  /** Stores the secret of a new second factor. It is not asked for until it is confirmed. */
+  beginTotp: (connection: Connection, { id, secret }: Named<{ secret: string }>) =>
+    ACCOUNTS.update(connection, { ...NO_TOTP, totp_secret: secret }, "id = ?", [id]),
+  confirmTotp: (connection: Connection, { id, at }: Named<{ at: number }>) =>
+    ACCOUNTS.update(connection, { totp_since: at }, "id = ?", [id]),
+  /** Removes the second factor and its recovery codes. */
+  dropTotp: (connection: Connection, { id }: Named) => {
+    ACCOUNTS.update(connection, NO_TOTP, "id = ?", [id]);
+    setRecoveryCodes(connection, { id, digests: [] });
+  },
+  setRecoveryCodes,
+  /** These sessions may have ended by themselves. */
+  endSession: (connection: Connection, { accountId, id }: Named<{ accountId: string }>) =>
+    void connection.run("DELETE FROM sessions WHERE account_id = ? AND id = ?", [accountId, id]),
+  /** Ends all sessions of an account except `keep`. */
   endOtherSessions: (connection: Connection, { accountId, keep }: { accountId: string; keep: string | null }) =>
-    void deleteOtherSessions(connection, accountId, keep),
-  forgetDevices: (connection: Connection, { id }: { id: string }) => forgetDevices(connection, id),
+    void connection.run("DELETE FROM sessions WHERE account_id = ? AND id IS NOT ?", [accountId, keep]),
+  forgetDevices: (connection: Connection, { id }: Named) =>
+    void connection.run("DELETE FROM devices WHERE account_id = ?", [id]),
 } satisfies Record<string, (connection: Connection, input: never) => unknown>;
+
+function setRecoveryCodes(connection: Connection, { id, digests }: Named<{ digests: readonly string[] }>): void {
+  connection.run("DELETE FROM recovery_codes WHERE account_id = ?", [id]);
+  for (const digest of digests) {
+    const values = [id, Uint8Array.fromHex(digest)];
+    connection.run("INSERT INTO recovery_codes (account_id, digest) VALUES (?, ?)", values);
+  }
+}
 
 type Changes = typeof CHANGES;
 

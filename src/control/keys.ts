@@ -1,6 +1,6 @@
 /** API keys in the control database. Only the SHA-256 of a key is stored. */
 import type { Connection } from "../store/connection.ts";
-import { changedOne, countOf, Table } from "./table.ts";
+import { countOf, Table } from "./table.ts";
 
 export const SCOPES = ["full", "agent", "auditor"] as const;
 
@@ -37,11 +37,6 @@ export const KEYS = new Table<KeyRecord>("api_keys", {
   replacedBy: "replaced_by",
 });
 
-/** Stores a new key with the SHA-256 of its text. */
-export function insertKey(connection: Connection, key: KeyRecord, digest: Uint8Array): void {
-  KEYS.insert(connection, key, { digest });
-}
-
 /** Finds a key by its id, revoked or not. */
 export function findKey(connection: Connection, id: string): KeyRecord | undefined {
   return KEYS.find(connection, "WHERE id = ?", [id]);
@@ -57,29 +52,9 @@ export function listKeys(connection: Connection, workspaceId: string): KeyRecord
   return KEYS.list(connection, "WHERE workspace_id = ? ORDER BY created_at, id", [workspaceId]);
 }
 
-/** Revokes a key. Returns false when the key is already revoked or does not exist. */
-export function markRevoked(connection: Connection, id: string, at: number, by: string): boolean {
-  const sql = "UPDATE api_keys SET revoked_at = ?, revoked_by = ? WHERE id = ? AND revoked_at IS NULL";
-  return changedOne(connection, sql, [at, by, id]);
-}
-
 /** Stores when a key was last used, unless a later time is stored. */
 export function markUsed(connection: Connection, id: string, at: number): void {
-  connection.run("UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", [
-    at,
-    id,
-    at,
-  ]);
-}
-
-/**
- * Stores that the key `by` replaces a key, which ends at `expiresAt`. Returns false when the key is revoked or was
- * replaced before.
- */
-export function markReplaced(connection: Connection, id: string, by: string, expiresAt: number): boolean {
-  const sql =
-    "UPDATE api_keys SET replaced_by = ?, expires_at = ? WHERE id = ? AND revoked_at IS NULL AND replaced_by IS NULL";
-  return changedOne(connection, sql, [by, expiresAt, id]);
+  KEYS.update(connection, { last_used_at: at }, "id = ? AND (last_used_at IS NULL OR last_used_at < ?)", [id, at]);
 }
 
 /** Returns the number of a workspace's keys that are valid now. */

@@ -44,6 +44,18 @@ export class Table<R extends object> {
     );
   }
 
+  /** Changes columns of the records that the condition selects. Reports whether there was exactly one. */
+  update(
+    connection: Connection,
+    set: Readonly<Record<string, SqlValue>>,
+    condition: string,
+    parameters: readonly SqlValue[],
+  ): boolean {
+    const columns = Object.keys(set).map((column) => `${column} = ?`);
+    const sql = `UPDATE ${this.#name} SET ${columns.join(", ")} WHERE ${condition}`;
+    return changedOne(connection, sql, [...Object.values(set), ...parameters]);
+  }
+
   #decode(row: readonly SqlValue[]): R {
     const record: Partial<Record<keyof R, unknown>> = {};
     this.#members.forEach(([member, , as], at) => {

@@ -55,10 +55,6 @@ export function nameProblem(name: string): string | null {
   return null;
 }
 
-export function insertWorkspace(connection: Connection, record: WorkspaceRecord): void {
-  WORKSPACES.insert(connection, record);
-}
-
 /** Returns all workspaces, oldest first. */
 export function listWorkspaces(connection: Connection): WorkspaceRecord[] {
   return WORKSPACES.list(connection, `WHERE NOT ${OF_INSTALLATION} ORDER BY created_at, id`);

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { insertAccount } from "../../src/control/accounts/accounts.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
-import { insertKey } from "../../src/control/keys.ts";
+import { KEYS } from "../../src/control/keys.ts";
 import { digestOf } from "../../src/control/secret.ts";
-import { insertWorkspace } from "../../src/control/workspaces.ts";
+import { WORKSPACES } from "../../src/control/workspaces.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../src/datadir/layout.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
@@ -87,10 +87,10 @@ function makeControl(): void {
   using control = ControlDatabase.open(directory);
   const createdAt = clock();
   control.change((connection) => {
-    insertWorkspace(connection, { id: workspaceId, name: "formats", createdAt, createdBy: "cli" });
+    WORKSPACES.insert(connection, { id: workspaceId, name: "formats", createdAt, createdBy: "cli" });
     const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null };
     const times = { createdAt, createdBy: "cli", expiresAt: null, lastUsedAt: null, revokedAt: null };
-    insertKey(connection, { ...record, ...times, replacedBy: null }, digestOf("nobody has this key"));
+    KEYS.insert(connection, { ...record, ...times, replacedBy: null }, { digest: digestOf("nobody has this key") });
     insertAccount(connection, {
       id: account,
       email: "somebody@formats.example",

@@ -23,7 +23,7 @@ export interface AccountRecord {
   createdAt: number;
 }
 
-const ACCOUNTS = new Table<AccountRecord>("accounts", {
+export const ACCOUNTS = new Table<AccountRecord>("accounts", {
   id: "id",
   email: "email",
   name: "name",
@@ -56,41 +56,12 @@ export function listAccounts(connection: Connection): AccountRecord[] {
 }
 
 export function renameAccount(connection: Connection, id: string, name: string): void {
-  connection.run("UPDATE accounts SET name = ? WHERE id = ?", [name, id]);
-}
-
-export function setPassword(connection: Connection, id: string, password: string, at: number): void {
-  const sql = "UPDATE accounts SET password = ?, password_changed_at = ? WHERE id = ?";
-  connection.run(sql, [password, at, id]);
-}
-
-/** Stores the secret of a new second factor. It is not asked for until {@link confirmTotp}. */
-export function beginTotp(connection: Connection, id: string, secret: string | null): void {
-  const sql = "UPDATE accounts SET totp_secret = ?, totp_since = NULL, totp_step = 0 WHERE id = ?";
-  connection.run(sql, [secret, id]);
-}
-
-export function confirmTotp(connection: Connection, id: string, at: number): void {
-  connection.run("UPDATE accounts SET totp_since = ? WHERE id = ?", [at, id]);
-}
-
-/** Removes the second factor and its recovery codes. */
-export function dropTotp(connection: Connection, id: string): void {
-  beginTotp(connection, id, null);
-  replaceRecoveryCodes(connection, id, []);
+  ACCOUNTS.update(connection, { name }, "id = ?", [id]);
 }
 
 /** Stores the time step of an accepted code. Returns false when this or a later step was accepted before. */
 export function takeTotpStep(connection: Connection, id: string, step: number): boolean {
-  const sql = "UPDATE accounts SET totp_step = ? WHERE id = ? AND totp_step < ?";
-  return changedOne(connection, sql, [step, id, step]);
-}
-
-export function replaceRecoveryCodes(connection: Connection, id: string, digests: readonly Uint8Array[]): void {
-  connection.run("DELETE FROM recovery_codes WHERE account_id = ?", [id]);
-  for (const digest of digests) {
-    connection.run("INSERT INTO recovery_codes (account_id, digest) VALUES (?, ?)", [id, digest]);
-  }
+  return ACCOUNTS.update(connection, { totp_step: step }, "id = ? AND totp_step < ?", [id, step]);
 }
 
 /** Deletes a recovery code that was used. Returns false when there is no such code. */
@@ -124,8 +95,4 @@ export function rememberDevice(connection: Connection, id: string, digest: Uint8
 export function isKnownDevice(connection: Connection, email: string, digest: Uint8Array): boolean {
   const sql = "SELECT 1 FROM devices d JOIN accounts a ON a.id = d.account_id WHERE d.digest = ? AND a.email = ?";
   return connection.get(sql, [digest, email]) !== undefined;
-}
-
-export function forgetDevices(connection: Connection, id: string): void {
-  connection.run("DELETE FROM devices WHERE account_id = ?", [id]);
 }

@@ -6,7 +6,7 @@ import { type Clock, IdSource, RandomPool } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { ControlDatabase } from "../database.ts";
 import { makeLinkToken } from "../secret.ts";
-import { changedOne, Table } from "../table.ts";
+import { Table } from "../table.ts";
 import { hasAccounts } from "./accounts.ts";
 import type { Role } from "./members.ts";
 
@@ -53,7 +53,8 @@ export const LINKS = new Table<LinkRecord>("links", {
   expiresAt: "expires_at",
 });
 
-const USABLE = "used_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
+/** The condition on a link that can be used now, which is its parameter. */
+export const USABLE = "used_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
 
 /** A new link, and its token, which is shown only once. */
 export interface NewLink {
@@ -66,7 +67,7 @@ export function createLink(control: ControlDatabase, clock: Clock, wish: LinkWis
   const { digest, ...made } = draftLink(clock, wish);
   control.change((connection) => {
     if (wish.createdBy === START_ACTOR) revokeStartLinks(connection, made.link.createdAt);
-    insertLink(connection, made.link, digest);
+    LINKS.insert(connection, made.link, { digest });
   });
   return made;
 }
@@ -99,10 +100,6 @@ export function startLink(control: ControlDatabase, clock: Clock): string | null
   return createLink(control, clock, { kind: "setup", createdBy: START_ACTOR }).token;
 }
 
-export function insertLink(connection: Connection, link: LinkRecord, digest: Uint8Array): void {
-  LINKS.insert(connection, link, { digest });
-}
-
 /** Finds a link that can be used now, by its digest. */
 export function findUsableLink(connection: Connection, digest: Uint8Array, now: number): LinkRecord | undefined {
   return LINKS.find(connection, `WHERE digest = ? AND ${USABLE}`, [digest, now]);
@@ -112,18 +109,6 @@ export function findUsableLink(connection: Connection, digest: Uint8Array, now: 
 export function listInvitations(connection: Connection, workspaceId: string, now: number): LinkRecord[] {
   const rest = `WHERE workspace_id = ? AND ${USABLE} ORDER BY created_at DESC, id DESC`;
   return LINKS.list(connection, rest, [workspaceId, now]);
-}
-
-/** Marks a link as used. Returns false when it was used or ended before. */
-export function takeLink(connection: Connection, id: string, by: string, now: number): boolean {
-  const sql = `UPDATE links SET used_at = ?, used_by = ? WHERE id = ? AND ${USABLE}`;
-  return changedOne(connection, sql, [now, by, id, now]);
-}
-
-/** Revokes an invitation of a workspace. Returns false when there is no such invitation that could be used. */
-export function revokeInvitation(connection: Connection, workspaceId: string, id: string, now: number): boolean {
-  const sql = `UPDATE links SET revoked_at = ? WHERE workspace_id = ? AND id = ? AND ${USABLE}`;
-  return changedOne(connection, sql, [now, workspaceId, id, now]);
 }
 
 /** Revokes the links for the first account that earlier starts of the daemon printed. */

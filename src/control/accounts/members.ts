@@ -3,7 +3,7 @@ import type { Connection } from "../../store/connection.ts";
 import type { ControlDatabase } from "../database.ts";
 import type { KeyScope } from "../keys.ts";
 import { Refused } from "../refused.ts";
-import { changedOne, countOf } from "../table.ts";
+import { countOf, Table } from "../table.ts";
 import { OF_INSTALLATION } from "../workspaces.ts";
 
 export const ROLES = ["owner", "member", "auditor"] as const;
@@ -32,7 +32,7 @@ export interface Membership {
 
 type MemberRow = readonly [accountId: string, email: string, name: string, role: Role, joinedAt: number];
 
-const MEMBERS =
+const PEOPLE =
   "SELECT a.id, a.email, a.name, m.role, m.joined_at FROM members m JOIN accounts a ON a.id = m.account_id";
 
 function memberOf([accountId, email, name, role, joinedAt]: MemberRow): MemberRecord {
@@ -42,12 +42,12 @@ function memberOf([accountId, email, name, role, joinedAt]: MemberRow): MemberRe
 /** Returns the members of a workspace in the order in which they joined. */
 export function listMembers(connection: Connection, workspaceId: string): MemberRecord[] {
   return connection
-    .all<MemberRow>(`${MEMBERS} WHERE m.workspace_id = ? ORDER BY m.joined_at, a.id`, [workspaceId])
+    .all<MemberRow>(`${PEOPLE} WHERE m.workspace_id = ? ORDER BY m.joined_at, a.id`, [workspaceId])
     .map(memberOf);
 }
 
 export function findMember(connection: Connection, workspaceId: string, accountId: string): MemberRecord | undefined {
-  const row = connection.get<MemberRow>(`${MEMBERS} WHERE m.workspace_id = ? AND m.account_id = ?`, [
+  const row = connection.get<MemberRow>(`${PEOPLE} WHERE m.workspace_id = ? AND m.account_id = ?`, [
     workspaceId,
     accountId,
   ]);
@@ -97,25 +97,12 @@ export interface NewMember {
   joinedAt: number;
 }
 
-/** Adds a member. Returns false when the account is already a member. */
-export function insertMember(connection: Connection, member: NewMember): boolean {
-  const sql =
-    "INSERT INTO members (workspace_id, account_id, role, joined_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
-  const { workspaceId, accountId, role, joinedAt } = member;
-  return changedOne(connection, sql, [workspaceId, accountId, role, joinedAt]);
-}
-
-/** Changes the role of a member. Returns false when there is no such member. */
-export function setRole(connection: Connection, workspaceId: string, accountId: string, role: Role): boolean {
-  const sql = "UPDATE members SET role = ? WHERE workspace_id = ? AND account_id = ?";
-  return changedOne(connection, sql, [role, workspaceId, accountId]);
-}
-
-/** Removes a member. Returns false when there is no such member. */
-export function deleteMember(connection: Connection, workspaceId: string, accountId: string): boolean {
-  const sql = "DELETE FROM members WHERE workspace_id = ? AND account_id = ?";
-  return changedOne(connection, sql, [workspaceId, accountId]);
-}
+export const MEMBERS = new Table<NewMember>("members", {
+  workspaceId: "workspace_id",
+  accountId: "account_id",
+  role: "role",
+  joinedAt: "joined_at",
+});
 
 /** Reports whether a workspace has an owner besides this account. */
 export function hasOtherOwner(connection: Connection, workspaceId: string, accountId: string): boolean {

@@ -1,6 +1,6 @@
 /** Sessions in the control database. Only the SHA-256 of a session's cookie is stored. */
 import type { Connection } from "../../store/connection.ts";
-import { changedOne, Table } from "../table.ts";
+import { Table } from "../table.ts";
 
 const HOUR_MS = 3_600_000;
 /** A session ends when it is not used for this long. */
@@ -58,19 +58,9 @@ export function listSessions(connection: Connection, accountId: string, now: num
   );
 }
 
-/** Ends one session of an account. Returns false when the account has no such session. */
-export function deleteSession(connection: Connection, accountId: string, id: string): boolean {
-  return changedOne(connection, "DELETE FROM sessions WHERE account_id = ? AND id = ?", [accountId, id]);
-}
-
-/** Ends all sessions of an account except `keep`, or all when `keep` is null. Returns how many it ended. */
-export function deleteOtherSessions(connection: Connection, accountId: string, keep: string | null): number {
-  return connection.run("DELETE FROM sessions WHERE account_id = ? AND id IS NOT ?", [accountId, keep]);
-}
-
 /** Stores when a session was last used, unless a later time is stored. */
 export function markSeen(connection: Connection, id: string, at: number): void {
-  connection.run("UPDATE sessions SET last_seen_at = ? WHERE id = ? AND last_seen_at < ?", [at, id, at]);
+  SESSIONS.update(connection, { last_seen_at: at }, "id = ? AND last_seen_at < ?", [id, at]);
 }
 
 /** Ends all sessions of all accounts. Returns how many it ended. */

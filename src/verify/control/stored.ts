@@ -3,6 +3,7 @@
  * finished change in them.
  */
 import { LINKS } from "../../control/accounts/links.ts";
+import { MEMBERS } from "../../control/accounts/members.ts";
 import type { Change } from "../../control/changes.ts";
 import { KEYS } from "../../control/keys.ts";
 import { WORKSPACES } from "../../control/workspaces.ts";
@@ -156,8 +157,7 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
   endSession: uncovered,
   endOtherSessions: uncovered,
   forgetDevices: uncovered,
-  addMember: (rows, { workspaceId, accountId, role, joinedAt }) =>
-    add(rows, "members", { workspace_id: workspaceId, account_id: accountId, role, joined_at: joinedAt }),
+  addMember: (rows, member) => add(rows, "members", MEMBERS.columns(member) as Columns),
   setRole: (rows, { workspaceId, accountId, role }) => set(rows, "members", accountId, { role }, workspaceId),
   removeMember: (rows, { workspaceId, accountId }) => void rows.delete(rowName("members", accountId, workspaceId)),
   addLink: (rows, { digest, ...link }) =>
