@@ -5,7 +5,7 @@ import { MessageReader } from "../../src/web/api/live.ts";
 import type { AuditEvent, CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
 import { steps, treeRows } from "../../src/web/pages/agent/data-tree.ts";
-import { AGENT_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
+import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
 import { parseSeal } from "../../src/web/pages/workspace/seal-text.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
@@ -22,7 +22,8 @@ const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem =>
 });
 
 test("the filters of the trails name every operation but those that only watch", () => {
-  const named = new Set([...AGENT_GROUPS, ...WORKSPACE_GROUPS].flatMap(([, , operations]) => operations ?? []));
+  const groups = [...AGENT_GROUPS, ...WORKSPACE_GROUPS, ...INSTALLATION_GROUPS];
+  const named = new Set(groups.flatMap(([, , operations]) => operations ?? []));
   const missing = EVENT_NAMES.filter((name) => !named.has(name));
   expect(missing.filter((name) => eventFacts(name)?.group !== "watching")).toEqual([]);
 });
@@ -33,6 +34,7 @@ test("an event is told as what its actor did, or tried to do", () => {
   expect(told("data.write", "blocked")).toBe("tried to write");
   expect(told("checkpoint.read", "denied")).toBe("tried to look into a checkpoint");
   expect(told("member.remove", "ok")).toBe("removed a member");
+  expect(told("account.sign_in", "denied")).toBe("tried to sign in");
   expect(told("later.operation", "ok")).toBe("later.operation");
 });
 
