@@ -45,7 +45,7 @@ const Agent = t.Object(
   closed,
 );
 
-const Restore = t.Object(
+export const Restore = t.Object(
   {
     epoch: t.Integer({ minimum: 2, description: "Counted from 1, which is the log from its genesis on." }),
     seq: Count,

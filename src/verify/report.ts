@@ -146,7 +146,8 @@ const OF_SEALS: ReadonlySet<ObstacleCode> = new Set<ObstacleCode>(["seal_missing
 const isLogWrong = (problems: readonly Problem[]): boolean =>
   problems.some(({ code }) => ["event", "link", "log", "seal"].includes(PROBLEMS[code].concern));
 
-function reportedRestores(restores: readonly DeclaredRestore[]): ReportedRestore[] {
+/** Returns the epochs that restores began, for a report. */
+export function reportedRestores(restores: readonly DeclaredRestore[]): ReportedRestore[] {
   let number = 1;
   return restores.map(({ seq, timestamp, backupCreatedAt, backupDigest, epoch }) => {
     const { origin = null, lost_through = null } = epoch === "malformed" ? {} : (epoch ?? {});

@@ -81,6 +81,15 @@ describe("a restore", () => {
     await using daemon = await startGovernd(from.join("restored"));
     const answer = await daemon.ask("/v1/data/read?agent_id=alpha&key=key/1", { apiKey });
     expect([answer.status, ((await answer.json()) as { value: string }).value]).toEqual([200, "value 1"]);
+    const verifying = await daemon.ask("/v1/audit/verify", {
+      ...{ apiKey, method: "POST", headers: { "content-type": "application/json" } },
+      body: JSON.stringify({ scope: "workspace" }),
+    });
+    const restores = [expect.objectContaining({ epoch: 2, seq: 5, origin: `localhost/${id}/2`, lost_through: null })];
+    expect(await verifying.json()).toMatchObject({ valid: true, restores });
+    const shown = await daemon.ask("/v1/audit/key", { apiKey });
+    const earlier = [expect.objectContaining({ origin: `localhost/${id}`, announced_seq: 0 })];
+    expect(await shown.json()).toMatchObject({ origin: `localhost/${id}/2`, announced_seq: 5, earlier });
     await daemon.stop();
     expect((await verify(from.join("restored"))).verdict).toBe("verified");
   });

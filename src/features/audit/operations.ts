@@ -78,7 +78,7 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   const { verifyWorkspaceAndFile } = await import("../../verify/sources.ts");
   const { causesOf } = await import("../../verify/causes.ts");
   const { nameEvents } = await import("../../verify/named.ts");
-  const { reported } = await import("../../verify/report.ts");
+  const { reported, reportedRestores } = await import("../../verify/report.ts");
   // The first key that the log names: it seals the later ones.
   const [first] = await sealingKeys(reader);
   try {
@@ -104,6 +104,7 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
       chain_end: report.chainEnd && { ...report.chainEnd },
       first_invalid: report.firstInvalid && { ...report.firstInvalid },
       control,
+      restores: reportedRestores(report.restores).map((restore) => ({ ...restore })),
       problem_count: causes.length,
       problems,
     };

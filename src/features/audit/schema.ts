@@ -15,7 +15,7 @@ import {
   Time,
 } from "../../http/shapes.ts";
 import { EVENT_NAMES } from "../../operations.ts";
-import { ReportedProblem } from "../../verify/report-schema.ts";
+import { ReportedProblem, Restore } from "../../verify/report-schema.ts";
 
 /** Every result that an event can have. */
 export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
@@ -113,6 +113,9 @@ export const Verification = shape("Verification", {
   chain_end: EventReference,
   first_invalid: nullable(object({ seq: nullable(Count), id: nullable(t.String()), reason: t.String() })),
   control: nullable(ControlRows),
+  restores: t.Array(component("DeclaredRestore", Restore), {
+    description: "The restores from a backup that the log declares. Each begins an epoch; none is shown for one agent.",
+  }),
   problem_count: Count,
   problems: t.Array(component("VerificationProblem", ReportedProblem), {
     description: "The first 100, as `governd verify --json` reports them.",
