@@ -52,6 +52,10 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
   });
 
   test("what is no workspace file cannot be established", async () => {
-    expect((await judge("DROP TABLE events")).code).toBe(2);
+    expect((await judge("DROP TABLE events", "DROP TABLE head", "DROP TABLE agents")).code).toBe(2);
+  });
+
+  test("a workspace file without its events was changed", async () => {
+    expect((await judge("DROP TABLE events")).code).toBe(1);
   });
 });
