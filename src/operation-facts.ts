@@ -129,10 +129,17 @@ interface RecordedRequest extends Recorded, Requested {
   suspendable: boolean;
   /**
    * What grows besides the trail. On a full disk, operations that make `entries` or `history` (configs, checkpoints)
-   * grow are refused. In a full workspace (quotas), only those that make `entries` grow are, so that its operator can
-   * still configure it.
+   * grow are refused. Those that make `entries` grow also count against the quota of entries.
    */
   grows: "nothing" | "history" | "entries";
+  /**
+   * What becomes of the operation in a workspace that is over its quota of bytes, since its event makes the trail grow:
+   * - `refused`;
+   * - `reserve`: accepted until the reserve above the quota is used up. For operations that prove something, for
+   *   configurations, whose retention frees space, and for the end of a suspension.
+   * - `accepted`: it frees space or stops an agent. When the reserve is used up, only if it has an effect.
+   */
+  overQuota: "refused" | "reserve" | "accepted";
   /** What the actor tried to do, if the operation was refused: "write". */
   tried: string;
 }

@@ -28,6 +28,7 @@ const CONFIG_READ = {
   erasedBy: [],
   ocsf: "entity.read",
   group: "config_reads",
+  overQuota: "refused",
 } as const;
 
 /** Operations that add a configuration version. */
@@ -40,6 +41,7 @@ const CONFIG_CHANGE = {
   erasedBy: [],
   ocsf: "entity.update",
   group: "config",
+  overQuota: "reserve",
 } as const;
 
 /** Operations that create, restore or delete a checkpoint. */
@@ -58,6 +60,7 @@ const DATA_READ = {
   grows: "nothing",
   effect: "none",
   group: "data_reads",
+  overQuota: "refused",
 } as const;
 
 /** Operations that change an agent's entries. */
@@ -72,6 +75,7 @@ const TRAIL_READ = {
   erasedBy: [],
   ocsf: "api.read",
   group: "watching",
+  overQuota: "reserve",
 } as const;
 
 /** Reads that concern only the workspace's seals, and are not recorded. */
@@ -132,6 +136,7 @@ export const OPERATIONS = {
     ...CHECKPOINT_CHANGE,
     input: takes<{ agentId: string; label: string | null; metadata: JsonObject }>(),
     grows: "history",
+    overQuota: "refused",
     effect: "add_checkpoint",
     ocsf: "datastore.create",
     did: "made a checkpoint",
@@ -161,6 +166,7 @@ export const OPERATIONS = {
     ...CHECKPOINT_CHANGE,
     input: takes<{ checkpointId: string; restoreConfig: boolean; restoreData: boolean }>(),
     grows: "entries",
+    overQuota: "refused",
     effect: "restore",
     ocsf: "datastore.update",
     did: "restored a checkpoint",
@@ -170,6 +176,7 @@ export const OPERATIONS = {
     ...CHECKPOINT_CHANGE,
     input: takes<{ checkpointId: string }>(),
     grows: "nothing",
+    overQuota: "accepted",
     effect: "remove_checkpoint",
     ocsf: "datastore.delete",
     did: "deleted a checkpoint",
@@ -180,6 +187,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; key: string; value: string; metadata: JsonObject }>(),
     scopes: ["full", "agent"],
     grows: "entries",
+    overQuota: "refused",
     effect: "put",
     erasedBy: ["key"],
     ocsf: "datastore.write",
@@ -227,6 +235,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; key: string }>(),
     scopes: ["full", "agent"],
     grows: "nothing",
+    overQuota: "accepted",
     effect: "end",
     erasedBy: ["key"],
     ocsf: "datastore.delete",
@@ -238,6 +247,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; prefix: string }>(),
     scopes: ["full", "agent"],
     grows: "nothing",
+    overQuota: "accepted",
     effect: "end_prefix",
     erasedBy: ["prefix"],
     ocsf: "datastore.delete",
@@ -249,6 +259,7 @@ export const OPERATIONS = {
     input: takes<{ agentId: string; key: string } | { agentId: string; prefix: string }>(),
     scopes: ["full"],
     grows: "nothing",
+    overQuota: "accepted",
     effect: "erase",
     erasedBy: [],
     ocsf: "datastore.delete",
@@ -344,6 +355,7 @@ export const OPERATIONS = {
   },
   "agent.suspend": {
     ...SUSPENSION,
+    overQuota: "accepted",
     effect: "suspend",
     ocsf: "entity.suspend",
     did: "suspended the agent",
@@ -351,6 +363,7 @@ export const OPERATIONS = {
   },
   "agent.resume": {
     ...SUSPENSION,
+    overQuota: "reserve",
     effect: "resume",
     ocsf: "entity.resume",
     did: "resumed the agent",
@@ -489,6 +502,12 @@ export function isSuspendable(name: OperationName): boolean {
 export function whatGrows(name: OperationName): "nothing" | "history" | "entries" {
   const facts = FACTS[name];
   return "grows" in facts ? facts.grows : "nothing";
+}
+
+/** Returns what becomes of an operation in a workspace that is over its quota of bytes; null when it adds nothing. */
+export function whenOverQuota(name: OperationName): "refused" | "reserve" | "accepted" | null {
+  const facts = FACTS[name];
+  return "overQuota" in facts ? facts.overQuota : null;
 }
 
 /** Every operation name that an event can have, in the order of the list. */

@@ -1,6 +1,6 @@
 /** What a route is: method, path, schemas and words, and for an operation the way from the request to its input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import { isSuspendable, type OperationInputs, type OperationName, whatGrows } from "../operations.ts";
+import { isSuspendable, type OperationInputs, type OperationName, whenOverQuota } from "../operations.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 import type { ProblemCode } from "./problem.ts";
@@ -129,7 +129,7 @@ export function route<
   const ofOperation: ProblemCode[] = isSuspendable(operation) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
   ofOperation.push(...problems);
-  if (whatGrows(operation) === "entries") ofOperation.push("quota_exceeded");
+  if (whenOverQuota(operation) !== null) ofOperation.push("quota_exceeded");
   return {
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,

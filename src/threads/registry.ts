@@ -16,7 +16,6 @@ import {
   leavesNoTrace,
   type OperationInputs,
   type OperationName,
-  whatGrows,
 } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { Answer, OperationRequest } from "../workspace/contract.ts";
@@ -67,7 +66,7 @@ export function jobOf(
   if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   const own = OPERATIONS[name] as AnyOperation;
   let operation = operationOf(own, found);
-  if (quota !== null && whatGrows(name) === "entries") operation = refusingOverQuota(operation, quota);
+  if (quota !== null) operation = refusingOverQuota(name, operation, quota);
   if (isSuspendable(name)) operation = refusingSuspended(operation);
   const job: Job = {
     operation: name,

@@ -10,6 +10,7 @@ import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamN
 import type { Refused } from "../policy/decide.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
+import { findCheckpoint } from "../state/checkpoints.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
@@ -135,6 +136,18 @@ export class Refusal extends Error {
 /** The agent's state, for operations that never begin an agent. */
 export function knownAgent(tx: Reader, context: Context, agentId: string): MaybePromise<AgentState | null> {
   return context.agents.find(tx, agentId);
+}
+
+/** Returns the agent that an operation is about; null when that never began, or it is about none. */
+export async function subjectOf(
+  reader: Reader,
+  context: Context,
+  input: OperationInputs[OperationName],
+): Promise<AgentState | null> {
+  if ("agentId" in input) return knownAgent(reader, context, input.agentId);
+  if (!("checkpointId" in input)) return null;
+  const checkpoint = await findCheckpoint(reader, input.checkpointId);
+  return checkpoint === undefined ? null : context.agents.findByFirstSeq(reader, checkpoint.agent);
 }
 
 /** Refuses when the key is limited to agents and this is none of them. */

@@ -1,10 +1,8 @@
 /** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
-import type { OperationInputs, OperationName } from "../../operations.ts";
+import type { OperationName } from "../../operations.ts";
 import { decide } from "../../policy/decide.ts";
-import type { AgentState } from "../../state/agents.ts";
-import { findCheckpoint } from "../../state/checkpoints.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
@@ -21,6 +19,7 @@ import {
   refused,
   refusedByPolicy,
   requireAgentAllowed,
+  subjectOf,
 } from "../../workspace/operation.ts";
 
 /** Returns an agent as the API shows it. */
@@ -112,8 +111,6 @@ export const agentOperations: OperationsOf<"agent"> = {
 const SUSPENDED =
   "The agent is suspended: its data and checkpoints are unavailable. An operator can resume it with POST /v1/agents/{agent_id}/resume.";
 
-type Input = OperationInputs[OperationName];
-
 /** Returns the operation with a check before it. For a suspended agent it is refused, which is recorded. */
 export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
   const checked: Operation<OperationName> = async (reader, context, input, prepared) => {
@@ -129,11 +126,4 @@ export function refusingSuspended(operation: Operation<OperationName>): Operatio
     const run = agent?.suspended === false ? operation : checked;
     return run(reader, context, input, prepared);
   };
-}
-
-async function subjectOf(reader: Reader, context: Context, input: Input): Promise<AgentState | null> {
-  if ("agentId" in input) return knownAgent(reader, context, input.agentId);
-  if (!("checkpointId" in input)) return null;
-  const checkpoint = await findCheckpoint(reader, input.checkpointId);
-  return checkpoint === undefined ? null : context.agents.findByFirstSeq(reader, checkpoint.agent);
 }

@@ -1,16 +1,25 @@
-/** Quotas: a full workspace accepts no more data. What it holds can still be read, deleted and audited. */
-import type { OperationInputs, OperationName } from "../../operations.ts";
+/**
+ * Quotas. A workspace that is full by entries accepts no more of them. One that is over its bytes accepts nothing that
+ * makes it grow, and every event does, but what frees space, proves something or stops an agent (`overQuota` of each
+ * operation). These have a reserve above the quota.
+ */
+import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } from "../../operations.ts";
+import type { AgentDirectory } from "../../state/agents.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
 import type { Reader } from "../../store/transaction.ts";
+import type { Answer } from "../../workspace/contract.ts";
 import {
   type Context,
   knownAgent,
   naming,
   type Operation,
+  type Outcome,
+  Refusal,
   refused,
   requireAgentAllowed,
+  subjectOf,
 } from "../../workspace/operation.ts";
 
 /** What one workspace may hold; 0 for no limit. */
@@ -39,20 +48,54 @@ interface Growth {
   bytes: number;
 }
 
-/** Returns the operation with a check before it. Over quota the operation is refused, which is recorded. */
-export function refusingOverQuota(operation: Operation<OperationName>, quota: Quota): Operation<OperationName> {
+/** The reserve above a quota of bytes: an eighth of it, and at least so much. */
+const LEAST_RESERVE = 1024 * 1024;
+const RESERVED_SHARE = 8;
+/** A workspace below its quota is measured again after so many operations that add only an event each. */
+const UNMEASURED = 16;
+
+/** Returns the operation with the checks that its facts ask for. */
+export function refusingOverQuota(
+  name: OperationName,
+  operation: Operation<OperationName>,
+  quota: Quota,
+): Operation<OperationName> {
+  const rule = whenOverQuota(name);
+  const grows = whatGrows(name) === "entries";
+  if (rule === null || (!grows && quota.bytes === 0)) return operation;
   return async (reader, context, input, prepared) => {
-    const growth = await growthOf(reader, context, input);
-    const excess = growth && (await excessOf(reader, context, quota, growth));
-    if (growth === null || excess === null) return operation(reader, context, input, prepared);
-    const { agentId } = growth;
-    requireAgentAllowed(context.principal, agentId);
-    const agent = await knownAgent(reader, context, agentId);
-    // The details do not name the key: it is not screened yet.
-    const what = { ...excess, ...("checkpointId" in input ? { checkpoint_id: input.checkpointId } : {}) };
-    const problem = { code: "quota_exceeded", detail: explain(excess), extra: { ...excess } } as const;
-    return refused(agent, "denied", naming(agent, agentId, what), problem);
+    const excess = await excessOf(reader, context, quota, grows ? await growthOf(reader, context, input) : null);
+    if (excess === null) return operation(reader, context, input, prepared);
+    const reserve = Math.max(LEAST_RESERVE, quota.bytes / RESERVED_SHARE);
+    const past = excess.quota === "bytes" ? excess.used - excess.limit : 0;
+    if (rule === "refused") return refuse(reader, context, input, excess, past <= reserve / 2);
+    if (past <= reserve) return operation(reader, context, input, prepared);
+    const outcome = rule === "accepted" ? await operation(reader, context, input, prepared) : null;
+    if (outcome === null || isEmpty(outcome)) throw new Refusal("quota_exceeded", explain(excess));
+    return outcome;
   };
+}
+
+/** Whether an operation changes nothing: its event would be all that comes of it. */
+function isEmpty({ agent, effect }: Outcome<Answer>): boolean {
+  if (effect.kind === "erase") return effect.versions === 0 && effect.events === 0;
+  if (effect.kind === "suspend") return agent?.suspended === true;
+  return effect.kind === "none" || ("count" in effect && effect.count === 0);
+}
+
+/** Refuses an operation. The refusals recorded use up half of the reserve at most. */
+async function refuse(reader: Reader, context: Context, input: Input, excess: Excess, isRecorded: boolean) {
+  const agent = await subjectOf(reader, context, input);
+  const agentId = "agentId" in input ? input.agentId : (agent?.agentId ?? null);
+  requireAgentAllowed(context.principal, agentId);
+  if (!isRecorded) throw new Refusal("quota_exceeded", explain(excess));
+  // The details do not name the key: it is not screened yet.
+  const what = {
+    ...excess,
+    ...("checkpointId" in input && agent !== null ? { checkpoint_id: input.checkpointId } : {}),
+  };
+  const details = agentId === null ? what : naming(agent, agentId, what);
+  return refused(agent, "denied", details, { code: "quota_exceeded", detail: explain(excess), extra: { ...excess } });
 }
 
 function explain({ quota, limit, used }: Excess): string {
@@ -76,18 +119,25 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
   return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
 }
 
-async function excessOf(reader: Reader, context: Context, quota: Quota, growth: Growth): Promise<Excess | null> {
-  if (quota.entries > 0 && growth.entries > 0) {
+async function excessOf(reader: Reader, context: Context, quota: Quota, growth: Growth | null): Promise<Excess | null> {
+  if (quota.entries > 0 && growth !== null && growth.entries > 0) {
     const used = await context.agents.liveEntries(reader);
     const isOver = used + growth.entries > quota.entries;
     if (isOver && !(await replaces(reader, context, growth))) return { quota: "entries", limit: quota.entries, used };
   }
-  if (quota.bytes > 0) {
-    const used = await usedBytesPast(reader, quota.bytes, growth.bytes);
-    if (used !== null) return { quota: "bytes", limit: quota.bytes, used };
+  if (quota.bytes === 0) return null;
+  const left = growth === null ? (unmeasured.get(context.agents) ?? 0) : 0;
+  if (left > 0) {
+    unmeasured.set(context.agents, left - 1);
+    return null;
   }
-  return null;
+  const used = await usedBytesPast(reader, quota.bytes, growth?.bytes ?? 0);
+  if (growth === null) unmeasured.set(context.agents, used === null ? UNMEASURED : 0);
+  return used === null ? null : { quota: "bytes", limit: quota.bytes, used };
 }
+
+/** How many operations of a workspace need no measurement. */
+const unmeasured = new WeakMap<AgentDirectory, number>();
 
 /** Whether a write replaces an entry, so that the number of entries stays the same. */
 async function replaces(reader: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {

@@ -1,0 +1,153 @@
+/** A workspace over its quota of bytes does not grow, whatever is requested. */
+import { expect, test } from "bun:test";
+import type { Quota } from "../../src/features/data/quota.ts";
+import { type OperationInputs, type RecordedName, whenOverQuota } from "../../src/operations.ts";
+import { jobOf } from "../../src/threads/registry.ts";
+import type { Reply } from "../../src/workspace/contract.ts";
+import { OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+const MIB = 1024 * 1024;
+/** More than the reserve of a small quota. */
+const STORED = 2 * MIB;
+const page = { limit: 10, offset: 0 };
+const scope = { agentId: "a" };
+const LONG_KEY = "k".repeat(2_000);
+
+/** Requests that find nothing to free or to stop. */
+const REQUESTS: { [N in RecordedName]: OperationInputs[N] } = {
+  "config.read": scope,
+  "config.update": { agentId: "a", config: {} },
+  "config.list_versions": { agentId: "a", page },
+  "config.read_version": { agentId: "a", version: "v1" },
+  "config.rollback": { agentId: "a", version: "v1" },
+  "checkpoint.create": { agentId: "a", label: null, metadata: { note: "x".repeat(60_000) } },
+  "checkpoint.list": { agentId: "a", page },
+  "checkpoint.read": { checkpointId: "ckpt_none" },
+  "checkpoint.restore": { checkpointId: "ckpt_none", restoreConfig: true, restoreData: true },
+  "checkpoint.delete": { checkpointId: "ckpt_none" },
+  "data.write": { agentId: "a", key: "k", value: "v", metadata: {} },
+  "data.read": { agentId: "a", key: LONG_KEY },
+  "data.read_full": { agentId: "a", key: LONG_KEY },
+  "data.list": { agentId: "a", prefix: LONG_KEY, page, includeValues: false },
+  "data.search": { agentId: "a", query: "q", limit: 1, prefix: "", minSimilarity: 0 },
+  "data.delete": { agentId: "a", key: LONG_KEY },
+  "data.delete_prefix": { agentId: "a", prefix: LONG_KEY },
+  "data.erase": { agentId: "a", key: LONG_KEY },
+  "audit.query": { scope, window: {}, page },
+  "audit.read": { eventId: "evt_none", proof: false },
+  "audit.receipt": { eventId: "evt_none" },
+  "audit.verify": { scope },
+  "audit.export": { scope, format: "json", window: {} },
+  "audit.stream": { scope },
+  "audit.activity": { scope, window: {}, interval: "day" },
+  "agent.list": { prefix: "", page },
+  "agent.read": scope,
+  "agent.suspend": { agentId: "nobody", reason: null },
+  "agent.resume": { agentId: "a", reason: null },
+};
+const NAMES = Object.keys(REQUESTS) as RecordedName[];
+
+type Given = { [N in RecordedName]: [N, OperationInputs[N]] }[RecordedName];
+
+/** A workspace that holds more than the least quota and its reserve. */
+async function fullWorkspace(directory: string): Promise<OpenWorkspace> {
+  const workspace = await OpenWorkspace.make(directory);
+  for (const agentId of ["a", "b"]) {
+    await workspace.perform("data.write", { agentId, key: "big", value: "x".repeat(STORED), metadata: {} });
+    await workspace.perform("data.write", { agentId, key: "p/1", value: "v", metadata: {} });
+  }
+  await workspace.perform("config.update", { agentId: "c", config: {} });
+  return workspace;
+}
+
+async function perform(workspace: OpenWorkspace, quota: Quota, [name, input]: Given): Promise<Reply> {
+  const job = jobOf({ name, input, principal: workspace.principal }, undefined, quota);
+  const [reply] = await workspace.writer.perform([job]);
+  return reply as Reply;
+}
+
+const codeOf = ({ answer }: Reply) => (answer.kind === "problem" ? answer.code : answer.kind);
+
+async function numberOf(workspace: OpenWorkspace, sql: string): Promise<number> {
+  return (await workspace.connection.value<number>(sql)) as number;
+}
+const events = (workspace: OpenWorkspace) => numberOf(workspace, "SELECT max(seq) FROM events");
+const usedBytes = async (workspace: OpenWorkspace) =>
+  (await numberOf(workspace, "PRAGMA page_size")) *
+  ((await numberOf(workspace, "PRAGMA page_count")) - (await numberOf(workspace, "PRAGMA freelist_count")));
+
+test("every recorded operation is refused without a trace once the reserve is used up, unless it frees or stops", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await fullWorkspace(directory.path);
+  const before = [await events(workspace), await usedBytes(workspace)];
+  for (const name of NAMES) {
+    for (let round = 0; round < 3; round++) {
+      const reply = await perform(workspace, { bytes: 1, entries: 0 }, [name, REQUESTS[name]] as Given);
+      expect([name, codeOf(reply)]).toEqual([name, "quota_exceeded"]);
+    }
+  }
+  expect([await events(workspace), await usedBytes(workspace)]).toEqual(before);
+  expect(workspace.failures).toEqual([]);
+});
+
+test("what frees space or stops an agent is always accepted", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await fullWorkspace(directory.path);
+  await workspace.perform("checkpoint.create", { agentId: "a", label: null, metadata: {} });
+  const checkpointId = (await workspace.connection.value<string>("SELECT id FROM checkpoints")) as string;
+  const used = await usedBytes(workspace);
+  const accepted: Given[] = [
+    ["agent.suspend", { agentId: "c", reason: null }],
+    ["checkpoint.delete", { checkpointId }],
+    ["data.delete", { agentId: "a", key: "big" }],
+    ["data.delete_prefix", { agentId: "a", prefix: "p/" }],
+    ["data.erase", { agentId: "b", key: "big" }],
+  ];
+  expect(accepted.map(([name]) => name).toSorted()).toEqual(
+    NAMES.filter((name) => whenOverQuota(name) === "accepted").toSorted(),
+  );
+  for (const [at, given] of accepted.entries()) {
+    expect([given[0], codeOf(await perform(workspace, { bytes: 1, entries: 0 }, given))]).toEqual([given[0], "json"]);
+    // The second time it changes nothing.
+    if (at === 0) expect(codeOf(await perform(workspace, { bytes: 1, entries: 0 }, given))).toBe("quota_exceeded");
+  }
+  expect(await usedBytes(workspace)).toBeLessThan(used - STORED);
+});
+
+test("within the reserve proofs and configurations are accepted, and refusals are recorded in its first half", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await fullWorkspace(directory.path);
+  const used = await usedBytes(workspace);
+  const over = (bytes: number): Quota => ({ bytes: used - bytes, entries: 0 });
+  const count = await events(workspace);
+  for (const name of NAMES.filter((name) => whenOverQuota(name) === "refused")) {
+    const { agentId = null } = REQUESTS[name] as { agentId?: string };
+    const reply = await perform(workspace, over(MIB / 8), [name, REQUESTS[name]] as Given);
+    expect([name, codeOf(reply), reply.auditId === null]).toEqual([name, "quota_exceeded", false]);
+    const unrecorded = await perform(workspace, over(0.75 * MIB), [name, REQUESTS[name]] as Given);
+    expect([name, codeOf(unrecorded), unrecorded.auditId, agentId]).toEqual([name, "quota_exceeded", null, agentId]);
+  }
+  expect(await events(workspace)).toBe(count + NAMES.filter((name) => whenOverQuota(name) === "refused").length);
+  for (const bytes of [MIB / 8, 0.75 * MIB]) {
+    expect(codeOf(await perform(workspace, over(bytes), ["audit.read", REQUESTS["audit.read"]]))).toBe(
+      "audit_event_not_found",
+    );
+    expect(codeOf(await perform(workspace, over(bytes), ["config.update", REQUESTS["config.update"]]))).toBe("json");
+  }
+});
+
+test("one key cannot fill the disk with reads and checkpoints", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  await workspace.perform("data.write", { agentId: "a", key: "k", value: "v", metadata: {} });
+  const quota = { bytes: MIB, entries: 0 };
+  for (let i = 0; i < 4_000; i++) {
+    for (const name of ["data.read", "data.delete", "checkpoint.create", "audit.read"] as const) {
+      await perform(workspace, quota, [name, REQUESTS[name]] as Given);
+    }
+  }
+  // The reserve, and what is added between two measurements.
+  expect(await usedBytes(workspace)).toBeLessThan(MIB + MIB + 16 * 70_000);
+  expect(codeOf(await perform(workspace, quota, ["data.delete", { agentId: "a", key: "k" }]))).toBe("json");
+});
