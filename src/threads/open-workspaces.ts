@@ -104,6 +104,10 @@ export class OpenWorkspaces<T extends Closable> {
     for (const workspaceId of [...this.#setAside.keys()]) this.release(workspaceId);
   }
 
+  has(workspaceId: string): boolean {
+    return this.#held.has(workspaceId);
+  }
+
   get size(): number {
     return this.#held.size;
   }

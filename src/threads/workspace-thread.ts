@@ -51,7 +51,7 @@ const PROBE_INTERVAL_MS = 1_000;
 
 /** A workspace that could not be sealed is tried again after this long. */
 const SEAL_RETRY_MS = 60_000;
-/** What sealing may take of the time that a stop has. What is left is sealed at the next start. */
+/** What sealing may take of a stop's time. What is left is sealed at the next start. */
 const LAST_SEALS_MS = 4_000;
 
 /** What a thread is surrounded by: its time, its files, and the channel to the main thread. */
@@ -77,7 +77,7 @@ export class WorkspaceThread {
   readonly #batches = new BatchQueue<Message>();
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
-  /** Files that were overwritten in place, by workspace: whatever is opened of them is a mixture of two. */
+  /** Files that were overwritten in place, by workspace: they are a mixture of two. */
   readonly #overwritten = new Map<string, string | null>();
   readonly #breaker: CircuitBreaker;
   readonly #keyring: SealKeyring;
@@ -176,11 +176,11 @@ export class WorkspaceThread {
       const writer = new WorkspaceWriter(connection, { clock, random, onFailure, sealer, onHead });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
-      knownMs = this.#requireContinuation(workspaceId, connection);
+      const known = this.#heads.get(workspaceId);
+      knownMs = known === null ? headMs(connection) : (requireContinuation(connection, known) ?? known.knownMs);
       const load = sealer.load(connection).catch((error) => onFailure("file of seals", error));
       const ready = load.then(() => requireSealed(connection, sealPath)).then(() => onHead(readHead(connection)));
-      // Whoever uses the workspace learns of it.
-      ready.catch(() => {});
+      ready.catch(() => {}); // whoever uses the workspace learns of it
       this.#embedding?.note(workspaceId);
       void this.#fullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
       const close = () => {
@@ -194,13 +194,6 @@ export class WorkspaceThread {
     }
   }
 
-  /** Returns before when a restore of the workspace is known. @throws {ReplacedWorkspace} */
-  #requireContinuation(workspaceId: string, connection: Connection): number {
-    const known = this.#heads.get(workspaceId);
-    if (known === null) return headMs(connection);
-    return requireContinuation(connection, known) ?? known.knownMs;
-  }
-
   /** Updates the gauges of what is not sealed yet. */
   #gaugeSeals(): void {
     const { workspaces: waiting, sinceMs } = this.#schedule.unsealed;
@@ -212,14 +205,17 @@ export class WorkspaceThread {
   async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     for (const workspaceId of workspaceIds) {
       if (this.around.clock() > untilMs) return;
+      const wasOpen = this.#workspaces.has(workspaceId);
       try {
         await this.#breaker.use(workspaceId, ({ writer }) => writer.seal());
         this.#schedule.remove(workspaceId);
+        if (!wasOpen) this.#workspaces.drop(workspaceId);
       } catch (error) {
         this.#schedule.note(workspaceId, this.around.clock(), SEAL_RETRY_MS);
         this.#gauges.increment("sealFailures");
         this.#breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
       }
+      if (!wasOpen) await new Promise((resolve) => setImmediate(resolve)); // releases the files of closed workspaces
     }
     this.#gaugeSeals();
   }
