@@ -87,13 +87,9 @@ export class OwnFiles {
     return log === "written" && !othersWrote ? "log_written" : null;
   }
 
-  /** Whether the files were replaced or overwritten; to be called after a transaction failed. */
+  /** Whether other files are in the place of these. Another process may have written to them: that does not count. */
   isReplaced(): boolean {
-    try {
-      return this.foreignChange(false) === "replaced";
-    } catch {
-      return true; // the database was written, and cannot be read any more
-    }
+    return this.#databaseChange() === "replaced" || changeOf(this.#log, stampOf(`${this.path}-wal`)) === "replaced";
   }
 
   /** Whether the log may be copied into the database: neither another file nor an overwritten one is the connection's. */
