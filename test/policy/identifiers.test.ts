@@ -124,3 +124,8 @@ test.each(Object.keys(KINDS))(
   },
   effort({ usual: 60_000, long: 600_000 }),
 );
+
+test("an identifier whose bytes are a few characters of UTF-8 by chance", () => {
+  // Its bytes are those of `oϪ=RY45NUK;`, in which a vehicle's registration would stand.
+  expect(findings("6fcfaa3d525934354e554b3b")).toBeNull();
+});

@@ -2,6 +2,9 @@
 
 /** A shorter text hides nothing worth finding, and words decode to something now and then. */
 const SHORTEST_TEXT = 8;
+/** A shorter text is ASCII: so few bytes of an identifier can be UTF-8 by chance. */
+const SHORTEST_BEYOND_ASCII = 16;
+const ASCII_LAST = 0x7f;
 /** Data that is not text nearly always shows it within this many units. */
 const TELLING_UNITS = 6;
 const BYTE_ORDER_MARK = 0xfeff;
@@ -17,7 +20,9 @@ export const canBeginUtf16 = (first: number, second: number): boolean =>
 /** Returns the text that some bytes encode; null when they are data. */
 export function textOf(bytes: Buffer): string | null {
   if (bytes.length < SHORTEST_TEXT) return null;
-  return bytes.every(isTextByte) ? utf8Text(bytes) : utf16Text(bytes);
+  if (!bytes.every(isTextByte)) return utf16Text(bytes);
+  if (bytes.length < SHORTEST_BEYOND_ASCII && bytes.some((byte) => byte > ASCII_LAST)) return null;
+  return utf8Text(bytes);
 }
 
 function utf8Text(bytes: Buffer): string | null {
