@@ -498,6 +498,7 @@ class Log:
         self.whole, self.agent, self.after = whole, agent, after
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
+        self.firsts = {}  # the first event of each agent, where it is here
         self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
         self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
         self.keys = []  # (seq, details) of events that name a sealing key
@@ -530,6 +531,8 @@ class Log:
         elif (event["operation"], event["result"]) == ("data.erase", "ok"):
             self.erasures.append((seq, load_json(details_text)))
         self.heads[agent] = (place, value)
+        if place == 1:
+            self.firsts[agent] = seq
         self.hashes.append(value)
         return event
 
@@ -1289,7 +1292,7 @@ def check_database(db, trust, logs):
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
     require(known, "this database is no workspace of governd", Undetermined)
     check_schema(db)
-    log, writes, configs = Log(True), {}, {}
+    log, history = Log(True), []
     log.pruned = log.next_seq = pruned_before(db)
     log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
     prunings = [0]
@@ -1298,7 +1301,11 @@ def check_database(db, trust, logs):
         event = (log.keep if 0 <= seq < log.pruned else log.add)(body, details, salt, value)
         require(event["seq"] == seq, f"seq {seq}: the row has another number")
         operation, result = event["operation"], event["result"]
-        if details is None or result not in ("ok", "allowed"):
+        if result not in ("ok", "allowed"):
+            continue
+        if operation in EFFECTS:
+            history.append((event, details and load_json(details)))
+        if details is None:
             continue
         said = load_json(details)
         require(jcs(said) == details, f"seq {seq}: details are not canonical")
@@ -1306,31 +1313,17 @@ def check_database(db, trust, logs):
             log.control.append(ControlEvent(event, said))
         if operation in ("workspace.create", "seal.rotate_key") or (operation == "log.restore" and "origin" in said):
             log.keys.append((seq, said))
-        if operation == "data.write":
-            writes[seq] = (event["agent_id"], said["key"], said["value_digest"])
-        elif operation in ("config.update", "config.rollback"):
-            configs[seq] = (event["agent_id"], said["version"], said["config_digest"])
-        elif operation == "audit.prune":
+        if operation == "audit.prune":
             prunings.append(said["before_seq"])
             trust.prunings.append((said["before_seq"], said["export_digest"]))
-        elif operation == "checkpoint.restore" and "config_version" in said:
-            configs[seq] = (event["agent_id"], said["config_version"], said["config_digest"])
-    require(log.hashes, "the log is empty", Undetermined)
+    head = db.execute("SELECT one, workspace_id, format, seq, hash FROM head").fetchall()
+    require(log.hashes, "the log is empty", Tampered if head else Undetermined)
     log.first_seq = log.pruned
     log.check_blanks()
     require(max(prunings) == log.pruned, "no event says that the beginning of the log was pruned")
-    head = db.execute("SELECT workspace_id, seq, hash FROM head").fetchall()
-    require(head == [(log.workspace, len(log.hashes) - 1, log.hashes[-1])], "the log does not end at its head")
-    agents = dict(db.execute("SELECT first_seq, agent_id FROM agents"))
-    for agent, key, value, metadata, seq in db.execute(
-        "SELECT agent, key, value, metadata, written_seq FROM entries"
-    ):
-        digest = sha256(jcs({"key": key, "metadata": load_json(metadata), "value": load_json(value)}).encode())
-        require(writes.get(seq) == (agents.get(agent), key, digest), f"an entry is not what seq {seq} wrote")
-    for agent, version, config, seq in db.execute("SELECT agent, version, config, created_seq FROM configs"):
-        digest = sha256(jcs(load_json(config)).encode())
-        require(configs.pop(seq, None) == (agents.get(agent), f"v{version}", digest), f"config of seq {seq}")
-    require(not configs, f"config versions are missing, of seq {sorted(configs)[:5]}")
+    last = (1, log.workspace, "governd.audit/1", len(log.hashes) - 1, log.hashes[-1])
+    require(head == [last], "the log does not end at its head")
+    check_rows(db, log, history)
     anchors = trust.anchor(log)
     logs.append(log)
     said, by_key = check_stored_seals(db, log, trust)
@@ -1340,6 +1333,160 @@ def check_database(db, trust, logs):
     if log.pruned:
         return f"{log.summary()}, {said}. Partial: events {log.pruned} to {max(covered)}; those before were pruned"
     return f"{log.summary()}, {said}. Complete through event {max(covered)}, sealed"
+
+
+EFFECTS = {"data.write", "data.delete", "data.delete_prefix", "data.expire", "config.update", "config.rollback",
+           "checkpoint.create", "checkpoint.delete", "checkpoint.restore"}
+
+
+def json_digest(build):
+    """The digest of stored JSON. Text that is no JSON has none: it was changed."""
+    try:
+        return sha256(jcs(build()).encode())
+    except (ValueError, TypeError):
+        return None
+
+
+def check_rows(db, log, history):
+    """The rows beside the events must be those that the events leave."""
+    agents = dict(db.execute("SELECT first_seq, agent_id FROM agents"))
+    by_seq = {event["seq"]: (event, said) for event, said in history}
+    check_agent_rows(db, log)
+    check_tiles(db, log.hashes)
+    check_configs(db, agents, history)
+    check_checkpoints(db, log, agents, history)
+    check_entries(db, agents, by_seq)
+    if log.pruned == 0:
+        check_entry_sets(db, agents, history)
+
+
+def check_agent_rows(db, log):
+    rows = db.execute("SELECT agent_id, head_seq, head_hash, first_seq FROM agents").fetchall()
+    require(len(rows) == len(log.heads), "the row of an agent is missing or added")
+    for agent, place, value, first in rows:
+        require(log.heads.get(agent) == (place, value), "the row of an agent does not name the end of its chain")
+        require(log.firsts.get(agent, first) == first, "the row of an agent does not name its first event")
+    counted = db.execute("SELECT first_seq FROM agents a WHERE live_entries !="
+                         " (SELECT count(*) FROM entries WHERE agent = a.first_seq AND live_to IS NULL)").fetchall()
+    require(not counted, "an agent's count of entries is not the number of its present entries")
+
+
+def check_tiles(db, hashes):
+    """Full tiles of every level, and above the leaves the one that is filling."""
+    expected, level, nodes = {}, 0, [bytes.fromhex(value) for value in hashes]
+    while nodes:
+        parts = [nodes[at : at + 256] for at in range(0, len(nodes), 256)]
+        for tile, part in enumerate(parts):
+            if level > 0 or len(part) == 256:
+                expected[level, tile] = b"".join(part)
+        level, nodes = level + 1, [tree_root(part) for part in parts if len(part) == 256]
+    stored = {(level, tile): bytes(value) for level, tile, value in db.execute("SELECT level, tile, hashes FROM tiles")}
+    require(stored == expected, "the stored tree is not the one of the events")
+
+
+def check_configs(db, agents, history):
+    made = {}
+    for event, said in history:
+        if said and event["operation"] in ("config.update", "config.rollback", "checkpoint.restore"):
+            version = said.get("config_version" if event["operation"] == "checkpoint.restore" else "version")
+            if version is not None:
+                made[event["seq"]] = (event["agent_id"], version, said["config_digest"], said.get("rolled_back_from"))
+    for agent, version, config, seq, source in db.execute(
+        "SELECT agent, version, config, created_seq, rolled_back_from FROM configs"
+    ):
+        digest = json_digest(lambda: load_json(config))
+        row = (agents.get(agent), f"v{version}", digest, None if source is None else f"v{source}")
+        require(agent in agents and made.pop(seq, None) == row, f"a stored config is not what event {seq} made")
+    require(not made, f"config versions are missing, of seq {sorted(made)[:5]}")
+
+
+def check_checkpoints(db, log, agents, history):
+    made = {}
+    for event, said in history:
+        seq, agent, operation = event["seq"], event["agent_id"], event["operation"]
+        if not said or not operation.startswith("checkpoint."):
+            continue
+        version = event["config_version"] and int(event["config_version"][1:])
+        if operation == "checkpoint.create":
+            made[said["checkpoint_id"]] = (
+                *(agent, seq, seq, version, said["entry_count"], said["label"], jcs(said["metadata"])),)
+        elif operation == "checkpoint.restore":
+            made[said["safety_checkpoint_id"]] = (agent, seq - 1, seq, version, said["safety_entry_count"], None, "{}")
+        else:
+            made.pop(said["checkpoint_id"], None)
+    for name, agent, *row in db.execute(
+        "SELECT id, agent, as_of_seq, event_seq, config_version, entry_count, label, metadata FROM checkpoints"
+    ):
+        said = made.pop(name, None)
+        require(agent in agents and said == (agents[agent], *row), "a stored checkpoint is not what its event made")
+    require(not made or log.pruned, "a checkpoint is missing")
+
+
+def check_entries(db, agents, by_seq):
+    """Each stored version by itself: what it holds, where its key began, and from when to when it was present."""
+
+    def is_of(seq, agent, operations):
+        event, said = by_seq.get(seq, ({}, None))
+        known = agent in agents and event.get("agent_id") == agents[agent] and event["operation"] in operations
+        return said if known else None
+
+    for agent, key, value, metadata, written, created, begin, end, created_at, updated_at in db.execute(
+        "SELECT agent, key, value, metadata, written_seq, created_seq, live_from, live_to, created_at, updated_at FROM entries"
+    ):
+        digest = json_digest(lambda: {"key": key, "metadata": load_json(metadata), "value": load_json(value)})
+        said = is_of(written, agent, ["data.write"])
+        good = said and said["key"] == key and said["value_digest"] == digest
+        require(good, f"a stored entry is not what event {written} wrote")
+        first = is_of(created, agent, ["data.write"])
+        require(first and first["key"] == key and created <= written, f"event {created} did not create the entry's key")
+        times = tuple(moment(by_seq[seq][0]["timestamp"]) for seq in (created, written))
+        require((created_at, updated_at) == times, "a stored entry has another time than its event")
+        restored = begin > written and is_of(begin, agent, ["checkpoint.restore"])
+        require(begin == written or restored, f"event {begin} neither wrote nor restored a stored entry")
+        ends = end is not None and is_of(end, agent, ["data.write", "data.delete", "data.delete_prefix", "checkpoint.restore"])
+        about = ends and ends.get("key", key) == key and key.startswith(ends.get("prefix", ""))
+        require(end is None or (about and end > begin), f"event {end} could not end a stored entry")
+
+
+def check_entry_sets(db, agents, history):
+    """All versions of each agent whose log says exactly which there are: not after expiries and restores."""
+    states, checkpoints, unsure = {}, {}, set()
+    for event, said in history:
+        agent, seq, operation = event["agent_id"], event["seq"], event["operation"]
+        present, ended = states.setdefault(agent, ({}, []))
+
+        def end(key):
+            if key in present:
+                ended.append((key, *present.pop(key), seq))
+
+        if operation == "data.expire" or (operation == "data.delete_prefix" and said is None):
+            unsure.add(agent)
+        elif operation == "checkpoint.restore" and (not said or said["entries_restored"] + said["entries_removed"]):
+            unsure.add(agent)
+        elif said is None:
+            continue  # an erased key has no stored entry
+        elif operation == "data.write":
+            created = present[said["key"]][1] if said["key"] in present else seq
+            end(said["key"])
+            present[said["key"]] = (seq, created, seq)
+        elif operation == "data.delete":
+            end(said["key"])
+        elif operation == "data.delete_prefix":
+            for key in [key for key in present if key.startswith(said["prefix"])]:
+                end(key)
+    for first, position in db.execute("SELECT agent, as_of_seq FROM checkpoints"):
+        checkpoints.setdefault(agents.get(first), []).append(position)
+    for first, config in db.execute("SELECT agent, config FROM configs"):
+        if "retention_days" in config:
+            unsure.add(agents.get(first))
+    stored = {}
+    for first, *version in db.execute("SELECT agent, key, written_seq, created_seq, live_from, live_to FROM entries"):
+        stored.setdefault(agents.get(first), []).append(tuple(version))
+    for agent, (present, ended) in states.items():
+        seen = [one for one in ended if any(one[3] <= at < one[4] for at in checkpoints.get(agent, []))]
+        left = [(key, *version, None) for key, version in present.items()] + seen
+        same = sorted(map(repr, left)) == sorted(map(repr, stored.get(agent, [])))
+        require(agent in unsure or same, "the stored entries of an agent are, as a whole, not those that the log leaves")
 
 
 def pruned_before(db):

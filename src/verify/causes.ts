@@ -10,10 +10,11 @@
  *   its chain up to its own, a gap those that are missing.
  * - The log as a whole (its end, its tree, seals over it): a changed, missing or repeated event before it, or another
  *   problem of the log as a whole.
- * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong.
+ * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong, or the row
+ *   of its agent.
  * - A seal by itself: a changed event before it, or the row of the key that signed it.
  * - An object of the schema: a cause in its table.
- * - All rows of a table: any of these that concerns the same agent.
+ * - All rows of a table: any of these that concerns the same agent or the same table.
  *
  * Wrong rows of one table that nothing explains are one cause, with their number and some of their keys.
  */
@@ -78,6 +79,9 @@ const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
 const ofOneAgent = (a: Problem, b: Problem): boolean =>
   a.agentId === undefined || b.agentId === undefined || a.agentId === b.agentId;
 
+/** A table whose rows as a whole are compared with those of another: the other's rows may be another agent's now. */
+const DEPENDS: Readonly<Record<string, string>> = { agents: "entries", entries: "checkpoints" };
+
 /** Whether a cause explains a problem. */
 type Rule = (problem: Problem, cause: Problem, consequences: ReadonlyMap<ProblemCode, number>) => boolean;
 
@@ -95,8 +99,9 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   link: samePlace,
   log: (problem, cause) => changesLeaves(cause, problem.seq) || rankOf(cause) === "log",
   tiles: (_, cause) => changesLeaves(cause, null) || rankOf(cause) === "log",
-  row({ row }, cause) {
-    const names = row?.names ?? [];
+  row(problem, cause) {
+    const names = problem.row?.names ?? [];
+    if (cause.row?.table === "agents" && problem.row?.table !== "agents") return ofOneAgent(problem, cause);
     if (isOfEvent(cause)) return names.some((seq) => from(cause) <= seq && seq <= to(cause));
     return (
       (cause.code === "head_mismatch" && names.some((seq) => seq > to(cause))) ||
@@ -109,7 +114,9 @@ const RULES: Readonly<Record<Rank, Rule>> = {
     problem.row?.table === (isOfEvent(cause) ? "events" : cause.row?.table) && problem.row !== undefined,
   whole(problem, cause) {
     if (isOfEvent(cause)) return changesLeaves(cause, null) || ofOneAgent(problem, cause);
-    if (rankOf(cause) === "row") return ofOneAgent(problem, cause) || cause.row?.table === "agents";
+    const [table, other] = [problem.row?.table, cause.row?.table];
+    if (table === other || other === "agents" || DEPENDS[table ?? ""] === other) return true;
+    if (rankOf(cause) === "row") return ofOneAgent(problem, cause);
     return ["log", "schema"].includes(rankOf(cause)) || (rankOf(cause) === "whole" && ofOneAgent(problem, cause));
   },
 };

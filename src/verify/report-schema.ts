@@ -2,14 +2,17 @@
  * The form of `governd verify --json`, as a JSON Schema (`governd verify --json-schema` prints it), and the types of the
  * same. A member may be added within a version; a member that is removed or changes its meaning takes a new one.
  */
-import { type Static, type TSchema, Type as t } from "@sinclair/typebox";
+import { type Static, type TSchema, type TUnsafe, Type as t } from "@sinclair/typebox";
 import { OBSTACLES, type ObstacleCode, PROBLEMS, type ProblemCode, REPORT_SCHEMA } from "./codes.ts";
 
 const closed = { additionalProperties: false } as const;
 const Count = t.Integer({ minimum: 0 });
-const nullable = <S extends TSchema>(schema: S) => t.Unsafe<Static<S> | null>({ anyOf: [schema, { type: "null" }] });
+const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
 const oneOf = <W extends string>(words: readonly W[], description?: string) =>
-  t.Unsafe<W>({ type: "string", enum: [...words], ...(description && { description }) });
+  t.Union(
+    words.map((word) => t.Literal(word)),
+    description === undefined ? {} : { description },
+  ) as unknown as TUnsafe<W>;
 const keysOf = <C extends string>(table: Readonly<Record<C, unknown>>) => Object.keys(table) as C[];
 
 const CODES: readonly (ProblemCode | ObstacleCode)[] = [...keysOf(PROBLEMS), ...keysOf(OBSTACLES)];

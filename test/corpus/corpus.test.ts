@@ -2,16 +2,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
+import { filesReleased } from "../released.ts";
 import { temporaryDirectory } from "../temporary.ts";
+import { SecondVerifier } from "../verify/second-verifier.ts";
 import { copyBase, makeBase, type Places } from "./base.ts";
 import { CORRUPTIONS } from "./corruptions.ts";
 
 const directory = temporaryDirectory();
 let base: Places;
+let second: SecondVerifier;
 beforeAll(async () => {
   base = await makeBase(directory.join("base"));
+  second = new SecondVerifier();
 }, 30_000);
-afterAll(() => directory[Symbol.dispose]());
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+});
 
 async function verify(words: string[]) {
   let out = "";
@@ -25,12 +32,24 @@ async function verify(words: string[]) {
   return { exit, ...JSON.parse(out || "{}") };
 }
 
+/** The second program does not read the file of seals of a data directory: what only that file shows, it cannot say. */
+const WITHOUT_FILE_OF_SEALS: Record<string, number> = {
+  "log-rewritten-seals-removed-file-kept": 2,
+  "file-of-seals-edited": 0,
+};
+
 describe("governd verify", () => {
   for (const { name, apply, verify: words, exit, codes } of CORRUPTIONS) {
     test(name, async () => {
       const places = copyBase(base, join(directory.path, name));
       await apply(places);
       const found = await verify(words(places));
+      await filesReleased();
+      // The second program verifies whole logs.
+      const given = words(places);
+      if (!given.includes("--agent")) {
+        expect((await second.run(...given)).code, "verify.py").toBe(WITHOUT_FILE_OF_SEALS[name] ?? exit);
+      }
       const named = found.sources.flatMap(({ problems }: { problems: { code: string }[] }) =>
         problems.map(({ code }) => code),
       );

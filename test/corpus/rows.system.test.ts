@@ -1,0 +1,203 @@
+/**
+ * Every column of every table of a workspace's file: changed, blanked, exchanged with another row's; and every kind of
+ * row removed and added again. Each is one problem of the first program, and both find it. The file is read as it is after
+ * the change is in the database itself, and again while it is only in the write-ahead log.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync } from "node:fs";
+import { Value } from "@sinclair/typebox/value";
+import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { Report, type ReportedProblem } from "../../src/verify/report-schema.ts";
+import { governd } from "../cli/governd.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { SecondVerifier } from "../verify/second-verifier.ts";
+import { makeBase, type Places } from "./base.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+const directory = temporaryDirectory();
+let base: Places;
+let second: SecondVerifier;
+let copies = 0;
+beforeAll(async () => {
+  base = await makeBase(directory.join("base"));
+  second = new SecondVerifier();
+}, PROCESS_TEST_MS);
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+});
+
+/** A row of each table, and another one of the same kind, by SQL conditions. */
+const ROWS: Record<string, { one: string; other: string; columns: string[] }> = {
+  events: { one: "seq = 3", other: "seq = 4", columns: ["body", "hash", "details", "details_salt"] },
+  agents: {
+    one: "agent_id = 'alpha'",
+    other: "agent_id = 'beta'",
+    columns: ["first_seq", "agent_id", "head_seq", "head_hash", "live_entries"],
+  },
+  configs: {
+    one: "version = 1",
+    other: "version = 2",
+    columns: ["agent", "version", "config", "created_seq", "rolled_back_from"],
+  },
+  entries: {
+    one: "key = 'k1' AND live_to IS NULL",
+    other: "key = 'k2' AND live_to IS NULL",
+    columns: [
+      ...["agent", "key", "value", "metadata", "written_seq", "created_seq"],
+      ...["live_from", "live_to", "created_at", "updated_at"],
+    ],
+  },
+  checkpoints: {
+    one: "label = 'c'",
+    other: "label IS NULL",
+    columns: ["id", "agent", "as_of_seq", "event_seq", "config_version", "entry_count", "label", "metadata"],
+  },
+  tiles: { one: "level = 0", other: "level = 1", columns: ["level", "tile", "hashes"] },
+  seal_keys: { one: "announced_seq = 0", other: "1", columns: ["announced_seq", "verifier_key"] },
+  seals: { one: "id = 1", other: "id = 2", columns: ["size", "note"] },
+  head: { one: "one = 1", other: "1", columns: ["workspace_id", "format", "seq", "hash"] },
+};
+
+/** How a column is changed, as SQL for its new value. */
+const CHANGES: Record<string, (column: string, table: string, other: string) => string> = {
+  changed: (column) =>
+    `CASE typeof(${column}) WHEN 'integer' THEN ${column} + 1 WHEN 'null' THEN 1 WHEN 'blob' THEN randomblob(length(${column}))
+     ELSE replace(replace(${column} || '1', '"}1', '1"}'), '}1', ',"z":1}') END`,
+  blanked: () => "NULL",
+  emptied: (column) => `CASE typeof(${column}) WHEN 'integer' THEN 0 WHEN 'blob' THEN x'' ELSE '' END`,
+  "taken from another row": (column, table, other) => `(SELECT ${column} FROM ${table} WHERE ${other} LIMIT 1)`,
+  "moved far": (column) => `CASE typeof(${column}) WHEN 'integer' THEN ${column} + 1000000 ELSE 'z' || ${column} END`,
+};
+
+interface Case {
+  name: string;
+  sql: string;
+}
+
+const CASES: Case[] = Object.entries(ROWS).flatMap(([table, { one, other, columns }]) => [
+  ...columns.flatMap((column) =>
+    Object.entries(CHANGES).map(([name, value]) => ({
+      name: `${table}.${column} ${name}`,
+      sql: `UPDATE ${table} SET ${column} = ${value(column, table, other)} WHERE ${one}`,
+    })),
+  ),
+  { name: `${table} removed`, sql: `DELETE FROM ${table} WHERE ${one}` },
+  { name: `${table} all removed`, sql: `DELETE FROM ${table}` },
+]);
+
+/** Applies a change to a copy. Null when SQLite refuses it, or it changes nothing. */
+function changed({ sql }: Case, log: boolean): { path: string; release: () => void } | null {
+  const path = directory.join(`copy-${copies++}.db`);
+  copyFileSync(base.database, path);
+  const connection: Connection = openConnection(path);
+  const before = digestOf(connection);
+  try {
+    connection.run(sql);
+  } catch {
+    connection.close();
+    return null;
+  }
+  const same = digestOf(connection) === before;
+  if (!log || same) {
+    connection.truncateLog();
+    connection.close();
+  }
+  if (same) return null;
+  return { path, release: () => log && connection.close() };
+}
+
+const digestOf = (connection: Connection): string =>
+  Object.entries(ROWS)
+    .map(([table, { columns }]) =>
+      Bun.hash(
+        JSON.stringify(connection.all(`SELECT ${columns.map((name) => `quote(${name})`).join()} FROM ${table}`)),
+      ),
+    )
+    .join();
+
+/** The code of the first problem: of a column, of a row, or of a table. */
+const CODES: Record<string, string> = {
+  "events.body": "event_malformed",
+  "events.hash": "hash_mismatch",
+  "events.details": "details_mismatch",
+  "events.details_salt": "details_mismatch",
+  "events removed": "seq_gap",
+  "events all removed": "head_mismatch",
+  agents: "row_mismatch",
+  "agents removed": "content_missing",
+  "agents all removed": "content_missing",
+  configs: "content_mismatch",
+  "configs.agent": "content_missing",
+  "configs.version": "content_missing",
+  "configs removed": "content_missing",
+  "configs all removed": "content_missing",
+  entries: "content_mismatch",
+  "entries.agent": "content_changed",
+  "entries.created_seq": "content_orphan",
+  "entries.live_from": "content_orphan",
+  "entries.live_to": "content_orphan",
+  "entries removed": "content_changed",
+  "entries all removed": "content_changed",
+  checkpoints: "content_mismatch",
+  "checkpoints.agent": "content_missing",
+  "checkpoints.event_seq": "content_orphan",
+  "checkpoints removed": "content_missing",
+  "checkpoints all removed": "content_missing",
+  tiles: "row_mismatch",
+  seal_keys: "content_missing",
+  "seal_keys.verifier_key": "content_mismatch",
+  seals: "seal_invalid",
+  "seals.note moved far": "seal_signature",
+  "configs.agent emptied": "content_mismatch",
+  "entries.agent emptied": "content_orphan",
+  "entries.written_seq emptied": "content_orphan",
+  "entries.written_seq moved far": "content_orphan",
+  "checkpoints.agent emptied": "content_orphan",
+  "checkpoints.agent taken from another row": "content_orphan",
+  head: "head_mismatch",
+  "head.workspace_id": "wrong_workspace",
+};
+
+/** What is no tampering: other seals cover what one covered. Without any seal, nothing is known of the given key. */
+const HARMLESS: Record<string, { exit: number; codes: string[] }> = {
+  "seals removed": { exit: 0, codes: [] },
+  "seals all removed": { exit: 2, codes: ["seal_missing"] },
+};
+
+const expectedOf = (name: string): { exit: number; codes: (string | undefined)[] } => {
+  const [, place = "", table = ""] = /^((\w+)[.\w]*)/.exec(name) ?? [];
+  return HARMLESS[name] ?? { exit: 1, codes: [CODES[name] ?? CODES[place] ?? CODES[table]] };
+};
+
+let tried = 0;
+
+describe("a change of one column or row", () => {
+  for (const [index, one] of CASES.entries()) {
+    test(one.name, async () => {
+      // Every second change is in the write-ahead log alone.
+      const copy = changed(one, index % 2 === 1);
+      if (copy === null) return;
+      tried += 1;
+      const words = ["--public-key", base.publicKey];
+      const ours = await governd(["verify", copy.path, "--json", ...words]);
+      const theirs = await second.run(...words, copy.path);
+      copy.release();
+      const report = ours.json<{ sources: { problems: ReportedProblem[] }[] }>();
+      expect(Value.Check(Report, report), "the form of the report").toBe(true);
+      const problems = report.sources.flatMap((source) => source.problems);
+      const { exit, codes } = expectedOf(one.name);
+      expect([ours.code, theirs.code], theirs.out).toEqual([exit, exit]);
+      expect(problems.map(({ code }) => code)).toEqual(codes as never);
+      for (const { seq, operation, code } of problems) {
+        const isThere = seq !== null && seq < 1_000_000 && code !== "event_malformed";
+        if (isThere) expect(operation).not.toBeNull();
+      }
+    });
+  }
+});
+
+test("so many changes were possible", () => {
+  expect(tried).toBeGreaterThanOrEqual(160);
+});
