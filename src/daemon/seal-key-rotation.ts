@@ -11,12 +11,15 @@ import { systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
 import { runOwnCommand } from "./own-command.ts";
 
-/** The longest time between two looks at the age, also after a failure. */
+/** The longest time between two looks at the age, and between two attempts. */
 const CHECK_EVERY_MS = 60 * 60 * 1000;
+/** The time after which a failed attempt is repeated; it doubles with each failure. */
+const FIRST_RETRY_MS = 2_000;
 
 export class SealKeyRotation implements AsyncDisposable {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
+  #retryMs = FIRST_RETRY_MS;
   #cancel = () => {};
 
   constructor(
@@ -31,8 +34,9 @@ export class SealKeyRotation implements AsyncDisposable {
   #check(): void {
     this.#running = this.#rotateIfDue().then((failed) => {
       if (this.#stop.signal.aborted) return;
-      const waitMs = failed ? CHECK_EVERY_MS : Math.min(Math.max(this.#leftMs(), 0), CHECK_EVERY_MS);
-      this.#cancel = this.timer(waitMs, () => this.#check());
+      const waitMs = failed ? this.#retryMs : Math.max(this.#leftMs(), 0);
+      this.#retryMs = failed ? Math.min(2 * this.#retryMs, CHECK_EVERY_MS) : FIRST_RETRY_MS;
+      this.#cancel = this.timer(Math.min(waitMs, CHECK_EVERY_MS), () => this.#check());
     });
   }
 

@@ -157,7 +157,7 @@ describe("the listener", () => {
     expect(await (await at("/healthz")).json()).toEqual({ status: "ok" });
     expect(await (await at("/readyz")).json()).toEqual({
       status: "ready",
-      checks: { storage: "ok", migrations: "ok", threads: "ok" },
+      checks: { storage: "ok", control: "ok", migrations: "ok", threads: "ok" },
       workspaces_down: [],
     });
     expect((await at("/metrics")).headers.get("content-type")).toStartWith("text/plain; version=0.0.4");

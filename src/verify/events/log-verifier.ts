@@ -160,7 +160,8 @@ export class LogVerifier {
       }
       this.#checkSeq(segment.start, first.event);
     }
-    this.#nextSeq = Math.max(this.#nextSeq ?? 0, segment.nextSeq);
+    // A stretch without events says nothing of what is missing before it.
+    if (segment.nextSeq > segment.start) this.#nextSeq = Math.max(this.#nextSeq ?? 0, segment.nextSeq);
     this.#chains.append(segment);
     this.#problems.addAll(segment.problems);
     this.blanks.append(segment);
