@@ -41,8 +41,14 @@ type Rank = (typeof RANKS)[number];
 
 /** Of the problems of the log as a whole, the first that is found is the cause of the others. */
 const LOG_ORDER: readonly ProblemCode[] = [
-  ...(["head_mismatch", "rolled_back", "anchor_mismatch", "seal_beyond_log", "root_mismatch"] as const),
-  ...(["export_window", "export_count", "proof_invalid"] as const),
+  "head_mismatch",
+  "rolled_back",
+  "anchor_mismatch",
+  "seal_beyond_log",
+  "root_mismatch",
+  "export_window",
+  "export_count",
+  "proof_invalid",
 ];
 
 /** Of the problems with one event, these are its causes before others. The last is the first. */
@@ -67,7 +73,11 @@ function rankOf({ code, row }: Problem): Rank {
 
 /** Problems with an event that leave its leaf of the tree, and so everything after it, as it was. */
 const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
-  ...(["details_mismatch", "details_malformed", "details_missing", "details_restored", "restore_invalid"] as const),
+  "details_mismatch",
+  "details_malformed",
+  "details_missing",
+  "details_restored",
+  "restore_invalid",
 ]);
 
 const from = ({ seq, since }: Problem): number => since ?? seq ?? Number.POSITIVE_INFINITY;

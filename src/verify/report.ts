@@ -22,12 +22,17 @@ export function reported({ problem, rows, keys, consequences }: Cause): Reported
   // Rows as a whole contradict the log, and no single event.
   const seq = row?.whole && row.key === null ? null : problem.seq;
   return {
-    ...{ code, message, seq, id: seq === null ? null : problem.id },
+    code,
+    message,
+    seq,
+    id: seq === null ? null : problem.id,
     agent_id: event?.agent_id ?? problem.agentId ?? null,
     agent_seq: event?.agent_seq ?? null,
     operation: event?.operation ?? null,
     timestamp: event?.timestamp ?? null,
-    ...{ table: row?.table ?? null, keys, count: rows.size },
+    table: row?.table ?? null,
+    keys,
+    count: rows.size,
     consequences: [...consequences.values()].reduce((sum, more) => sum + more, 0),
     consequence_codes: Object.fromEntries(consequences),
   };
@@ -35,8 +40,19 @@ export function reported({ problem, rows, keys, consequences }: Cause): Reported
 
 /** Returns an obstacle as it is reported. */
 export const reportedObstacle = (code: ObstacleCode, message: string): ReportedProblem => ({
-  ...{ code, message, seq: null, id: null, agent_id: null, agent_seq: null, operation: null, timestamp: null },
-  ...{ table: null, keys: [], count: 1, consequences: 0, consequence_codes: {} },
+  code,
+  message,
+  seq: null,
+  id: null,
+  agent_id: null,
+  agent_seq: null,
+  operation: null,
+  timestamp: null,
+  table: null,
+  keys: [],
+  count: 1,
+  consequences: 0,
+  consequence_codes: {},
 });
 
 /** A report and its verdict. */
@@ -61,17 +77,15 @@ export interface SourceResult {
 export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, message: string): SourceResult {
   return {
     report: {
-      ...{
-        path,
-        kind,
-        workspace_id: null,
-        events: 0,
-        agents: [],
-        sealed_through: null,
-        anchored_through: null,
-        completeness: "unknown",
-        complete_through: null,
-      },
+      path,
+      kind,
+      workspace_id: null,
+      events: 0,
+      agents: [],
+      sealed_through: null,
+      anchored_through: null,
+      completeness: "unknown",
+      complete_through: null,
       problems: [reportedObstacle(code, message)],
     },
     verdict: "undetermined",
@@ -120,7 +134,10 @@ export function resultOf(
       workspace_id: found.workspaceId,
       events: found.eventsChecked,
       agents: found.agents.map(({ agent_id, events, valid, first_invalid }) => ({
-        ...{ agent_id, events, valid, first_invalid },
+        agent_id,
+        events,
+        valid,
+        first_invalid,
       })),
       sealed_through: found.seals?.sealedThrough ?? null,
       ...(found.seals?.witnesses ? { witnesses: found.seals.witnesses } : {}),
@@ -153,8 +170,13 @@ export function reportedRestores(restores: readonly DeclaredRestore[]): Reported
     const { origin = null, lost_through = null } = epoch === "malformed" ? {} : (epoch ?? {});
     number = origin === null ? number + 1 : parseOrigin(origin).epoch;
     return {
-      ...{ epoch: number, seq, restored_at: timestamp, origin, lost_through },
-      ...{ backup_created_at: backupCreatedAt, backup_digest: backupDigest },
+      epoch: number,
+      seq,
+      restored_at: timestamp,
+      origin,
+      lost_through,
+      backup_created_at: backupCreatedAt,
+      backup_digest: backupDigest,
     };
   });
 }

@@ -135,7 +135,10 @@ const schemaChangesOf = (connection: Connection): SchemaChange[] =>
 
 /** @param change without a table when it is the file that is damaged */
 export const schemaProblem = ({ message, table }: { message: string; table?: string }): Problem => ({
-  ...{ code: "schema_mismatch", seq: null, id: null, message },
+  code: "schema_mismatch",
+  seq: null,
+  id: null,
+  message,
   ...(table !== undefined && { row: { table, key: null } }),
 });
 

@@ -64,7 +64,9 @@ export async function checkCheckpoints(
       const checkpoint = toCheckpoint(row);
       if (checkpoint === null) {
         report("row_mismatch", row[4], "a stored checkpoint has a column that is not of its type", {
-          ...{ table: "checkpoints", key: decodeText(row[2]), names: [row[4] ?? -1] },
+          table: "checkpoints",
+          key: decodeText(row[2]),
+          names: [row[4] ?? -1],
         });
         continue;
       }

@@ -120,7 +120,12 @@ function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, ch
 /** The row, as the census takes it. */
 function lifeOf({ seq, timeMs, created, createdMs }: StoredWrite, { text, start, end }: KeyPlace): StoredLife {
   return {
-    ...{ key: text.text(start, end), liveTo: null, liveFrom: seq },
-    ...{ writtenSeq: seq, createdSeq: created, updatedAt: timeMs, createdAt: createdMs },
+    key: text.text(start, end),
+    liveTo: null,
+    liveFrom: seq,
+    writtenSeq: seq,
+    createdSeq: created,
+    updatedAt: timeMs,
+    createdAt: createdMs,
   };
 }

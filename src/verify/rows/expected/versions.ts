@@ -53,8 +53,11 @@ export class PresentVersions {
     if (!this.has(slot)) return null;
     const of = (member: number): number => this.#numbers[NUMBERS * slot + member] as number;
     return {
-      ...{ written: of(WRITTEN), from: of(FROM), timeMs: of(TIME) },
-      ...{ created: of(CREATED), createdMs: of(CREATED_TIME) },
+      written: of(WRITTEN),
+      from: of(FROM),
+      timeMs: of(TIME),
+      created: of(CREATED),
+      createdMs: of(CREATED_TIME),
     };
   }
 
