@@ -21,15 +21,18 @@ export function repeat(timer: Timer, ms: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/** Over TLS it takes the runtime up to three turns of the event loop to tell that it closed a connection. */
-export const CLOSING_TURNS = 3;
+/** Resolves in the next turn of the event loop, so that what waits there runs first. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Calls back when a request is known to be abandoned, if the runtime closed its connection in this turn of the event
- * loop: it does so when the next request on the connection has arrived already.
+ * Turns of the event loop after which the runtime has reported every connection that it closed. It closes one when a
+ * request arrives before the response to the one before, and over TLS it reports that up to three turns later.
  */
-export function onceClosingIsKnown(callback: () => void, turns = CLOSING_TURNS): void {
-  setImmediate(turns > 1 ? () => onceClosingIsKnown(callback, turns - 1) : callback);
+export const CLOSING_TURNS = 3;
+
+/** Resolves when the runtime has reported the connections that it closed in this turn of the event loop. */
+export async function closingIsKnown(): Promise<void> {
+  for (let turn = 0; turn < CLOSING_TURNS; turn++) await nextTurn();
 }
 
 /** Waits for a promise, but at most `ms` milliseconds. Returns its value, or undefined when the time is up. */

@@ -1,4 +1,6 @@
 /** A progress bar on standard error. */
+
+import { nextTurn } from "../timer.ts";
 import type { Terminal } from "./terminal.ts";
 
 const REDRAW_INTERVAL_MS = 100;
@@ -27,7 +29,7 @@ export class Progress {
     if (now < this.#nextMs) return;
     this.#nextMs = now + REDRAW_INTERVAL_MS;
     if (this.#shown) await this.#draw(done, total, unit);
-    else await new Promise<void>((resolve) => setImmediate(resolve));
+    else await nextTurn();
   }
 
   /** Removes the bar. */

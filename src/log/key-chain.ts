@@ -6,8 +6,8 @@
  *
  * `event` is the event that announces the key, as shown (the genesis, then each `seal.rotate_key`), and its details name
  * the key by its SHA-256. `seal` covers the event and is signed by the key before it; the first by the key that the
- * genesis names. `path` is the inclusion proof of the event in that seal, hashes in hex. So whoever trusts one of the
- * keys can trust all later ones.
+ * genesis names. `path` is the inclusion proof of the event in that seal, hashes in hex. An auditor
+ * who trusts one of the keys can therefore trust all later ones.
  */
 import Type, { type Static } from "typebox";
 import { Compile } from "typebox/compile";

@@ -9,10 +9,9 @@ import { BUDGET, DETECTORS, detectorWords } from "./detectors.ts";
 import { joinedParts } from "./parts.ts";
 import {
   contentPolicies,
-  POLICIES,
+  examplePolicies,
   type PolicyName,
   type PolicySettings,
-  policiesOf,
   screeningPolicies,
 } from "./policies.ts";
 import type { Content, Finding } from "./policy.ts";
@@ -57,19 +56,19 @@ export function decide(policies: PolicySettings, content: Content): Decision {
 const ALLOWED: Decision = { allowed: true };
 
 /**
- * Returns what the event of a request says of a text that the request names and that may not be stored, such as a key:
- * the text, or only that it was left out, if a policy objects to it. `policies`: those of the agent, null when it never
- * began; absent where no agent is known, so that every policy counts.
+ * Returns what an event says of a text that its request names and that may not be stored, such as a key: the text, or
+ * `{"redacted": true}` when a policy objects to it. `policies` are those of the agent, null for an agent that never
+ * began. Without them, no agent is known, and every policy counts.
  */
-export function recorded(name: string, text: string, policies: PolicySettings | null = everyPolicy()): JsonObject {
+export function recorded(
+  name: string,
+  text: string,
+  policies: PolicySettings | null = examplePolicies(screeningPolicies()),
+): JsonObject {
   const isAllowed =
     policies === null || text === "" || decide(policies, { key: text, value: "", metadata: {} }).allowed;
   return isAllowed ? { [name]: text } : { redacted: true };
 }
-
-/** Returns the policies of an agent that has every screening policy. */
-const everyPolicy = (): PolicySettings =>
-  policiesOf({ policies: Object.fromEntries(screeningPolicies().map((name) => [name, POLICIES[name].example])) });
 
 /** Dictionaries by the set of screening policies that are on, one bit each; built when first needed. */
 const dictionaries: (PolicyDictionary | undefined)[] = [];
@@ -202,10 +201,8 @@ const SAMPLE: Content = {
  */
 export async function buildScreeningTables(pause: () => Promise<unknown>): Promise<void> {
   const names = screeningPolicies();
-  const on = (name: PolicyName): [string, JsonValue] => [name, POLICIES[name].example];
-  const choices: PolicyName[][] = [names, ...names.map((name): PolicyName[] => [name])];
-  for (const chosen of choices) {
+  for (const chosen of [names, ...names.map((name): PolicyName[] => [name])]) {
     await pause();
-    decide(policiesOf({ policies: Object.fromEntries(chosen.map(on)) }), SAMPLE);
+    decide(examplePolicies(chosen), SAMPLE);
   }
 }

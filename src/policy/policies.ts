@@ -75,6 +75,11 @@ export function policiesOf(config: JsonObject): PolicySettings {
 
 export const NO_POLICIES: PolicySettings = policiesOf({});
 
+/** The settings that enforce these policies, each as the example of the API's documentation sets it. */
+export function examplePolicies(names: readonly PolicyName[]): PolicySettings {
+  return policiesOf({ policies: Object.fromEntries(names.map((name) => [name, POLICIES[name].example])) });
+}
+
 /** Whether some content may be refused under these settings. */
 export function refusesContent(policies: PolicySettings): boolean {
   return contentPolicies().some(([name, { off }]) => policies[name] !== off);

@@ -5,6 +5,7 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseWitness } from "../anchors/witness.ts";
+import { isId } from "../ids.ts";
 import { NoteError } from "../log/note.ts";
 
 /** A value that the setting does not accept. The message says what the setting accepts, and never quotes the value. */
@@ -255,7 +256,7 @@ export const witnesses = list(
 export const workspaceIds = list(
   "must be ids of workspaces, for example ws_01h455vb4pex5vsknk084sn02q",
   "ws_…,…",
-  (item) => /^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(item),
+  (item) => isId("ws", item),
 );
 
 export const networks = list(

@@ -6,6 +6,7 @@
 import { AgentIndex } from "../search/index/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
+import { nextTurn } from "../timer.ts";
 import type { AgentState } from "./agents.ts";
 import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
 import { contentOf } from "./entries.ts";
@@ -172,12 +173,9 @@ async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promis
   let followed = 0;
   for (const key of keys) {
     await followKey(reader, agent, loaded, key);
-    if (++followed % ENTRIES_AT_ONCE === 0) await giveWay();
+    if (++followed % ENTRIES_AT_ONCE === 0) await nextTurn();
   }
 }
-
-/** Lets what waits on this thread have its turn. */
-const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key: string): Promise<void> {
   const row = await reader.get<DocumentRow>(
@@ -219,7 +217,7 @@ async function compareAll(reader: Reader, agent: AgentState, loaded: Loaded): Pr
     }
     if (rows.length < ENTRIES_AT_ONCE) break;
     after = goOn(after, (rows.at(-1) as DocumentRow)[1]);
-    await giveWay();
+    await nextTurn();
   }
   for (const key of stale) setRow(loaded, key, undefined);
 }

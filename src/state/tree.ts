@@ -82,7 +82,7 @@ export async function rootSoFar(tx: Transaction, size: number): Promise<Uint8Arr
   return treeRoot(tx, size);
 }
 
-/** Stores what is not stored yet of the tiles of the first `size` events: for who reads the tree midway. */
+/** Stores the tiles of the first `size` events that are not stored yet, so that a transaction can read the tree. */
 export async function storeTilesUpTo(tx: Transaction, size: number): Promise<void> {
   const stored = (await tx.value<number | null>("SELECT max(tile) FROM tiles WHERE level = 0")) ?? -1;
   await storeTiles(tx, (stored + 1) * TILE_WIDTH, size);

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../ids.ts";
 import { type Connection, releaseClosed } from "../store/connection.ts";
+import { nextTurn } from "../timer.ts";
 import { rewriteHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import {
@@ -90,7 +91,7 @@ export class CircuitBreaker {
   async probe(): Promise<void> {
     const due = this.#troubles.toProbe(this.clock(), PROBES_AT_ONCE);
     // A file that was opened while it could not be written stays read-only until its last connection is closed.
-    if (due.length > 0 && releaseClosed()) await new Promise((resolve) => setImmediate(resolve));
+    if (due.length > 0 && releaseClosed()) await nextTurn();
     for (const workspaceId of due) {
       try {
         await this.use(workspaceId, ({ writer }) => writer.derive(async (tx) => rewriteHead(tx)));

@@ -1,9 +1,8 @@
 /** The entry point of a workspace thread (workspace-thread.ts). */
-import { setImmediate } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../ids.ts";
 import { buildScreeningTables } from "../policy/decide.ts";
-import { systemTimer } from "../timer.ts";
+import { nextTurn, systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
 import { type FromWriter, failureOf, type ThreadOptions } from "./messages.ts";
@@ -25,4 +24,4 @@ collectWhenIdle();
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
 // What waits on the thread has its turn between one table and the next.
-buildScreeningTables(() => setImmediate()).catch((error) => post(failureOf("screening", error)));
+buildScreeningTables(nextTurn).catch((error) => post(failureOf("screening", error)));

@@ -13,7 +13,7 @@ import { SerialQueue } from "../serial-queue.ts";
 import { identityOf } from "../store/checkpoint.ts";
 import type { Connection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
-import { repeat, type Timer } from "../timer.ts";
+import { nextTurn, repeat, type Timer } from "../timer.ts";
 import { headMs, requireContinuation, requireSealed } from "../workspace/continuity.ts";
 import { problem, type Reply } from "../workspace/contract.ts";
 import type { openWorkspaceFile } from "../workspace/file.ts";
@@ -180,7 +180,7 @@ export class WorkspaceThread {
       knownMs = known === null ? headMs(connection) : (requireContinuation(connection, known) ?? known.knownMs);
       const load = sealer.load(connection).catch((error) => onFailure("file of seals", error));
       const ready = load.then(() => requireSealed(connection, sealPath)).then(() => onHead(readHead(connection)));
-      ready.catch(() => {}); // whoever uses the workspace learns of it
+      ready.catch(() => {}); // each use of the workspace awaits it, and fails then
       this.#embedding?.note(workspaceId);
       void this.#fullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
       const close = () => {
@@ -215,7 +215,7 @@ export class WorkspaceThread {
         this.#gauges.increment("sealFailures");
         this.#breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
       }
-      if (!wasOpen) await new Promise((resolve) => setImmediate(resolve)); // releases the files of closed workspaces
+      if (!wasOpen) await nextTurn(); // releases the files of closed workspaces
     }
     this.#gaugeSeals();
   }
@@ -226,7 +226,7 @@ export class WorkspaceThread {
    */
   async #serve(): Promise<void> {
     if (this.#batches.isEmpty) return; // these operations joined an earlier batch
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     const next = this.#batches.take();
     if (!this.#batches.isEmpty) this.#enqueue("operations", () => this.#serve());
     if (next === null) return;

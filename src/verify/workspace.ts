@@ -201,7 +201,7 @@ function sealsOf(
   head: Head | null,
   { anchors = [], sealFile }: WorkspaceVerificationOptions,
 ): SealFeed {
-  for (const anchor of anchors) if (sealedWorkspace(anchor) === head?.workspaceId) verifier.anchor(anchor);
+  for (const anchor of anchors) if (sealedWorkspace(anchor) === head?.workspaceId) verifier.seals?.anchor(anchor);
   return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile()) : null);
 }
 

@@ -160,7 +160,7 @@ function changed(path: string, change: (connection: Connection) => void): string
   return copy;
 }
 
-/** A backup of 5 events, whose original goes on to 8, is restored at event 5. Then it is sealed at 6 and at 12. */
+/** Restores a backup with 5 events, whose original has 8, and seals the result at 6 and at 12 events, or never. */
 async function restored(epoch: JsonObject | null, sealed = true): Promise<Log> {
   const log = await backup.copy().restore(epoch);
   if (sealed) await log.grow(6);

@@ -102,7 +102,7 @@ test("a rotation that is killed leaves every workspace a key that works, and is 
     await child.exited;
     states.add([nextKeyFile, oldKeyFile].map((file) => existsSync(file(directory.sealKey))).join());
     await requireKeys(daemon.dataDir);
-    // The running daemon goes on sealing.
+    // The running daemon still seals.
     for (const { client } of workspaces) {
       const { json } = await client.write("a", "k", `round ${round}`);
       const proved = await client.send({ path: `/v1/audit/${json.audit_id}`, query: { proof: true } });

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { cannotRead, EXIT, Failure } from "../../failure.ts";
 import { decide, type Finding } from "../../policy/decide.ts";
 import { detectorWords } from "../../policy/detectors.ts";
-import { POLICIES, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
+import { examplePolicies, type PolicySettings, screeningPolicies } from "../../policy/policies.ts";
 import type { Session } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -77,7 +77,7 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
 function policiesNamed(name: string): PolicySettings {
   if (!NAMES.includes(name)) throw new Failure("usage", `--policy must be ${CHOICES}.`);
   const chosen = screeningPolicies().filter((policy) => name === "all" || policy === name);
-  return policiesOf({ policies: Object.fromEntries(chosen.map((policy) => [policy, POLICIES[policy].example])) });
+  return examplePolicies(chosen);
 }
 
 async function read(file: string): Promise<string> {

@@ -11,6 +11,7 @@ import { readAgent } from "../../state/agents.ts";
 import { listEvents } from "../../state/events.ts";
 import { sealingKeys } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { nextTurn } from "../../timer.ts";
 import {
   answered,
   inquiry,
@@ -53,9 +54,6 @@ const queryAudit = inquiry("audit.query", {
 /** The most problems in an answer. */
 const MAX_PROBLEMS = 100;
 
-/** Lets other queries of the thread run between two pages. */
-const giveWay = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 /** Returns the number of threads for a large log. Where there are enough processors, one is left to the service. */
 function threadsToSpare(): number {
   const processors = availableParallelism();
@@ -83,7 +81,8 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   const [first] = await sealingKeys(reader);
   try {
     const report = await verifyWorkspaceAndFile(reader, agentId === null ? { scope: "workspace" } : { agentId }, {
-      onProgress: giveWay,
+      // Other queries of the thread run between two pages.
+      onProgress: nextTurn,
       ...(first === undefined ? {} : { publicKeys: [parseVerifierKey(first.verifierKey).publicKey] }),
       ...(helped ? { threads } : {}),
     });

@@ -7,6 +7,7 @@ import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
+import { isId } from "../../ids.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
 import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-facts.ts";
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
@@ -112,13 +113,11 @@ export const exportTrail = route({
   problems: ["agent_not_found"],
 });
 
-const EVENT_ID = /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
-
 /** Returns the event after which a live stream resumes, if the request names one. */
 function resumption(headers: Headers): { after?: string } {
   const after = headers.get("last-event-id");
   if (after === null || after === "") return {};
-  if (EVENT_ID.test(after)) return { after };
+  if (isId("aud", after)) return { after };
   throw invalid(
     "Last-Event-ID is not the id of an event. Send the last id that the stream sent, or leave the header out.",
     "Last-Event-ID",

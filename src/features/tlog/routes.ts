@@ -15,10 +15,15 @@ function existing<T>(named: T | null): T {
   return named;
 }
 
-/** @throws {Problem} unless the path is that of the workspace of the request's key */
-function checkPath(principal: Principal, workspaceId: string): void {
-  if (principal.workspaceId !== workspaceId) throw new Problem("not_found", "There is no such log for this key.");
+/** Returns the input of a request below a workspace's id, which must be that of its key. @throws {Problem} */
+function ofWorkspace<P, I>(input: (params: P) => I) {
+  return ({ params, principal }: { params: P & { workspace_id: string }; principal: Principal }): I => {
+    if (principal.workspaceId === params.workspace_id) return input(params);
+    throw new Problem("not_found", "There is no such log for this key.");
+  };
 }
+
+const tile = (params: { level: string; "*": string }) => existing(parseTilePath(params.level, params["*"]));
 
 const CHECKPOINT = {
   description: "A signed note: the log's origin, its number of events, and the root of its tree.",
@@ -60,7 +65,7 @@ export const tlogRoutes = [
     operation: "tlog.tile",
     at: "GET /v1/tlog/tile/:level/*",
     unfindable: "not_found",
-    input: ({ params }) => existing(parseTilePath(params.level, params["*"])),
+    input: ({ params }) => tile(params),
     summary: "Get a tile of hashes",
     description: "One tile of the log's tree after C2SP tlog-tiles. The response never changes.",
     response: HASHES,
@@ -73,10 +78,7 @@ export const publicTlogRoutes = [
     operation: "tlog.checkpoint",
     at: "GET /v1/tlog/:workspace_id/checkpoint",
     unfindable: "not_found",
-    input: ({ params, principal }) => {
-      checkPath(principal, params.workspace_id);
-      return {};
-    },
+    input: ofWorkspace(() => ({})),
     summary: "Get the checkpoint of a public log",
     description: `The newest seal of a workspace. ${PUBLIC}`,
     response: CHECKPOINT,
@@ -86,10 +88,7 @@ export const publicTlogRoutes = [
     operation: "tlog.tile",
     at: "GET /v1/tlog/:workspace_id/tile/:level/*",
     unfindable: "not_found",
-    input: ({ params, principal }) => {
-      checkPath(principal, params.workspace_id);
-      return existing(parseTilePath(params.level, params["*"]));
-    },
+    input: ofWorkspace(tile),
     summary: "Get a tile of hashes of a public log",
     description: `One tile of the tree of a workspace's log. ${PUBLIC} Events are not public.`,
     response: HASHES,

@@ -2,7 +2,7 @@
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { Refused } from "../../control/refused.ts";
 import { Failure } from "../../failure.ts";
-import { onceClosingIsKnown } from "../../timer.ts";
+import { closingIsKnown } from "../../timer.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
@@ -41,7 +41,7 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
 
 /** @throws {Problem} when the client has closed the connection, which is known a few turns of the event loop later */
 async function requireConnection(request: Request, deps: AppDeps): Promise<void> {
-  await new Promise<void>((known) => onceClosingIsKnown(known));
+  await closingIsKnown();
   if (deps.isAbandoned?.(request) !== true) return;
   throw invalid("The connection was closed before the request was carried out; nothing was done.");
 }

@@ -160,7 +160,7 @@ export class ExportVerifier {
   #newVerifier(): LogVerifier {
     const seals = { trusted: this.#trusted, offered: [], witnesses: this.#witnesses };
     const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", seals });
-    for (const anchor of this.#anchors) verifier.anchor(anchor);
+    for (const anchor of this.#anchors) verifier.seals?.anchor(anchor);
     return verifier;
   }
 

@@ -1,7 +1,7 @@
 /**
  * The verifier of the audit log, shared by the daemon and the offline command. It is pure: it is fed events in seq
- * order, batch by batch, and at the end returns what holds. Whoever reads the rows beside the log checks them, with
- * the help of `onEvent`, and reports to it. Memory does not grow with the log, except for one head per agent.
+ * order, batch by batch, and at the end returns what holds. The readers of the rows beside the log check them with the
+ * help of `onEvent`, and report to it. Memory does not grow with the log, except for one head per agent.
  *
  * An event takes one of two paths. The fast path (fast/) accepts valid events on their bytes and reports nothing; the
  * plain path takes all others, and diagnoses what is wrong with them.
@@ -153,11 +153,8 @@ export class LogVerifier {
     this.#events += segment.events;
     this.#intact &&= segment.intact;
     this.#chains.appendEnds(segment);
-    this.#workspaceId ??= workspaceId;
     if (first !== null) {
-      if (workspaceId !== this.#workspaceId) {
-        this.#problem("wrong_workspace", first.event, "the event belongs to another workspace");
-      }
+      this.#checkWorkspace(workspaceId, first.event);
       this.#checkSeq(segment.start, first.event);
     }
     // A stretch without events says nothing of what is missing before it.
@@ -198,11 +195,6 @@ export class LogVerifier {
   /** Adds seals that are stored with the log, in order, before the events that they cover. */
   expectSeals(seals: readonly Seal[]): void {
     this.#tree?.expect(seals);
-  }
-
-  /** Adds a seal that the auditor kept, before the first event. */
-  anchor(seal: Seal): void {
-    this.seals?.anchor(seal);
   }
 
   /** Returns what was found. Nothing can be fed afterwards. */
@@ -264,7 +256,9 @@ export class LogVerifier {
     }
     const hash = eventHash(text);
     this.#tree?.append(hash, event.seq);
-    this.#checkPlace(event);
+    this.#checkWorkspace(event.workspace_id, event);
+    this.#checkSeq(event.seq, event);
+    this.#nextSeq = Math.max(this.#nextSeq ?? 0, event.seq + 1);
     this.#chains.take(event, hash, event.workspace_id === this.#workspaceId);
     for (const { code, message } of rowProblems(stored, event, hash)) this.#problem(code, event, message);
     return event;
@@ -285,14 +279,11 @@ export class LogVerifier {
     if (found !== null) this.report("restore_invalid", null, restore.seq, found);
   }
 
-  /** The workspace's numbers, and that every event is of one workspace. */
-  #checkPlace(event: AuditEventBody): void {
-    this.#workspaceId ??= event.workspace_id;
-    if (event.workspace_id !== this.#workspaceId) {
-      this.#problem("wrong_workspace", event, "the event belongs to another workspace");
-    }
-    this.#checkSeq(event.seq, event);
-    this.#nextSeq = Math.max(this.#nextSeq ?? 0, event.seq + 1);
+  /** Checks that every event is of the workspace of the first one. */
+  #checkWorkspace(workspaceId: string | null, event: AuditEventBody): void {
+    this.#workspaceId ??= workspaceId;
+    if (workspaceId === this.#workspaceId) return;
+    this.#problem("wrong_workspace", event, "the event belongs to another workspace");
   }
 
   #checkSeq(seq: number, event: AuditEventBody): void {
