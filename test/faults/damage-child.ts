@@ -12,6 +12,7 @@ import { WorkspacePool } from "../../src/threads/pool.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import type { Bytes, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+import { poolOptions } from "../support/pool-options.ts";
 
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
 const PUBLIC_KEY = readSealKey(SEAL_KEY).publicBytes;
@@ -59,19 +60,12 @@ const file = (workspaceId: string) => join(root, `${workspaceId}.db`);
 const failures: string[] = [];
 /** Knows of no event that an earlier one recorded, so a file may be replaced by an older copy. */
 const openPool = () =>
-  new WorkspacePool({
-    workspacesDir: root,
-    controlFile: null,
-    encryptionKey: null,
-    quota: null,
-    clockOffsetMs: 0,
-    searchMemoryBytes: 16 * 1024 * 1024,
-    sealing: { sealsDir: root, key: SEAL_KEY, intervalMs: 1_000 },
-    fullTextFrom: 300_000,
-    embeddings: null,
-    threads: 1,
-    onFailure: ({ where, name, frames }) => void failures.push(`${where}: ${name} ${frames[0] ?? ""}`),
-  });
+  new WorkspacePool(
+    poolOptions(root, SEAL_KEY, {
+      sealIntervalMs: 1_000,
+      onFailure: ({ where, name, frames }) => void failures.push(`${where}: ${name} ${frames[0] ?? ""}`),
+    }),
+  );
 let pool = openPool();
 await pool.ready();
 

@@ -8,6 +8,7 @@ import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { filesReleased } from "../released.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+import { poolOptions } from "../support/pool-options.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 const WORKSPACES = effort({ usual: 300, long: 3_000 });
@@ -31,19 +32,12 @@ test.skipIf(!existsSync(OPEN_FILES))(
     }
     await filesReleased();
     const failures: string[] = [];
-    await using pool = new WorkspacePool({
-      workspacesDir: directory.path,
-      controlFile: null,
-      encryptionKey: null,
-      quota: null,
-      clockOffsetMs: 0,
-      searchMemoryBytes: 16 * 1024 * 1024,
-      sealing: { sealsDir: directory.path, key: sealKey, intervalMs: 10_000 },
-      fullTextFrom: 300_000,
-      embeddings: null,
-      threads: 1,
-      onFailure: ({ where, name }) => void failures.push(`${where}: ${name}`),
-    });
+    await using pool = new WorkspacePool(
+      poolOptions(directory.path, sealKey, {
+        sealIntervalMs: 10_000,
+        onFailure: ({ where, name }) => void failures.push(`${where}: ${name}`),
+      }),
+    );
     await pool.ready();
     const before = readdirSync(OPEN_FILES).length;
     let most = 0;

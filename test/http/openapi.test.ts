@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { actions, routes } from "../../src/http/app.ts";
+import { PROBLEMS } from "../../src/http/problem.ts";
 import { exampleOf } from "../../src/http/shapes.ts";
 import { assertMatchesOpenApi, document } from "./support/openapi.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";
@@ -80,5 +83,15 @@ test("the page loads nothing from elsewhere", async () => {
     if (!path.endsWith(".css")) continue;
     const loaded = [...asset.text.matchAll(/@import.{40}|url\(.{9}/g)].map(([found]) => found.replace(/["'\\]/g, ""));
     expect(loaded.filter((found) => !found.startsWith("url(data:"))).toEqual([]);
+  }
+});
+
+test("the pages for users of the API name every error code, and its status where they have a table", () => {
+  const page = (name: string) => readFileSync(join(import.meta.dir, "../../docs", name), "utf8");
+  const [api, accounts] = [page("api.md"), page("accounts.md")];
+  for (const [code, [status]] of Object.entries(PROBLEMS)) {
+    const row = api.split("\n").find((line) => /^\| \d{3} /.test(line) && line.includes(`\`${code}\``));
+    if (row === undefined) expect(accounts, code).toContain(`\`${code}\``);
+    else expect(row, code).toStartWith(`| ${status} `);
   }
 });

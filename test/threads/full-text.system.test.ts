@@ -6,6 +6,7 @@ import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+import { poolOptions } from "../support/pool-options.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -19,19 +20,18 @@ test(
     const workspaceId = await makeWorkspace(directory.path);
     const failures: FailureReport[] = [];
     const open = async () => {
-      const pool = new WorkspacePool({
-        workspacesDir: directory.path,
-        controlFile: null,
-        encryptionKey: null,
-        quota: null,
-        clockOffsetMs: 0,
-        searchMemoryBytes: 64 * 1024 * 1024,
-        fullTextFrom: 100,
-        embeddings: null,
-        threads: 1,
-        sealing: { sealsDir: directory.path, key: { kind: "pem", pem: newSealKey() }, intervalMs: 10_000 },
-        onFailure: (failure) => void failures.push(failure),
-      });
+      const pool = new WorkspacePool(
+        poolOptions(
+          directory.path,
+          { kind: "pem", pem: newSealKey() },
+          {
+            searchMemoryBytes: 64 * 1024 * 1024,
+            fullTextFrom: 100,
+            sealIntervalMs: 10_000,
+            onFailure: (failure) => void failures.push(failure),
+          },
+        ),
+      );
       await pool.ready();
       const ask = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
         const { answer } = await pool.perform({ name, input, principal: anybody(workspaceId) });

@@ -10,6 +10,7 @@ import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { Bytes, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
+import { poolOptions } from "../support/pool-options.ts";
 import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
@@ -22,8 +23,6 @@ const DESCRIPTORS = "/proc/self/fd";
 
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
 const PUBLIC_KEY = readSealKey(SEAL_KEY).publicBytes;
-/** Longer than any test: sealing has tests of its own. */
-const NEVER_MS = 3_600_000;
 
 let directory: TemporaryDirectory;
 let pool: WorkspacePool;
@@ -32,19 +31,9 @@ let failures: FailureReport[];
 beforeEach(async () => {
   directory = temporaryDirectory(inMemory());
   failures = [];
-  pool = new WorkspacePool({
-    workspacesDir: directory.path,
-    controlFile: null,
-    encryptionKey: null,
-    quota: null,
-    clockOffsetMs: 0,
-    searchMemoryBytes: 16 * 1024 * 1024,
-    sealing: { sealsDir: directory.path, key: SEAL_KEY, intervalMs: NEVER_MS },
-    fullTextFrom: 300_000,
-    embeddings: null,
-    threads: 2,
-    onFailure: (failure) => void failures.push(failure),
-  });
+  pool = new WorkspacePool(
+    poolOptions(directory.path, SEAL_KEY, { threads: 2, onFailure: (failure) => void failures.push(failure) }),
+  );
   await pool.ready();
 });
 afterEach(async () => {

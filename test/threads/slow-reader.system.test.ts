@@ -7,6 +7,7 @@ import { eventually } from "../eventually.ts";
 import { serveTls } from "../http/support/serve.ts";
 import { HEAD, slowClient } from "../http/support/slow-client.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+import { poolOptions } from "../support/pool-options.ts";
 import { inMemory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(120_000);
@@ -19,19 +20,7 @@ const IDLE_MS = 5_000;
 test("a checkpoint that nobody reads on is not kept open", async () => {
   using directory = temporaryDirectory(inMemory());
   const key = { kind: "pem", pem: newSealKey() } as const;
-  const pool = new WorkspacePool({
-    workspacesDir: directory.path,
-    controlFile: null,
-    encryptionKey: null,
-    quota: null,
-    clockOffsetMs: 0,
-    searchMemoryBytes: 16 * MIB,
-    sealing: { sealsDir: directory.path, key, intervalMs: 3_600_000 },
-    fullTextFrom: 300_000,
-    embeddings: null,
-    threads: 1,
-    onFailure: () => {},
-  });
+  const pool = new WorkspacePool(poolOptions(directory.path, key, { onFailure: () => {} }));
   await using _closing = pool;
   await pool.ready();
   const workspaceId = await makeWorkspace(directory.path, systemClock, readSealKey(key).publicBytes);

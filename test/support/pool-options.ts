@@ -1,0 +1,30 @@
+/** The options of a pool of workspace threads in tests, but for those that each test states. */
+import type { PoolOptions } from "../../src/threads/pool.ts";
+
+const SEARCH_MEMORY_BYTES = 16 * 1024 * 1024;
+/** As in the daemon: far more than a test stores. */
+const FULL_TEXT_FROM = 300_000;
+/** Longer than any test. */
+const NEVER_MS = 3_600_000;
+
+/** Returns the options for workspaces, seal files and all in one directory. */
+export function poolOptions(
+  directory: string,
+  key: PoolOptions["sealing"]["key"],
+  stated: Pick<PoolOptions, "onFailure"> & Partial<PoolOptions> & { sealIntervalMs?: number },
+): PoolOptions {
+  const { sealIntervalMs = NEVER_MS, ...rest } = stated;
+  return {
+    workspacesDir: directory,
+    controlFile: null,
+    encryptionKey: null,
+    quota: null,
+    clockOffsetMs: 0,
+    searchMemoryBytes: SEARCH_MEMORY_BYTES,
+    fullTextFrom: FULL_TEXT_FROM,
+    embeddings: null,
+    threads: 1,
+    sealing: { sealsDir: directory, key, intervalMs: sealIntervalMs },
+    ...rest,
+  };
+}
