@@ -35,7 +35,7 @@ export class OwnFiles {
   #log: Stamp | null = null;
   /** A table with one page, which every commit changes, and a text in it when the file was opened. */
   #watched: { table: string; text: string } | null = null;
-  /** The digest of that page when the log was last copied back; null until then. */
+  /** The digest of that page when it was last copied back; null until then. */
   #digest: bigint | null = null;
   #isDisowned = false;
 
@@ -68,7 +68,7 @@ export class OwnFiles {
 
   /** Notes that the first `frames` frames of the log were copied back. */
   copied(frames: number): void {
-    if (this.#watched !== null && frames > 0) this.#digest = this.log.digestOf(this.#watchedPage(), frames);
+    if (this.#watched !== null) this.#digest = this.log.digestOf(this.#watchedPage(), frames) ?? this.#digest;
   }
 
   /**

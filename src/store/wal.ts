@@ -71,8 +71,9 @@ export class WriteAheadLog {
   }
 
   /**
-   * Returns the newest of the first `copied` frames of each page. Pages behind the end that the database has after
-   * `frames` frames, where a transaction ends, are left out: they are not in the file any more.
+   * Returns the newest frame of each page that a checkpoint of `copied` of the first `frames` frames copies. A page that
+   * has a newer frame behind them is left out, as SQLite leaves it out. So are pages behind the end that the database
+   * has after `frames` frames, where a transaction ends: they are not in the file any more.
    * @throws {UnreadableLog}
    */
   newest(frames: number, copied: number): Map<number, NewestFrame> {
@@ -83,13 +84,14 @@ export class WriteAheadLog {
       const page = this.#pages[at] as number;
       if (page <= end) newest.set(page, { frame: at + 1, digest: this.#digests[at] as bigint });
     }
+    for (const page of this.#pages.subarray(copied, frames)) newest.delete(page);
     return newest;
   }
 
-  /** Returns the digest of a page in the newest of its first `copied` frames; null when they do not hold it. */
+  /** Returns the digest of a page as a checkpoint of the first `copied` frames copies it; null when it does not. */
   digestOf(page: number, copied: number): bigint | null {
-    const at = this.#pages.subarray(0, Math.min(copied, this.#count)).lastIndexOf(page);
-    return at < 0 ? null : (this.#digests[at] as bigint);
+    const at = this.#pages.subarray(0, this.#count).lastIndexOf(page);
+    return at < 0 || at >= copied ? null : (this.#digests[at] as bigint);
   }
 
   /** Reports whether one of the frames that were read holds this content of a page. */

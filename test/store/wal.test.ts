@@ -39,3 +39,23 @@ test("without a log there are no frames", () => {
   using directory = temporaryDirectory();
   expect(new WriteAheadLog(directory.join("none.db")).readNew()).toBe(0);
 });
+
+test("a checkpoint beside a reader proves the pages that it copied, and leaves out those that changed since", () => {
+  using directory = temporaryDirectory();
+  const path = directory.join("test.db");
+  using connection = openConnection(path);
+  connection.exec("CREATE TABLE a (n INTEGER); CREATE TABLE b (n INTEGER); INSERT INTO a VALUES (0), (0)");
+  const set = (n: number) => connection.run("UPDATE a SET n = ?", [n]);
+  set(1);
+  using reader = openConnection(path, { readOnly: true });
+  reader.exec("BEGIN");
+  expect(reader.value<number>("SELECT n FROM a")).toBe(1);
+  connection.exec("INSERT INTO b VALUES (1)");
+  set(2);
+  expect(connection.truncateLog()).toBe(false);
+  set(3);
+  expect(reader.value<number>("SELECT n FROM a")).toBe(1);
+  reader.exec("COMMIT");
+  expect(connection.truncateLog()).toBe(true);
+  expect(reader.value<number>("SELECT n FROM a")).toBe(3);
+});
