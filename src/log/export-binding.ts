@@ -14,8 +14,8 @@
  * The position at which the export was taken is the event's own. An export that was resumed has a further event, with
  * `received` and none of the last five members.
  */
-import Type, { type Static } from "typebox";
-import { Compile } from "typebox/compile";
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { EventName } from "../operations.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
 import { detailsCommitment, eventHash } from "./hash.ts";
@@ -45,7 +45,7 @@ const BoundSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-const bound = Compile(BoundSchema);
+const bound = TypeCompiler.Compile(BoundSchema);
 
 /** What the event of an export states. */
 export type BoundExport = Static<typeof BoundSchema>;

@@ -1,9 +1,10 @@
 /**
  * The schemas of an export's header and trailer (export-format.ts), and the types that follow from them. The threads of a
- * daemon import only the types, so that they need not load the schema compiler.
+ * daemon import only the types.
  */
-import Type, { type Static } from "typebox";
-import { Compile } from "typebox/compile";
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueErrorIterator, ValueErrorType } from "@sinclair/typebox/errors";
 import type { JsonObject } from "../json.ts";
 import { EXPORT_FORMAT, ExportFormatError, ExportMalformed, OLDER_EXPORT_FORMAT } from "./export-format.ts";
 import { KeyChainSchema } from "./key-chain.ts";
@@ -99,8 +100,11 @@ export type ExportHeader = OlderExportHeader | BoundExportHeader;
 /** The last line of an ndjson export. */
 export type ExportTrailer = Static<typeof TrailerSchema>;
 
-const HEADERS = { [EXPORT_FORMAT]: Compile(HeaderSchema), [OLDER_EXPORT_FORMAT]: Compile(OlderHeaderSchema) };
-const trailer = Compile(TrailerSchema);
+const HEADERS = {
+  [EXPORT_FORMAT]: TypeCompiler.Compile(HeaderSchema),
+  [OLDER_EXPORT_FORMAT]: TypeCompiler.Compile(OlderHeaderSchema),
+};
+const trailer = TypeCompiler.Compile(TrailerSchema);
 
 /**
  * Checks the members of a header.
@@ -125,7 +129,11 @@ export function asTrailer(value: unknown): ExportTrailer {
   throw new ExportMalformed(`the export's trailer is not in order (${wrongMember(trailer.Errors(value))})`);
 }
 
-function wrongMember(errors: readonly { instancePath: string; message: string }[]): string {
-  const first = errors[0];
-  return first === undefined ? "unknown" : `${first.instancePath.slice(1) || "members"}: ${first.message}`;
+/** Names the first wrong member. The name of an unknown one, which others chose, is left out. */
+function wrongMember(errors: ValueErrorIterator): string {
+  const first = errors.First();
+  if (first === undefined) return "unknown";
+  const isUnknown = first.type === ValueErrorType.ObjectAdditionalProperties;
+  const path = isUnknown ? first.path.slice(0, first.path.lastIndexOf("/")) : first.path;
+  return `${path.slice(1) || "members"}: ${first.message}`;
 }

@@ -9,8 +9,8 @@
  * genesis names. `path` is the inclusion proof of the event in that seal, hashes in hex. An auditor
  * who trusts one of the keys can therefore trust all later ones.
  */
-import Type, { type Static } from "typebox";
-import { Compile } from "typebox/compile";
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { EventFormatError, GENESIS, parseEvent } from "./event.ts";
 import { detailsCommitment, eventHash, sha256Hex } from "./hash.ts";
@@ -36,7 +36,7 @@ export const KeyChainSchema = Type.Array(
 /** The keys of a log with what announces each, the first one first. */
 export type KeyChain = Static<typeof KeyChainSchema>;
 
-const chain = Compile(KeyChainSchema);
+const chain = TypeCompiler.Compile(KeyChainSchema);
 
 /** The announcements of a log's keys were changed. */
 export class KeyChainError extends Error {

@@ -10,8 +10,8 @@
  *
  * Older versions declared restores without a new origin: these have no `epoch`.
  */
-import Type, { type Static } from "typebox";
-import { Compile } from "typebox/compile";
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { EventName } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
@@ -49,7 +49,7 @@ const NewEpoch = Type.Object({
 /** The members of `log.restore` that begin an epoch with an origin of its own. */
 export type NewEpoch = Static<typeof NewEpoch>;
 
-const newEpoch = Compile(NewEpoch);
+const newEpoch = TypeCompiler.Compile(NewEpoch);
 
 /** One declared restore. Members other than `seq` and `timestamp` are null when the details are erased. */
 export interface DeclaredRestore {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type Embedder, EmbeddingError } from "./embedder.ts";
 import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
@@ -15,7 +15,7 @@ const LONGEST_WAIT_MS = 30_000;
 /** The largest response accepted: a batch of the largest vectors in JSON. */
 const MAX_RESPONSE_BYTES = BATCH * MAX_DIMENSIONS * 32;
 
-const responseBody = Compile(
+const responseBody = TypeCompiler.Compile(
   Type.Object({
     data: Type.Array(
       Type.Object({
