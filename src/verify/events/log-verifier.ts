@@ -153,6 +153,8 @@ export class LogVerifier {
     this.#events += segment.events;
     this.#intact &&= segment.intact;
     this.#chains.appendEnds(segment);
+    // A pruned stretch has no events, but seals are compared with it.
+    this.#workspaceId ??= workspaceId;
     if (first !== null) {
       this.#checkWorkspace(workspaceId, first.event);
       this.#checkSeq(segment.start, first.event);
