@@ -12,7 +12,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
 """
-import argparse, base64, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile
+import argparse, base64, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -370,10 +370,21 @@ def read_key_chain(chain, workspace):
     return keys
 
 
+def split_seals(text):
+    """The records of a file of seals, each a seal and an empty line, and what follows the last one."""
+    notes, at = [], 0
+    record = re.compile("((?:(?!\u2014 ).+\n)+\n(?:\u2014 .+\n)+)\n")
+    while found := record.match(text, at):
+        notes.append(found[1])
+        at = found.end()
+    return notes, text[at:]
+
+
 def read_seals(text):
-    notes = re.findall("(?:(?!\u2014 ).*\n)+(?:\u2014 .*\n)+\n?", text)
-    require(notes and "".join(notes) == text, "not a file of seals", Undetermined)
-    return [Seal(re.sub("\n\n$", "\n", note)) for note in notes]
+    """Seals kept elsewhere. Only the empty line after the last one may be missing."""
+    notes, rest = split_seals(text if text.endswith("\n\n") else text + "\n")
+    require(notes and not rest, "not a file of seals, or cut off inside a seal", Undetermined)
+    return [Seal(note) for note in notes]
 
 
 class Trust:
@@ -1226,14 +1237,49 @@ def check_receipt(text, trust):
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
 
 
+def log_header(path):
+    """The header of the write-ahead log beside a database; None without one."""
+    try:
+        with open(f"{path}-wal", "rb") as log:
+            return log.read(32) or None
+    except FileNotFoundError:
+        return None
+
+
+def copy_once(path, target):
+    """Copies a database and its log. False when a daemon wrote so that the copies may not fit together.
+
+    A log takes precedence over the database, so the copies fit while the log has the same header: a log that is begun
+    again has another one. Without a log, the database itself must stay as it is.
+    """
+    log = Path(f"{target}-wal")
+    log.unlink(missing_ok=True)
+    header, before = log_header(path), path.stat()
+    shutil.copy(path, target)
+    if header is not None:
+        try:
+            shutil.copy(f"{path}-wal", log)
+        except FileNotFoundError:
+            return False
+        return log_header(target) == header == log_header(path)
+    after = path.stat()
+    same = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
+    return same and log_header(path) is None
+
+
 @contextlib.contextmanager
 def copied(path):
     """A copy of a database, opened: the evidence itself is not opened."""
+    path = path.resolve()  # the log is beside the file itself, not beside a link to it
     with tempfile.TemporaryDirectory() as scratch:
-        for part in (path, Path(f"{path}-wal")):
-            if part.exists():
-                shutil.copy(part, Path(scratch, "evidence.db" + part.name[len(path.name):]))
-        db = sqlite3.connect(Path(scratch, "evidence.db"))
+        target = Path(scratch, "evidence.db")
+        for attempt in range(20):
+            if copy_once(path, target):
+                break
+            time.sleep(0.05)
+        else:
+            raise Undetermined("the file is written to so often that no consistent copy could be made: try again")
+        db = sqlite3.connect(target)
         try:
             yield db
         except sqlite3.Error as error:
@@ -1242,9 +1288,11 @@ def copied(path):
             db.close()
 
 
-def check_workspace(path, trust, logs=None):
+def check_workspace(path, trust, logs=None, seals=None):
+    """`seals`: the file of seals beside the databases. It is read before the database, so it is not ahead of it."""
+    filed = seals.read_bytes().decode(errors="surrogateescape") if seals and seals.exists() else ""
     with copied(path) as db:
-        said = check_database(db, trust, [] if logs is None else logs)
+        said = check_database(db, trust, [] if logs is None else logs, filed)
         return said + trust.require_witnesses()
 
 
@@ -1288,7 +1336,7 @@ def check_schema(db, schemas=SCHEMAS):
             require(message == "ok", f"table {name}: {message}", Tampered if about_rows else Undetermined)
 
 
-def check_database(db, trust, logs):
+def check_database(db, trust, logs, filed=""):
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
     require(known, "this database is no workspace of governd", Undetermined)
     check_schema(db)
@@ -1326,7 +1374,7 @@ def check_database(db, trust, logs):
     check_rows(db, log, history)
     anchors = trust.anchor(log)
     logs.append(log)
-    said, by_key = check_stored_seals(db, log, trust)
+    said, by_key = check_stored_seals(db, log, trust, filed)
     covered = [seal.size - 1 for seal in anchors if seal.size] + ([] if by_key is None else [by_key])
     if not covered:
         return f"{log.summary()}, {said}. {trust.unknown('no seal that could be checked says where the log ends')}"
@@ -1503,21 +1551,41 @@ def leaves_before(db, size):
         yield from (row[0][at : at + 32] for at in range(0, 256 * 32, 32))
 
 
-def check_stored_seals(db, log, trust):
+def all_seals(db, tables, filed):
+    """The stored seals, and those of the file of seals that are not stored, in the order in which they are compared."""
+    rows = db.execute("SELECT size, note FROM seals ORDER BY id").fetchall() if "seals" in tables else []
+    stored = [(size, Seal(note)) for size, note in rows]
+    require(all(seal.size == size for size, seal in stored), "a stored seal has another size than its row")
+    known = {seal.text for _, seal in stored}
+    notes, rest = split_seals(filed)
+    # A crash may cut the last record. It is stored, too, because a seal is stored before it is filed.
+    cut_off = any(note.encode().startswith(rest.encode(errors="surrogateescape")) for _, note in rows)
+    require(not rest or cut_off, "the file of seals ends with something that is no seal, and is not the beginning of a stored one")
+    merged = [seal for _, seal in stored]
+    at = 0
+    for seal in (seal for seal in map(Seal, notes) if seal.text not in known):
+        while at < len(merged) and merged[at].size <= seal.size:
+            at += 1
+        merged.insert(at, seal)
+        at += 1
+    return merged
+
+
+def check_stored_seals(db, log, trust, filed):
     """The seals of a log. Trust passes from the given key to every key that the log names under a seal by a trusted one."""
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    rows = db.execute("SELECT size, note FROM seals ORDER BY rowid").fetchall() if "seals" in tables else []
+    seals = all_seals(db, tables, filed)
     stored_keys = read_stored_keys(db, log) if "seal_keys" in tables else {}
-    require(rows or not trust.keys, "there is no seal for the given key", Undetermined)
+    require(seals or not trust.keys, "there is no seal for the given key", Undetermined)
     keys = {sha256(key): key for key in [*stored_keys.values(), *trust.keys]}
     from_size = {}  # from which size on a key that the log names may sign
     for seq, said in log.keys:
         from_size.setdefault(said.get("signing_key"), seq + 1 if seq else 0)
     trusted = {sha256(key) for key in trust.keys} or {said.get("signing_key") for seq, said in log.keys if seq == 0}
     through, by_key, own = None, None, False  # the last event under any seal, and under one by a trusted key; whether by a given one
-    for size, note in rows:
-        seal = Seal(note)
-        require(seal.size == size and (through is None or size > through), "the seals are not in order")
+    for seal in seals:
+        size = seal.size
+        require(through is None or size > through, "the seals are not in order")
         require(seal.workspace == log.workspace, "a seal is of another workspace")
         require(size <= len(log.hashes), "the log is shorter than a seal of it")
         root = tree_root(map(bytes.fromhex, log.hashes[:size]))
@@ -1827,11 +1895,11 @@ def check_directory(root, trust):
     def read(workspace):
         found = []
         path = root / "workspaces" / f"{workspace}.db"
-        return (path.exists() and check_workspace(path, trust, found)) and found[0]
+        return path.exists() and check_workspace(path, trust, found, root / "seals" / f"{workspace}.log") and found[0]
 
     for path in sorted((root / "workspaces").glob("*.db")):
         found = []
-        said.append(check_workspace(path, trust, found))
+        said.append(check_workspace(path, trust, found, root / "seals" / f"{path.stem}.log"))
         require(found[0].workspace == path.stem, f"{path.name} stands in the place of another workspace")
         logs[path.stem] = found[0]
     if not control.exists():
@@ -1891,8 +1959,9 @@ def main():
         except Tampered as problem:
             print(f"{path}: TAMPERED. {problem}")
             worst = 1
-        except (Undetermined, ValueError, KeyError, TypeError, IndexError) as problem:
-            reason = problem if isinstance(problem, Undetermined) else "it is not in the form that it should have"
+        except (Undetermined, OSError, ValueError, KeyError, TypeError, IndexError) as problem:
+            known = isinstance(problem, (Undetermined, OSError))
+            reason = problem if known else "it is not in the form that it should have"
             print(f"{path}: cannot be established. {reason}")
             worst = worst or 2
     for before, digest in trust.prunings:

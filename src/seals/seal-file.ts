@@ -39,10 +39,10 @@ export function parseSealFile(text: string): FiledSeal[] {
 }
 
 /**
- * Reads the seals of a seal file piece by piece, without an incomplete record at the end.
+ * Reads the seals of a seal file piece by piece. Returns the bytes that follow the last whole record.
  * @throws {NoteError} when a record is not a seal
  */
-export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<FiledSeal> {
+export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<FiledSeal, Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
   for await (const piece of pieces) {
     bytes = Buffer.concat([bytes, piece]);
@@ -51,6 +51,7 @@ export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGen
     yield* parseSealFile(bytes.toString("utf8", 0, whole));
     bytes = bytes.subarray(whole);
   }
+  return bytes;
 }
 
 /** Returns the last seal of the file, or null. @throws {NoteError} when it is not a seal file */

@@ -69,8 +69,13 @@ function readPublicKey(given: string): Uint8Array {
 export function readSeals(option: string, path: string): Seal[] {
   const text = readText("usage", path);
   try {
-    const filed = parseSealFile(text.endsWith("\n\n") ? text : `${text}\n`).map(({ seal }) => seal);
-    return filed.length > 0 ? filed : [parseSeal(text)];
+    const ended = text.endsWith("\n\n") ? text : `${text}\n`;
+    const filed = parseSealFile(ended);
+    if (filed.length === 0) return [parseSeal(text)];
+    // A seal that was cut off must not be left out silently: it may be the one that counts.
+    const read = filed.map(({ note }) => `${note}\n`).join("");
+    if (read !== ended && option === "--seal") throw new NoteError("it is cut off inside a seal");
+    return filed.map(({ seal }) => seal);
   } catch (error) {
     if (!(error instanceof NoteError)) throw error;
     throw new Failure("usage", `${option} ${path} is no seal: ${error.message}.`);

@@ -209,6 +209,33 @@ const SEALS: Corruption[] = [
     codes: ["root_mismatch", "seal_signature"],
   },
   {
+    name: "file-of-seals-followed-by-something",
+    apply: ({ sealFile }) => appendFileSync(sealFile, "corpus.example/ws_0\n9"),
+    verify: directory,
+    exit: TAMPERED,
+    codes: ["seal_invalid"],
+  },
+  {
+    name: "file-of-seals-cut-off-seals-removed",
+    apply({ sealFile, database: file }) {
+      tamper(file, (connection) => void connection.run("DELETE FROM seals"));
+      truncateSync(sealFile, readFileSync(sealFile).length - 1);
+    },
+    verify: directory,
+    exit: TAMPERED,
+    codes: ["seal_invalid"],
+  },
+  {
+    name: "kept-seals-cut-off",
+    apply({ sealFile, earlySeal }) {
+      const text = readFileSync(sealFile, "utf8");
+      writeFileSync(earlySeal, text.slice(0, text.length - 9));
+    },
+    verify: withSeal,
+    exit: UNDETERMINED,
+    codes: [],
+  },
+  {
     name: "wrong-key",
     apply: ({ publicKey, root }) => {
       const file = `${root}/another.key`;
@@ -342,17 +369,24 @@ const FILES: Corruption[] = [
   },
 ];
 
-/** Untouched evidence must be reported as valid, or the corpus proves nothing. */
+/** Honest evidence must be reported as valid, or the corpus proves nothing. */
 const UNTOUCHED: Corruption[] = (
   [
     ["database", (places) => [...database(places), "--seal", places.earlySeal]],
     ["directory", directory],
+    ["directory-without-the-file-of-seals", directory, ({ sealFile }) => rmSync(sealFile)],
+    ["directory-with-a-stale-file-of-seals", directory, ({ sealFile, earlySeal }) => copyFileSync(earlySeal, sealFile)],
+    [
+      "directory-with-a-file-of-seals-that-a-crash-cut-off",
+      directory,
+      ({ sealFile }) => truncateSync(sealFile, readFileSync(sealFile).length - 9),
+    ],
     ["file-of-seals-as-seals", (places) => [places.database, "--seal", places.sealFile]],
     ["json", (places) => [places.json, ...withKey(places)]],
     ["ndjson", (places) => [places.ndjson, ...withKey(places)]],
     ["receipt", (places) => [places.receipt, ...withKey(places)]],
     ["agent", (places) => [...database(places), "--agent", "alpha"]],
-  ] as [string, Corruption["verify"]][]
-).map(([name, verify]) => ({ name: `untouched-${name}`, apply: () => {}, verify, exit: 0, codes: [] }));
+  ] as [string, Corruption["verify"], Corruption["apply"]?][]
+).map(([name, verify, apply = () => {}]) => ({ name: `untouched-${name}`, apply, verify, exit: 0, codes: [] }));
 
 export const CORRUPTIONS: readonly Corruption[] = [...UNTOUCHED, ...MEMBERS, ...ROWS, ...SEALS, ...EXPORTS, ...FILES];

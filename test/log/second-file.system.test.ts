@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openConnection } from "../../src/store/connection.ts";
-import { makeSampleWorkspace } from "../verify/sample-workspace.ts";
+import { Driver, makeSampleWorkspace } from "../verify/sample-workspace.ts";
 import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", () => {
@@ -49,6 +49,27 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
     ["the head", "UPDATE head SET seq = seq - 1"],
   ])("a change of %s is found", async (_, sql) => {
     expect(await judge(sql)).toMatchObject({ code: 1, out: expect.stringContaining("TAMPERED") });
+  });
+
+  test("a file that a daemon writes to is never accused", async () => {
+    let writing = true;
+    const write = async () => {
+      for (let at = 0; writing; at++) {
+        const driver = new Driver(original, Date.UTC(2026, 6, 1) + at * 60_000);
+        for (let i = 0; i < 20; i++) await driver.write("live", `k${i}`, `${at}`);
+        if (at % 3 === 0) driver.connection.truncateLog();
+        // The log beside the file disappears with the last connection.
+        driver.close();
+        await Bun.sleep(1);
+      }
+    };
+    const writer = write();
+    const codes = new Set<number>();
+    for (let i = 0; i < 12; i++) codes.add((await second.run(original)).code);
+    writing = false;
+    await writer;
+    expect(codes).not.toContain(1);
+    expect(codes).toContain(0);
   });
 
   test("what is no workspace file cannot be established", async () => {

@@ -28,12 +28,12 @@ export class SealFeed {
   readonly #reader: Reader;
   readonly #verifier: LogVerifier;
   readonly #stored: AsyncGenerator<Seal>;
-  readonly #filed: AsyncIterator<FiledSeal> | null;
+  #filed: AsyncIterator<FiledSeal, Buffer> | null;
   #nextStored: Seal | null = null;
   #nextFiled: Seal | null = null;
 
   /** @param filed the seals of the workspace's file of seals, when there is one */
-  constructor(reader: Reader, verifier: LogVerifier, filed: AsyncIterator<FiledSeal> | null) {
+  constructor(reader: Reader, verifier: LogVerifier, filed: AsyncIterator<FiledSeal, Buffer> | null) {
     this.#reader = reader;
     this.#verifier = verifier;
     this.#filed = filed;
@@ -82,13 +82,24 @@ export class SealFeed {
     return null;
   }
 
+  /** Ends the reading of the file. @param rest what follows its last whole record */
+  async #endFiled(rest: Buffer): Promise<null> {
+    this.#filed = null;
+    const sql = "SELECT 1 FROM seals WHERE substr(CAST(note AS BLOB), 1, ?) = ?";
+    // A crash may cut the last record. It is stored, too, because a seal is stored before it is filed.
+    if (rest.length > 0 && (await this.#reader.get(sql, [rest.length, rest])) === undefined) {
+      throw new NoteError("its end is no seal, and not the beginning of a stored one");
+    }
+    return null;
+  }
+
   /** The next seal of the file that is not stored in the workspace as well. */
   async #readFiled(): Promise<Seal | null> {
     if (this.#filed === null) return null;
     try {
       for (;;) {
         const { value, done } = await this.#filed.next();
-        if (done) return null;
+        if (done) return await this.#endFiled(value);
         const { seal } = value;
         const known = await this.#reader.get("SELECT 1 FROM seals WHERE size = ? AND substr(note, 1, length(?)) = ?", [
           seal.size,
