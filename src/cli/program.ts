@@ -15,6 +15,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["serve", async () => (await import("./commands/serve.ts")).addServe],
   ["health", async () => (await import("./commands/health.ts")).addHealth],
   ["verify", async () => (await import("./commands/verify.ts")).addVerify],
+  ["receipt", async () => (await import("./commands/receipt.ts")).addReceipt],
   ["scan", async () => (await import("./commands/scan.ts")).addScan],
   ["workspace", async () => (await import("./commands/workspace.ts")).addWorkspaceCommands],
   ["key", async () => (await import("./commands/key.ts")).addKeyCommands],

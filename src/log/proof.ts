@@ -19,22 +19,32 @@ import { TILE_HEIGHT, type TileReader } from "./tiles.ts";
 /** No proof has more hashes than this: a tree of 2^53 leaves needs 53, and a consistency proof one more. */
 export const MAX_PROOF_HASHES = 63;
 
-/** Returns the sibling hashes on the path from leaf `index` to the root, from the leaf up (RFC 6962, 2.1.1). */
-export async function inclusionProof(index: number, size: number, reader: TileReader): Promise<Uint8Array[]> {
+/**
+ * Returns the leaves `start` to `end` (exclusive) under each sibling on the path from leaf `index` to the root, from the
+ * leaf up (RFC 6962, 2.1.1).
+ */
+export function pathSiblings(index: number, size: number): { start: number; end: number }[] {
   if (index < 0 || index >= size) throw new RangeError("the tree has no such leaf");
-  const path: Uint8Array[] = [];
+  const siblings: { start: number; end: number }[] = [];
   let [start, end] = [0, size];
   while (end - start > 1) {
     const middle = start + splitPoint(end - start);
     if (index < middle) {
-      path.push(await rootOf(middle, end, reader));
+      siblings.push({ start: middle, end });
       end = middle;
     } else {
-      path.push(await rootOf(start, middle, reader));
+      siblings.push({ start, end: middle });
       start = middle;
     }
   }
-  return path.reverse();
+  return siblings.reverse();
+}
+
+/** Returns the sibling hashes on the path from leaf `index` to the root, from the leaf up (RFC 6962, 2.1.1). */
+export async function inclusionProof(index: number, size: number, reader: TileReader): Promise<Uint8Array[]> {
+  const path: Uint8Array[] = [];
+  for (const { start, end } of pathSiblings(index, size)) path.push(await rootOf(start, end, reader));
+  return path;
 }
 
 /** Reports whether a leaf is at `index` of the tree with this size and root (RFC 9162, 2.1.3.2). */

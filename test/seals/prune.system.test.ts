@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { streamTail } from "../../src/features/audit/live.ts";
+import { parseReceipt } from "../../src/log/receipt.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
@@ -147,6 +148,42 @@ describe("pruning", () => {
       const path = await exportTo("second.export", workspace, body);
       expect([body, second(path).exit]).toEqual([body, 0]);
     }
+  });
+
+  test("a pruned event gets its receipt from the kept export", async () => {
+    const lines = readFileSync(exported, "utf8").split("\n");
+    const { view, client } = workspace;
+    for (const seq of [0, 77, 256, 700]) {
+      const { id, hash } = JSON.parse(lines[1 + seq] as string);
+      const isPruned = view.connection.get("SELECT 1 FROM events WHERE id = ?", [id]) === undefined;
+      const { status, json } = await client.send({ path: `/v1/audit/${id}/receipt` });
+      expect([status, json?.detail ?? ""]).toEqual(
+        isPruned ? [404, expect.stringContaining("governd receipt")] : [200, ""],
+      );
+      for (const words of [
+        ["--event", id],
+        ["--seq", `${seq}`, "--format", "tlog-proof"],
+      ]) {
+        const { code, out } = await governd(["receipt", exported, ...words]);
+        expect(code).toBe(0);
+        const path = join(daemon.dataDir, "pruned.txt");
+        writeFileSync(path, out);
+        const found = await verify(path);
+        expect([found.exit, found.json.sources[0]]).toMatchObject([0, { kind: "receipt", sealed_through: seq }]);
+        expect(parseReceipt(out).stored.hash).toBe(hash);
+        const changed = lines.with(1 + seq, (lines[1 + seq] as string).replace('"actor":"', '"actor":"key_0'));
+        if (PYTHON !== null) expect(second(path).exit).toBe(0);
+        writeFileSync(path, changed.join("\n"));
+        expect((await command("receipt", path, ...words)).exit).toBe(2);
+        const otherHash = (_: string, first: string) => `\n${first === "A" ? "B" : "A"}`;
+        writeFileSync(path, out.replace(/\n(.)(?=.{42}=\n)/, otherHash));
+        expect((await verify(path)).exit).toBe(1);
+        if (PYTHON !== null) expect(second(path).exit).toBe(1);
+      }
+    }
+    const after = await exportTo("after-prune.ndjson", workspace, {});
+    expect((await command("receipt", after, "--seq", "77")).json.error.code).toBe("not_found");
+    expect((await command("receipt", after, "--seq", "600")).exit).toBe(0);
   });
 
   test.each([null, "alpha"])("a stream resumed at the first kept event sends the rest once: %j", async (agentId) => {

@@ -143,7 +143,11 @@ function digests(): JsonValue {
   };
 }
 
-function exported(form: "json" | "ndjson", events: readonly StoredEvent[], change: Partial<ExportHeader>): string {
+export function exported(
+  form: "json" | "ndjson",
+  events: readonly StoredEvent[],
+  change: Partial<ExportHeader>,
+): string {
   const writer = exportWriter(form, {
     workspace_id: WORKSPACE,
     agent_id: null,

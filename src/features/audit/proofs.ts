@@ -32,7 +32,8 @@ import { announcedKeys } from "./announced-keys.ts";
 
 const PLAIN_TEXT = "text/plain; charset=utf-8";
 
-const NO_EVENT = "There is no audit event with this id. GET /v1/audit lists the events of an agent.";
+const NO_EVENT =
+  "There is no audit event with this id. GET /v1/audit lists the events of an agent. Pruned events are in the export that the operator kept, from which `governd receipt` makes receipts.";
 const NOT_SEALED = "The event cannot be sealed now. The operator's log says why; try again later.";
 
 /** Returns the event and its agent; null when there is no such event. @throws {Refusal} for a key of other agents */

@@ -1,29 +1,16 @@
-/** Reads a json export for its verifier (export-read.ts). */
+/** Reads a json export. */
 import { isUtf8 } from "node:buffer";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
 import { ExportFormatError, MAX_RECORD_CHARS } from "../../log/export-format.ts";
-import { asHeader, type ExportHeader, isExportFormat } from "../../log/export-schema.ts";
+import { asHeader, isExportFormat } from "../../log/export-schema.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
-import { asObject, COMMA, isBlank, joined, NEW_LINE } from "./export-lines.ts";
+import { asObject, COMMA, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 import { ELEMENT_LEAD } from "./fast/shown-event.ts";
 
 /** The longest unfinished line that is kept to be tried as an event. */
 const MAX_LINE_KEPT = 1024 * 1024;
 const CLOSING_BRACE = 0x7d;
-
-/** Takes what a document holds. */
-export interface DocumentTarget {
-  header: ExportHeader | null;
-  /** What the events are; set before the first of them. */
-  scope: "workspace" | "agent";
-  /** Takes an event as text. */
-  event(text: string, value: JsonObject, line: boolean): void;
-  /** Takes an event on the fast path; false when it must come as text. */
-  eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean;
-  /** Learns that something follows the end of the export. */
-  trailing(): void;
-}
 
 /**
  * json: one object; its `events` are taken one by one. This format's own writer begins a line with each, so whole
@@ -39,7 +26,7 @@ export class DocumentReader {
   /** Whether something other than white space follows the end. */
   #hasTrailing = false;
 
-  constructor(private readonly target: DocumentTarget) {
+  constructor(private readonly target: Omit<ExportTarget, "trailer">) {
     const element = (text: string): void => this.#event(text);
     const member = (name: string, text: string): void => this.#member(name, text);
     this.#scanner = new JsonScanner({ element, member }, "events", MAX_RECORD_CHARS);

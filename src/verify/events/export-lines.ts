@@ -6,11 +6,28 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
 import { EventFormatError } from "../../log/event.ts";
 import { ExportFormatError } from "../../log/export-format.ts";
+import type { ExportHeader, ExportTrailer } from "../../log/export-schema.ts";
 import { hasRepeatedMember, JsonTextError } from "../../log/json-scan.ts";
 import { type ExportedEvent, renderEvent, storedFromPresented } from "../../log/present.ts";
 import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
 import { LogVerifier } from "./log-verifier.ts";
 import type { Segment } from "./segment.ts";
+
+/** Takes what an export holds. */
+export interface ExportTarget {
+  /** Of json set at the end, of ndjson before the first event. */
+  header: ExportHeader | null;
+  /** The last line of ndjson. */
+  trailer: ExportTrailer | null;
+  /** What the events are; set before the first of them. */
+  scope: "workspace" | "agent";
+  /** Takes an event as text. `line`: it came as a line of ndjson, with its `type`. */
+  event(text: string, value: JsonObject, line: boolean): void;
+  /** Takes an event on the fast path. Returns false when it must be passed as text. */
+  eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean;
+  /** Learns that something follows the end of the export. */
+  trailing(): void;
+}
 
 /** Ends a line of an export. */
 export const NEW_LINE = 0x0a;

@@ -1,0 +1,135 @@
+/** Reads a json or ndjson export as it arrives, one event at a time. Its first line shows which of the two it is. */
+import { Bytes } from "../../log/bytes.ts";
+import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
+import { asHeader, asTrailer } from "../../log/export-schema.ts";
+import { parseJson, parseStrictJson } from "../../log/json-scan.ts";
+import { DocumentReader } from "./export-document.ts";
+import {
+  asObject,
+  decode,
+  type ExportTarget,
+  isBlank,
+  isJson,
+  isNdjsonHeader,
+  joined,
+  NEW_LINE,
+} from "./export-lines.ts";
+import { LINE_LEAD } from "./fast/shown-event.ts";
+
+/** Feed with {@link push} as the file is read, then call {@link end} once. */
+export class ExportReader {
+  readonly #lines: LineReader;
+  readonly #document: DocumentReader;
+  #chosen: LineReader | DocumentReader | null = null;
+  #pending: Uint8Array = new Uint8Array();
+
+  constructor(private readonly target: ExportTarget) {
+    this.#lines = new LineReader(target);
+    this.#document = new DocumentReader(target);
+  }
+
+  /** Which form the export has, once its first line is in. */
+  get form(): "json" | "ndjson" | null {
+    if (this.#chosen === null) return null;
+    return this.#chosen === this.#lines ? "ndjson" : "json";
+  }
+
+  /** Whether what was read says that it is an export of a known format. */
+  get isExport(): boolean {
+    return this.target.header !== null || this.#document.namesFormat;
+  }
+
+  /** Takes the next bytes. @throws Error, for which {@link unreadable} has the words, when it is not an export */
+  push(bytes: Uint8Array): void {
+    this.#take(bytes, false);
+  }
+
+  /** Takes the end of the file. @throws as {@link push} does, and when the export is incomplete */
+  end(): void {
+    this.#take(new Uint8Array(), true);
+    this.#chosen?.end();
+  }
+
+  /** Whether the last bytes ended an event, and the next begin another. */
+  get atEvent(): boolean {
+    return this.form === "ndjson" ? this.target.trailer === null : this.#document.atElement;
+  }
+
+  /** Replaces events that were read otherwise. */
+  skipPart(): void {
+    this.#document.skipPart();
+  }
+
+  #take(bytes: Uint8Array, last: boolean): void {
+    if (this.#chosen === null) {
+      bytes = joined(this.#pending, bytes);
+      const end = bytes.indexOf(NEW_LINE);
+      if (end < 0 && !last && bytes.length < MAX_RECORD_CHARS) {
+        this.#pending = bytes;
+        return;
+      }
+      const firstLine = decode(end < 0 ? bytes : bytes.subarray(0, end));
+      this.#chosen = isNdjsonHeader(firstLine) ? this.#lines : this.#document;
+      this.#pending = new Uint8Array();
+    }
+    this.#chosen.push(bytes);
+  }
+}
+
+/** ndjson: a header, events, a trailer, one to a line. */
+class LineReader {
+  #rest: Uint8Array = new Uint8Array();
+  #hasTrailing = false;
+
+  constructor(private readonly target: ExportTarget) {}
+
+  push(bytes: Uint8Array): void {
+    const text = new Bytes(joined(this.#rest, bytes));
+    const { u8 } = text;
+    let from = 0;
+    while (this.target.trailer === null) {
+      const end = u8.indexOf(NEW_LINE, from);
+      if (end < 0) break;
+      const quick = this.target.eventBytes(text, from, end, LINE_LEAD);
+      if (!quick) this.#line(decode(u8.subarray(from, end)).replace(/\r$/, ""));
+      from = end + 1;
+    }
+    this.#rest = u8.slice(from);
+    if (this.target.trailer !== null) this.#takeTrailing();
+    if (this.#rest.length > MAX_RECORD_CHARS) throw new ExportFormatError("a line of the export is too long");
+  }
+
+  end(): void {
+    if (this.target.trailer === null) {
+      // A last line without its end is taken if it is whole, which only a trailer can be.
+      const rest = decode(this.#rest);
+      if (rest !== "" && isJson(rest)) this.#line(rest);
+    }
+    if (this.target.trailer === null) {
+      throw new ExportFormatError("the export is incomplete: its trailer is missing. Export it again");
+    }
+  }
+
+  #takeTrailing(): void {
+    if (!isBlank(this.#rest) && !this.#hasTrailing) {
+      this.#hasTrailing = true;
+      this.target.trailing();
+    }
+    this.#rest = new Uint8Array();
+  }
+
+  #line(line: string): void {
+    const { target } = this;
+    if (target.header === null) {
+      const { type, ...header } = asObject(parseStrictJson(line), "the first line");
+      if (type !== "header") throw new ExportFormatError("the export does not begin with its header");
+      target.header = asHeader(header);
+      target.scope = target.header.agent_id === null ? "workspace" : "agent";
+      return;
+    }
+    const { type, ...event } = asObject(parseJson(line), "a line of the export");
+    if (type === "event") target.event(line, event, true);
+    else if (type === "trailer") target.trailer = asTrailer(parseStrictJson(line));
+    else throw new ExportMalformed("a line of the export is neither an event nor the trailer");
+  }
+}
