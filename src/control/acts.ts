@@ -41,34 +41,30 @@ export const INSTALLATION = Symbol("installation");
 
 type Place = string | typeof INSTALLATION;
 
-/** An act that may happen. */
-export interface Decision<T> {
+/** An act that may happen. The caller of {@link act} gets `T` and `A`. */
+export interface Decision<T, A = unknown> {
   event: Omit<WorkspaceEvent, "id">;
   /** What the log of the installation says of an act on a workspace. */
   trace?: Omit<WorkspaceEvent, "id">;
   changes: readonly Change[];
   /** The workspace that the act creates. */
   genesis?: NewWorkspace;
-  /** What the caller of {@link act} gets. */
-  result: T;
+  result?: T;
   /** Runs in the transaction that applies the changes, but not after a crash. */
-  also?: (connection: Connection) => void;
+  also?: (connection: Connection) => A;
 }
 
 /** The act changes nothing, so nothing is recorded. */
-export interface Unchanged<T> {
+interface Unchanged<T> {
   event: null;
-  result: T;
+  result?: T;
 }
 
-/** Returns a time, milliseconds since the Unix epoch, as events state it. */
-export const rfc3339 = (ms: number): string => new Date(ms).toISOString();
-
 /** Decides on an act. `workspaceId` is that of the log that will record it. */
-type Decide<T> = (workspaceId: string) => Decision<T> | Unchanged<T>;
+type Decide<T, A> = (workspaceId: string) => Decision<T, A> | Unchanged<T>;
 
-/** The id of the event that recorded an act. */
-type Recorded = { auditId: string };
+/** The id of the event that recorded an act; null when nothing was to be recorded. */
+export type Recorded<Id extends string | null = string> = { auditId: Id };
 
 /** An event of an act, and the log that records it, which `genesis` creates. */
 interface Entry {
@@ -86,25 +82,27 @@ interface Pending extends Entry {
  * between it and the changes. It must not write. When it throws, nothing was recorded and nothing changed.
  * @throws {Failure} `busy` when the event could not be recorded, or other acts took too long. Nothing was changed then.
  */
-export function act<T>(
+export function act<T, A>(
   parts: ActParts,
   place: Place,
-  decide: (workspaceId: string) => Decision<T>,
-): Promise<T & Recorded>;
-export function act<T>(parts: ActParts, place: Place, decide: Decide<T>): Promise<T & { auditId: string | null }>;
-export function act<T>(parts: ActParts, place: Place, decide: Decide<T>): Promise<T & { auditId: string | null }> {
+  decide: (workspaceId: string) => Decision<T, A>,
+): Promise<T & A & Recorded>;
+export function act<T, A>(parts: ActParts, place: Place, decide: Decide<T, A>): Promise<T & Recorded<string | null>>;
+export function act(parts: ActParts, place: Place, decide: Decide<object, object>): Promise<Recorded<string | null>> {
   const { control } = parts;
   return control.alone(async () => {
-    await settleBefore(parts, place);
-    const { pending, result, ...rest } = control.transaction((connection) => {
+    // What is left of another workspace whose log cannot be read stays pending.
+    await settleAll(parts, (workspaceId, error) => {
+      if (workspaceId === (place === INSTALLATION ? findInstallation(control.connection)?.id : place)) throw error;
+    });
+    const { pending, result, also } = control.transaction((connection) => {
       const decision = decided(parts, place, decide);
       if (decision.pending !== null) insertPending(connection, decision.pending);
       return decision;
     });
     if (pending === null) return { ...result, auditId: null };
     await record(parts, pending);
-    finish(control, pending, "also" in rest ? rest.also : undefined);
-    return { ...result, auditId: pending.event.id };
+    return { ...result, ...(await finish(parts, pending, also)), auditId: pending.event.id };
   });
 }
 
@@ -114,20 +112,14 @@ export function act<T>(parts: ActParts, place: Place, decide: Decide<T>): Promis
  */
 export async function recordInInstallation(parts: ActParts, event: Omit<WorkspaceEvent, "id">): Promise<Recorded> {
   const log = findInstallation(parts.control.connection);
-  if (log === undefined) return await act(parts, INSTALLATION, () => ({ event, changes: [], result: {} }));
+  if (log === undefined) return await act(parts, INSTALLATION, () => ({ event, changes: [] }));
   const id = parts.ids.next("aud");
   await parts.journal.record(log.id, { ...event, id });
   return { auditId: id };
 }
 
-/** The log of the installation, or the one that the act creates with its first event. */
-interface InstallationLog {
-  workspaceId: string;
-  genesis: NewWorkspace | null;
-  changes: readonly Change[];
-}
-
-function installationLog({ ids, clock, control }: ActParts): InstallationLog {
+/** Returns the log of the installation, or the one that the act creates with its first event. */
+function installationLog({ ids, clock, control }: ActParts): Pick<Pending, "workspaceId" | "genesis" | "changes"> {
   const known = findInstallation(control.connection);
   if (known !== undefined) return { workspaceId: known.id, genesis: null, changes: [] };
   const log = installationRecord(ids.next("ws"), clock());
@@ -136,11 +128,11 @@ function installationLog({ ids, clock, control }: ActParts): InstallationLog {
 }
 
 /** Decides on an act. Returns what is stored of it, which is null for an act that changes nothing. */
-function decided<T>(parts: ActParts, place: Place, decide: Decide<T>) {
+function decided(parts: ActParts, place: Place, decide: Decide<object, object>) {
   const own = place === INSTALLATION ? installationLog(parts) : null;
   const workspaceId = own?.workspaceId ?? (place as string);
   const decision = decide(workspaceId);
-  if (decision.event === null) return { ...decision, pending: null };
+  if (decision.event === null) return { result: decision.result, also: undefined, pending: null };
   const { event, trace, genesis = null } = decision;
   const also = trace === undefined ? null : installationLog(parts);
   const id = () => parts.ids.next("aud");
@@ -157,33 +149,22 @@ function decided<T>(parts: ActParts, place: Place, decide: Decide<T>) {
 }
 
 /**
- * Settles what processes that died left, and acts that could not be finished. What is left of another workspace whose log
- * cannot be read stays pending.
- */
-async function settleBefore(parts: SettleParts, place: Place): Promise<void> {
-  const { connection } = parts.control;
-  for (const left of listPending(connection)) {
-    const own = left.workspaceId === (place === INSTALLATION ? findInstallation(connection)?.id : place);
-    await settle(parts, left).catch((error) => {
-      if (own) throw error;
-    });
-  }
-}
-
-/**
  * Settles what processes that died left. `onError` is called with each workspace whose log cannot be read: its acts stay
  * pending, and no other act on it is accepted before.
  */
-export function settleActs(parts: SettleParts, onError: (workspaceId: string, error: unknown) => void): Promise<void> {
-  return parts.control.alone(async () => {
-    for (const pending of listPending(parts.control.connection)) {
-      try {
-        await settle(parts, pending);
-      } catch (error) {
-        onError(pending.workspaceId, error);
-      }
+export const settleActs = (parts: SettleParts, onError: (workspaceId: string, error: unknown) => void): Promise<void> =>
+  parts.control.alone(() => settleAll(parts, onError));
+
+async function settleAll(parts: SettleParts, onError: (workspaceId: string, error: unknown) => void): Promise<void> {
+  for (const pending of listPending(parts.control.connection)) {
+    try {
+      // An act is finished when its event was recorded, and dropped otherwise.
+      if (await isRecorded(parts.journal, pending)) await finish(parts, pending);
+      else drop(parts, pending);
+    } catch (error) {
+      onError(pending.workspaceId, error);
     }
-  });
+  }
 }
 
 /** Records the event of an act. When that fails, the act is dropped, unless the event is in the log all the same. */
@@ -191,12 +172,10 @@ async function record(parts: SettleParts, pending: Pending): Promise<void> {
   try {
     await append(parts.journal, pending);
   } catch (error) {
-    if (!(await isRecorded(parts.journal, pending))) {
-      drop(parts, pending);
-      throw error;
-    }
+    if (await isRecorded(parts.journal, pending)) return;
+    drop(parts, pending);
+    throw error;
   }
-  if (pending.event.trace !== undefined) await trace(parts.journal, pending.event.trace);
 }
 
 function append(journal: WorkspaceJournal, { workspaceId, event: { trace: _, ...event }, genesis }: Entry) {
@@ -213,13 +192,6 @@ async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
   } catch (error) {
     throw unsettled(error);
   }
-}
-
-/** Finishes or drops an act whose process died. @throws {Failure} `busy` when its event cannot be looked up */
-async function settle(parts: SettleParts, pending: Pending): Promise<void> {
-  if (!(await isRecorded(parts.journal, pending))) return drop(parts, pending);
-  if (pending.event.trace !== undefined) await trace(parts.journal, pending.event.trace);
-  finish(parts.control, pending);
 }
 
 /** Reports whether the log holds the event of an act. @throws {Failure} `busy` when that cannot be told */
@@ -246,11 +218,17 @@ const unsettled = (cause?: unknown): Failure =>
     { cause },
   );
 
-function finish(control: ControlDatabase, pending: Pending, also?: (connection: Connection) => void): void {
-  control.change((connection) => {
+/** Records the trace of an act whose event is recorded, and applies its changes. Returns what `also` returns. */
+async function finish(
+  { control, journal }: SettleParts,
+  pending: Pending,
+  also?: (connection: Connection) => object,
+): Promise<object | undefined> {
+  if (pending.event.trace !== undefined) await trace(journal, pending.event.trace);
+  return control.change((connection) => {
     applyChanges(connection, pending.changes);
     deletePending(connection, pending);
-    also?.(connection);
+    return also?.(connection);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
 import { Failure } from "../failure.ts";
-import type { RandomPool } from "../ids.ts";
-import { type ActParts, act, type Decision, rfc3339 } from "./acts.ts";
+import { type RandomPool, showTime } from "../ids.ts";
+import { type ActParts, act, type Decision } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
 import type { Change } from "./changes.ts";
 import { findKey, type KeyRecord, type KeyScope, keyState } from "./keys.ts";
@@ -57,12 +57,12 @@ export class Administration {
    * Creates a workspace and its first key, which has full scope. `more` is called when that is decided: it returns what
    * else changes and what the log of the installation says, or throws.
    */
-  async createWorkspace(
+  async createWorkspace<A>(
     name: string,
-    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown>, "changes" | "also" | "trace"> = () => ({
+    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown, A>, "changes" | "also" | "trace"> = () => ({
       changes: [],
     }),
-  ): Promise<NewKey & { workspace: WorkspaceRecord }> {
+  ): Promise<NewKey & { workspace: WorkspaceRecord } & A> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
     const { clock, ids, actor } = this.#options;
@@ -76,13 +76,12 @@ export class Administration {
         agents: null,
         expiresInMs: null,
       });
-      const { changes, also = () => {}, trace } = more(workspace);
+      const { changes, ...rest } = more(workspace);
       return {
+        ...rest,
         genesis: { id, name, actor },
         event: { operation: "key.create", actor, details: keyDetails(key) },
-        ...(trace === undefined ? {} : { trace }),
         changes: [["addWorkspace", workspace], added(key), ...changes],
-        also,
         result: { ...key, workspace },
       };
     });
@@ -126,7 +125,7 @@ export class Administration {
         replacedBy: key.record.id,
       };
       const { id, expiresAt, replacedBy: by } = replaced;
-      const replaces = { replaces: id, replaced_expires_at: rfc3339(expiresAt) };
+      const replaces = { replaces: id, replaced_expires_at: showTime(expiresAt) };
       return {
         event: { operation: "key.rotate", actor, details: { ...keyDetails(key), ...replaces } },
         changes: [["replaceKey", { id, by, expiresAt }], added(key)],
@@ -145,7 +144,7 @@ export class Administration {
       if (revokedAt !== null) return { event: null, result: { ...key, revokedAt } };
       const at = clock();
       return {
-        event: { operation: "key.revoke", actor, details: { key_id: id, revoked_at: rfc3339(at) } },
+        event: { operation: "key.revoke", actor, details: { key_id: id, revoked_at: showTime(at) } },
         changes: [["revokeKey", { id, at, by: actor }]],
         result: { ...key, revokedAt: at },
       };
@@ -221,7 +220,7 @@ function keyDetails({ apiKey, record }: DraftKey) {
     label,
     scope,
     agents: agents && [...agents],
-    created_at: rfc3339(createdAt),
-    expires_at: expiresAt === null ? null : rfc3339(expiresAt),
+    created_at: showTime(createdAt),
+    expires_at: expiresAt === null ? null : showTime(expiresAt),
   };
 }

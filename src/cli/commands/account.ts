@@ -92,7 +92,7 @@ async function changeOperator(session: Session, options: { email: string; end?: 
   const isOperator = options.end !== true;
   const { account, auditId } = await administer(session, options, async (_, parts) => {
     const account = requireAccount(parts.control.connection, options.email);
-    return { account, auditId: await setOperator(parts, account.id, isOperator, ACTOR) };
+    return { account, ...(await setOperator(parts, account.id, isOperator, ACTOR)) };
   });
   const now = auditId === null ? "already" : "now";
   await session.print({ account_id: account.id, operator: isOperator, audit_id: auditId }, [

@@ -13,7 +13,6 @@ import type { Role } from "./members.ts";
 const DAY_MS = 86_400_000;
 /** How long links of the operator are valid, and invitations by default. */
 export const LINK_LIFETIME_DAYS = 7;
-export const LINK_LIFETIME_MS = LINK_LIFETIME_DAYS * DAY_MS;
 export const INVITATION_MAX_DAYS = 30;
 /** The creator of the link that `serve` prints. */
 const START_ACTOR = "system";
@@ -38,7 +37,7 @@ export interface LinkRecord {
 
 /** What a new link is for. */
 export type LinkWish = Pick<LinkRecord, "kind" | "createdBy"> &
-  Partial<Pick<LinkRecord, "workspaceId" | "role" | "accountId" | "dropsTotp">>;
+  Partial<Omit<LinkRecord, "id" | "createdAt" | "expiresAt">>;
 
 export const LINKS = new Table<LinkRecord>("links", {
   id: "id",
@@ -64,31 +63,29 @@ export interface NewLink {
 
 /** Creates a link for the operator, without a record in the log. */
 export function createLink(control: ControlDatabase, clock: Clock, wish: LinkWish): NewLink {
-  const { digest, ...made } = draftLink(clock, wish);
+  const { digest, ...made } = draftLink(new IdSource(clock), clock(), wish);
   control.change((connection) => {
     if (wish.createdBy === START_ACTOR) revokeStartLinks(connection, made.link.createdAt);
-    LINKS.insert(connection, made.link, { digest });
+    LINKS.insert(connection, made.link, { digest: Uint8Array.fromHex(digest) });
   });
   return made;
 }
 
-/** Returns a new link, which is not stored yet. */
-export function draftLink(clock: Clock, wish: LinkWish): NewLink & { digest: Uint8Array } {
-  const random = new RandomPool();
-  const now = clock();
-  const { text: token, digest } = makeLinkToken(random);
+/** Returns a new link, which is not stored yet, and its digest, hex. */
+export function draftLink(ids: IdSource, now: number, wish: LinkWish, days = LINK_LIFETIME_DAYS) {
+  const { text: token, digest } = makeLinkToken(new RandomPool());
   const link: LinkRecord = {
     workspaceId: null,
     role: null,
     accountId: null,
     dropsTotp: false,
-    ...wish,
-    id: new IdSource(clock, random).next("inv"),
     label: null,
+    ...wish,
+    id: ids.next("inv"),
     createdAt: now,
-    expiresAt: now + LINK_LIFETIME_MS,
+    expiresAt: now + days * DAY_MS,
   };
-  return { link, token, digest };
+  return { link, token, digest: digest.toHex() };
 }
 
 /**

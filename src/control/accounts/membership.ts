@@ -1,35 +1,28 @@
 /** Changes members of a workspace and invitations to it. */
-import { act, rfc3339 } from "../acts.ts";
-import type { NewKey } from "../administration.ts";
+import { showTime } from "../../ids.ts";
+import { act, type Recorded } from "../acts.ts";
 import { Refused } from "../refused.ts";
-import { digestOf, makeLinkToken } from "../secret.ts";
-import type { WorkspaceRecord } from "../workspaces.ts";
-import { findUsableLink, INVITATION_MAX_DAYS, type LinkRecord, listInvitations } from "./links.ts";
+import { digestOf } from "../secret.ts";
+import { draftLink, findUsableLink, INVITATION_MAX_DAYS, listInvitations } from "./links.ts";
 import {
   countOwned,
   findMember,
   hasOtherOwner,
   type MemberRecord,
-  type Membership,
   type Role,
   requireMembership,
   requireOwner,
 } from "./members.ts";
-import { type AccountParts, administrationOf } from "./parts.ts";
+import { type AccountParts, administrationOf, ownEvent } from "./parts.ts";
 import { linkNotFound } from "./sign-up.ts";
 
-const DAY_MS = 86_400_000;
 /** The most workspaces that an account can own by creating them. */
 export const OWNED_WORKSPACES_MAX = 100;
 /** The most open invitations of one workspace. */
 export const OPEN_INVITATIONS_MAX = 1_000;
 
 /** Creates a workspace that the account owns, with its first key. @throws {Refused} `forbidden` */
-export function foundWorkspace(
-  parts: AccountParts,
-  accountId: string,
-  name: string,
-): Promise<NewKey & { workspace: WorkspaceRecord }> {
+export function foundWorkspace(parts: AccountParts, accountId: string, name: string) {
   return administrationOf(parts, accountId).createWorkspace(name, ({ id: workspaceId, createdAt: joinedAt }) => {
     const owned = countOwned(parts.control.connection, accountId);
     if (owned === 0 && parts.signup !== "open") {
@@ -45,11 +38,7 @@ export function foundWorkspace(
       );
     }
     return {
-      trace: {
-        operation: "account.create_workspace",
-        actor: accountId,
-        details: { account_id: accountId, created_workspace_id: workspaceId },
-      },
+      trace: ownEvent("account.create_workspace", accountId, { created_workspace_id: workspaceId }),
       changes: [["addMember", { workspaceId, accountId, role: "owner", joinedAt }]],
     };
   });
@@ -59,8 +48,8 @@ export function foundWorkspace(
 export function changeRole(
   parts: AccountParts,
   actor: string,
-  wish: { workspaceId: string; accountId: string; role: Role },
-): Promise<{ member: MemberRecord; auditId: string | null }> {
+  wish: MemberKey & { role: Role },
+): Promise<{ member: MemberRecord } & Recorded<string | null>> {
   const { workspaceId, accountId, role } = wish;
   return act(parts, workspaceId, () => {
     requireOwner(parts, actor, workspaceId);
@@ -76,19 +65,17 @@ export function changeRole(
 }
 
 /** Ends a membership, for owners and the member. @throws {Refused} `member_not_found`, `last_owner` */
-export async function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<string> {
+export function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<Recorded> {
   const { workspaceId, accountId } = whose;
-  const { auditId } = await act(parts, workspaceId, () => {
+  return act(parts, workspaceId, () => {
     if (actor === accountId) requireMembership(parts, actor, workspaceId);
     else requireOwner(parts, actor, workspaceId);
     const { role } = requireOtherOwner(parts, whose);
     return {
       event: { operation: "member.remove", actor, details: { account_id: accountId, role } },
       changes: [["removeMember", { workspaceId, accountId }]],
-      result: {},
     };
   });
-  return auditId;
 }
 
 type MemberKey = { workspaceId: string; accountId: string };
@@ -112,9 +99,10 @@ export function invite(
   parts: AccountParts,
   actor: string,
   wish: { workspaceId: string; role: Role; label: string | null; expiresInDays: number },
-): Promise<{ link: LinkRecord; token: string; auditId: string }> {
-  const { control, clock, ids, random } = parts;
-  const { workspaceId, role, label, expiresInDays } = wish;
+) {
+  const { control, clock, ids } = parts;
+  const { expiresInDays, ...invitation } = wish;
+  const { workspaceId, role, label } = invitation;
   return act(parts, workspaceId, () => {
     requireOwner(parts, actor, workspaceId);
     const now = clock();
@@ -124,60 +112,43 @@ export function invite(
         `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Withdraw some first.`,
       );
     }
-    const { text: token, digest } = makeLinkToken(random);
-    const link: LinkRecord = {
-      id: ids.next("inv"),
-      kind: "invitation",
-      workspaceId,
-      role,
-      accountId: null,
-      dropsTotp: false,
-      label,
-      createdAt: now,
-      createdBy: actor,
-      expiresAt: now + Math.min(expiresInDays, INVITATION_MAX_DAYS) * DAY_MS,
-    };
-    const link_digest = digest.toHex();
-    const times = { created_at: rfc3339(now), expires_at: rfc3339(link.expiresAt) };
+    const days = Math.min(expiresInDays, INVITATION_MAX_DAYS);
+    const { digest, ...made } = draftLink(ids, now, { ...invitation, kind: "invitation", createdBy: actor }, days);
+    const { id, expiresAt } = made.link;
+    const times = { created_at: showTime(now), expires_at: showTime(expiresAt) };
     return {
       event: {
         operation: "member.invite",
         actor,
-        details: { invitation_id: link.id, link_digest, role, label, ...times },
+        details: { invitation_id: id, link_digest: digest, role, label, ...times },
       },
-      changes: [["addLink", { ...link, digest: link_digest }]],
-      result: { link, token },
+      changes: [["addLink", { ...made.link, digest }]],
+      result: made,
     };
   });
 }
 
 /** Revokes an invitation, for owners. @throws {Refused} `invitation_not_found` */
-export async function uninvite(
+export function uninvite(
   parts: AccountParts,
   actor: string,
   { workspaceId, invitationId: id }: { workspaceId: string; invitationId: string },
-): Promise<string> {
-  const { auditId } = await act(parts, workspaceId, () => {
+): Promise<Recorded> {
+  return act(parts, workspaceId, () => {
     requireOwner(parts, actor, workspaceId);
     const at = parts.clock();
     if (!listInvitations(parts.control.connection, workspaceId, at).some((open) => open.id === id)) {
       throw new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
     }
     return {
-      event: { operation: "member.uninvite", actor, details: { invitation_id: id, revoked_at: rfc3339(at) } },
+      event: { operation: "member.uninvite", actor, details: { invitation_id: id, revoked_at: showTime(at) } },
       changes: [["revokeInvitation", { workspaceId, id, at }]],
-      result: {},
     };
   });
-  return auditId;
 }
 
 /** Joins a workspace with an invitation. @throws {Refused} `link_not_found`, `already_member` */
-export async function acceptInvitation(
-  parts: AccountParts,
-  accountId: string,
-  token: string,
-): Promise<{ workspace: Membership; auditId: string }> {
+export async function acceptInvitation(parts: AccountParts, accountId: string, token: string) {
   const { control, clock } = parts;
   const find = (at: number) => {
     const { id, workspaceId, role } = findUsableLink(control.connection, digestOf(token), at) ?? {};
@@ -192,16 +163,11 @@ export async function acceptInvitation(
       throw new Refused("already_member", "You are already a member of this workspace. The invitation stays open.");
     }
     return {
-      event: {
-        operation: "member.join",
-        actor: accountId,
-        details: { account_id: accountId, invitation_id: id, role, joined_at: rfc3339(at) },
-      },
+      event: ownEvent("member.join", accountId, { invitation_id: id, role, joined_at: showTime(at) }),
       changes: [
         ["takeLink", { id, by: accountId, at }],
         ["addMember", { workspaceId, accountId, role, joinedAt: at }],
       ],
-      result: {},
     };
   });
   return { workspace: requireMembership(parts, accountId, workspaceId), auditId };

@@ -3,8 +3,9 @@
  * of the installation. Operators are its members, with the role `auditor`. Only the command line names them, and the log
  * records it as it records members of a workspace.
  */
+import { showTime } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
-import { type ActParts, act, INSTALLATION, rfc3339 } from "../acts.ts";
+import { type ActParts, act, INSTALLATION } from "../acts.ts";
 import { findInstallation } from "../workspaces.ts";
 import { draftLink, type LinkWish, type NewLink } from "./links.ts";
 import { findMember, type Membership } from "./members.ts";
@@ -16,40 +17,32 @@ export function findOperator(connection: Connection, accountId: string): Members
   return log && member ? { id: log.id, name: log.name, role: "auditor", createdAt: log.createdAt } : null;
 }
 
-/** Makes an account an operator, or ends that. Returns null when it is so already. @throws {Failure} `busy` */
-export async function setOperator(
-  parts: ActParts,
-  accountId: string,
-  isOperator: boolean,
-  actor: string,
-): Promise<string | null> {
+/** Makes an account an operator, or ends that. Nothing is recorded when it is so already. @throws {Failure} `busy` */
+export function setOperator(parts: ActParts, accountId: string, isOperator: boolean, actor: string) {
   const { control, clock } = parts;
-  const { auditId } = await act(parts, INSTALLATION, (workspaceId) => {
-    const before = findOperator(control.connection, accountId);
-    if ((before !== null) === isOperator) return { event: null, result: {} };
-    const at = clock();
+  return act(parts, INSTALLATION, (workspaceId) => {
+    const wasOperator = findOperator(control.connection, accountId) !== null;
+    if (wasOperator === isOperator) return { event: null };
     const details = { account_id: accountId, role: "auditor" };
-    if (before !== null) {
+    if (wasOperator) {
       return {
         event: { operation: "member.remove", actor, details },
         changes: [["removeMember", { workspaceId, accountId }]],
-        result: {},
       };
     }
+    const at = clock();
     return {
-      event: { operation: "member.join", actor, details: { ...details, joined_at: rfc3339(at) } },
+      event: { operation: "member.join", actor, details: { ...details, joined_at: showTime(at) } },
       changes: [["addMember", { workspaceId, accountId, role: "auditor", joinedAt: at }]],
-      result: {},
     };
   });
-  return auditId;
 }
 
 /** Creates a link for the operator. The log of the installation records it. @throws {Failure} `busy` */
-export async function linkFor(parts: ActParts, decide: (connection: Connection) => LinkWish): Promise<NewLink> {
-  return await act(parts, INSTALLATION, () => {
+export function linkFor(parts: ActParts, decide: (connection: Connection) => LinkWish): Promise<NewLink> {
+  return act(parts, INSTALLATION, () => {
     const wish = decide(parts.control.connection);
-    const { digest, ...made } = draftLink(parts.clock, wish);
+    const { digest, ...made } = draftLink(parts.ids, parts.clock(), wish);
     const { id, kind, workspaceId, role, accountId, dropsTotp, createdBy, expiresAt } = made.link;
     return {
       event: {
@@ -62,10 +55,10 @@ export async function linkFor(parts: ActParts, decide: (connection: Connection) 
           second_factor_ends: dropsTotp,
           invited_workspace_id: workspaceId,
           role,
-          expires_at: rfc3339(expiresAt),
+          expires_at: showTime(expiresAt),
         },
       },
-      changes: [["addLink", { ...made.link, digest: digest.toHex() }]],
+      changes: [["addLink", { ...made.link, digest }]],
       result: made,
     };
   });

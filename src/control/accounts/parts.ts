@@ -1,7 +1,9 @@
 /** What the functions about accounts need. */
 import type { RandomPool } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
 import type { ActParts } from "../acts.ts";
 import { Administration } from "../administration.ts";
+import type { WorkspaceEvent } from "../journal.ts";
 import type { Attempts } from "./attempts.ts";
 import type { FailedSignIns } from "./failed-sign-ins.ts";
 import { requireOwner } from "./members.ts";
@@ -25,6 +27,13 @@ export interface Origin {
   /** The cookie that the browser got when it signed in before. */
   device: string | null;
 }
+
+/** Returns the event of something that an account did for itself. */
+export const ownEvent = (operation: WorkspaceEvent["operation"], accountId: string, details: JsonObject = {}) => ({
+  operation,
+  actor: accountId,
+  details: { account_id: accountId, ...details },
+});
 
 /** Returns the administration of keys and workspaces on behalf of an account, for owners. */
 export function administrationOf(parts: AccountParts, actor: string): Administration {

@@ -6,12 +6,12 @@
 import { Secret, TOTP } from "otpauth";
 import type { RandomPool } from "../../ids.ts";
 import type { AccountEventName } from "../../operations.ts";
-import { act, INSTALLATION } from "../acts.ts";
+import { act, INSTALLATION, type Recorded } from "../acts.ts";
 import type { Change } from "../changes.ts";
 import { Refused } from "../refused.ts";
 import { makeRecoveryCode, recoveryCodeDigest } from "../secret.ts";
 import { type AccountRecord, findAccount, takeRecoveryCode, takeTotpStep } from "./accounts.ts";
-import type { AccountParts } from "./parts.ts";
+import { type AccountParts, ownEvent } from "./parts.ts";
 
 /** Recovery codes of one account. */
 const RECOVERY_CODES = 10;
@@ -55,12 +55,9 @@ function takeRecovery({ control }: AccountParts, account: AccountRecord, code: s
 }
 
 /** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
-export async function beginSecondFactor(
-  parts: AccountParts,
-  account: AccountRecord,
-): Promise<{ secret: string; uri: string; auditId: string }> {
+export async function beginSecondFactor(parts: AccountParts, account: AccountRecord) {
   const secret = makeTotpSecret(parts.random);
-  const auditId = await changed(parts, account, "account.begin_totp", (now) => {
+  const { auditId } = await changed(parts, account, "account.begin_totp", (now) => {
     if (hasSecondFactor(now)) {
       throw new Refused("totp_on", "There is already a second factor. Disable it before you start another one.");
     }
@@ -69,40 +66,28 @@ export async function beginSecondFactor(
   return { secret, uri: totpUri(secret, account.email), auditId };
 }
 
-/** New recovery codes, which are shown only once, and the event that recorded them. */
-interface NewCodes {
-  codes: string[];
-  auditId: string;
-}
-
 /** Changes the second factor of an account. `decide` gets the account as it is now, and returns the changes or throws. */
-async function changed(
+function changed(
   parts: AccountParts,
   { id }: AccountRecord,
   operation: AccountEventName,
   decide: (now: AccountRecord) => Change[],
-): Promise<string> {
-  const { auditId } = await act(parts, INSTALLATION, () => ({
+): Promise<Recorded> {
+  return act(parts, INSTALLATION, () => ({
     changes: decide(findAccount(parts.control.connection, id) as AccountRecord),
-    event: { operation, actor: id, details: { account_id: id } },
-    result: {},
+    event: ownEvent(operation, id),
   }));
-  return auditId;
 }
 
 /** Confirms a second factor with its first code. Returns the recovery codes, which are shown only once. */
-export async function confirmSecondFactor(
-  parts: AccountParts,
-  account: AccountRecord,
-  code: string,
-): Promise<NewCodes> {
+export async function confirmSecondFactor(parts: AccountParts, account: AccountRecord, code: string) {
   if (account.totpSecret === null) throw notOn();
   if (hasSecondFactor(account)) throw new Refused("totp_on", "The second factor is already confirmed.");
   const attempt = parts.attempts.code(account.id);
   if (!isCode(code) || !takeTotp(parts, account, code)) throw wrongCode();
   attempt.succeeded();
   const codes = newCodes(parts);
-  const auditId = await changed(parts, account, "account.confirm_totp", ({ id, totpSecret }) => {
+  const { auditId } = await changed(parts, account, "account.confirm_totp", ({ id, totpSecret }) => {
     // If it was started again meanwhile, the code belongs to another secret.
     if (totpSecret !== account.totpSecret) throw wrongCode();
     return [
@@ -113,19 +98,19 @@ export async function confirmSecondFactor(
   return { codes, auditId };
 }
 
-/** Returns new recovery codes. The old ones are no longer valid. */
-export async function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string): Promise<NewCodes> {
+/** Returns new recovery codes, which are shown only once. The old ones are no longer valid. */
+export async function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string) {
   if (!hasSecondFactor(account)) throw notOn();
   takeCode(parts, account, code);
   const codes = newCodes(parts);
-  const auditId = await changed(parts, account, "account.renew_codes", (now) => {
+  const { auditId } = await changed(parts, account, "account.renew_codes", (now) => {
     if (!hasSecondFactor(now)) throw notOn();
     return [["setRecoveryCodes", { id: now.id, digests: digestsOf(codes) }]];
   });
   return { codes, auditId };
 }
 
-export async function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): Promise<string> {
+export async function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): Promise<Recorded> {
   if (!hasSecondFactor(account)) throw notOn();
   takeCode(parts, account, code);
   return await changed(parts, account, "account.disable_totp", ({ id }) => [["dropTotp", { id }]]);

@@ -1,12 +1,12 @@
 /** Signing in, and everything else that asks for a password. */
-import { act, INSTALLATION, recordInInstallation } from "../acts.ts";
+import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
 import type { Change } from "../changes.ts";
 import { Refused } from "../refused.ts";
 import { digestName, digestOf } from "../secret.ts";
 import { type AccountRecord, findAccount, findAccountByEmail, normaliseEmail } from "./accounts.ts";
 import { addressDetails, type FailureReason } from "./failed-sign-ins.ts";
 import { findUsableLink } from "./links.ts";
-import type { AccountParts, Origin } from "./parts.ts";
+import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
 import { hasSecondFactor, takeCode } from "./second-factor.ts";
 import { type BegunSession, beginSession, knownDevice } from "./session-keeper.ts";
 import { listSessions, type SessionRecord } from "./sessions.ts";
@@ -101,16 +101,8 @@ async function begunFor(
   origin: Origin,
 ): Promise<SignedInNow> {
   const { control } = parts;
-  const { auditId } = await recordInInstallation(parts, {
-    operation: "account.sign_in",
-    actor: account.id,
-    details: {
-      account_id: account.id,
-      second_factor: factor,
-      known_device: device !== null,
-      ...addressDetails(origin.address),
-    },
-  });
+  const details = { second_factor: factor, known_device: device !== null, ...addressDetails(origin.address) };
+  const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
   const begun = control.change((connection) => {
     // The password may have changed while the event was recorded.
     if (findAccount(connection, account.id)?.password !== account.password) throw wrongPassword();
@@ -143,37 +135,34 @@ export async function changePassword(
   parts: AccountParts,
   session: SessionRecord,
   wish: { current: string; next: string },
-): Promise<string> {
+): Promise<Recorded> {
   const account = await confirmPassword(parts, session, wish.current);
   const password = await parts.passwords.hash(wish.next);
   const { id } = account;
-  const { auditId } = await act(parts, INSTALLATION, () => ({
-    event: { operation: "account.change_password", actor: id, details: { account_id: id } },
+  return act(parts, INSTALLATION, () => ({
+    event: ownEvent("account.change_password", id),
     changes: [
       ["setPassword", { id, password, at: parts.clock() }],
       ["endOtherSessions", { accountId: id, keep: session.id }],
     ],
-    result: {},
   }));
-  return auditId;
 }
 
 /** Ends one session of an account, or all others when `which` is null. Returns how many it ended. */
-export async function endSessions(
+export function endSessions(
   { session: current, accountId }: { session: SessionRecord; accountId: string },
   parts: AccountParts,
   which: string | null,
-): Promise<{ ended: number; auditId: string | null }> {
+): Promise<{ ended: number } & Recorded<string | null>> {
   const { control, clock } = parts;
-  return await act(parts, INSTALLATION, () => {
+  return act(parts, INSTALLATION, () => {
     const open = listSessions(control.connection, accountId, clock()).map(({ id }) => id);
     const ended = open.filter((id) => (which === null ? id !== current.id : id === which)).length;
     if (ended === 0 && which !== null) return { event: null, result: { ended } };
     const change: Change =
       which === null ? ["endOtherSessions", { accountId, keep: current.id }] : ["endSession", { accountId, id: which }];
-    const details = { account_id: accountId, sessions: ended, own: which === current.id };
     return {
-      event: { operation: "account.end_sessions", actor: accountId, details },
+      event: ownEvent("account.end_sessions", accountId, { sessions: ended, own: which === current.id }),
       changes: [change],
       result: { ended },
     };
@@ -188,7 +177,7 @@ export async function resetPassword(
   parts: AccountParts,
   wish: { token: string; next: string },
   origin: Origin,
-): Promise<string> {
+): Promise<Recorded> {
   const { control, clock, passwords } = parts;
   const attempt = parts.attempts.link(origin.address);
   const link = findUsableLink(control.connection, digestOf(wish.token), clock());
@@ -196,20 +185,15 @@ export async function resetPassword(
   if (link === undefined || accountId === null) throw linkNotFound();
   attempt.succeeded();
   const password = await passwords.hash(wish.next);
-  const { auditId } = await act(parts, INSTALLATION, () => {
+  return act(parts, INSTALLATION, () => {
     const at = clock();
     if (findUsableLink(control.connection, digestOf(wish.token), at) === undefined) throw linkNotFound();
     return {
-      event: {
-        operation: "account.reset_password",
-        actor: accountId,
-        details: {
-          account_id: accountId,
-          link_id: link.id,
-          second_factor_ended: link.dropsTotp,
-          ...addressDetails(origin.address),
-        },
-      },
+      event: ownEvent("account.reset_password", accountId, {
+        link_id: link.id,
+        second_factor_ended: link.dropsTotp,
+        ...addressDetails(origin.address),
+      }),
       changes: [
         ["takeLink", { id: link.id, by: accountId, at }],
         ["setPassword", { id: accountId, password, at }],
@@ -217,8 +201,6 @@ export async function resetPassword(
         ["endOtherSessions", { accountId, keep: null }],
         ["forgetDevices", { id: accountId }],
       ],
-      result: {},
     };
   });
-  return auditId;
 }

@@ -1,7 +1,7 @@
 /** Creates accounts: with a link, or without one where the setting `signup` allows it. */
-import { act, rfc3339 } from "../acts.ts";
+import { showTime } from "../../ids.ts";
+import { act } from "../acts.ts";
 import type { Change } from "../changes.ts";
-import type { WorkspaceEvent } from "../journal.ts";
 import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
 import { nameProblem } from "../workspaces.ts";
@@ -9,7 +9,7 @@ import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } f
 import { addressDetails } from "./failed-sign-ins.ts";
 import { findUsableLink, type LinkRecord } from "./links.ts";
 import { type Membership, type Role, requireMembership } from "./members.ts";
-import { type AccountParts, administrationOf, type Origin } from "./parts.ts";
+import { type AccountParts, administrationOf, type Origin, ownEvent } from "./parts.ts";
 import { type BegunSession, beginSession } from "./session-keeper.ts";
 
 export interface SignUpWish {
@@ -121,21 +121,17 @@ function added(
 }
 
 /** Returns what the log of the installation says of a new account that belongs to a workspace. */
-function traceOf({ account, link, origin }: AdmittedSignUp, workspaceId: string): Omit<WorkspaceEvent, "id"> {
-  const details = {
-    account_id: account.id,
+const traceOf = ({ account, link, origin }: AdmittedSignUp, workspaceId: string) =>
+  ownEvent("account.create", account.id, {
     link_id: link?.id ?? null,
     joined_workspace_id: workspaceId,
     ...addressDetails(origin.address),
-  };
-  return { operation: "account.create", actor: account.id, details };
-}
+  });
 
 /** Creates an account with its own workspace. */
 async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<SignedUp> {
   const { account, link, wish, origin } = signUp;
-  let begun: BegunSession | undefined;
-  const made = await administrationOf(parts, account.id).createWorkspace(
+  const { workspace, record, apiKey, begun, auditId } = await administrationOf(parts, account.id).createWorkspace(
     wish.workspaceName ?? ownWorkspaceName(account.name),
     ({ id: workspaceId }) => ({
       trace: traceOf(signUp, workspaceId),
@@ -143,19 +139,10 @@ async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<S
         ...added(parts, account, link, wish.token),
         ["addMember", { workspaceId, accountId: account.id, role: "owner", joinedAt: account.createdAt }],
       ],
-      also: (connection) => {
-        begun = beginSession(connection, parts, account, origin);
-      },
+      also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
     }),
   );
-  const { id, name, createdAt } = made.workspace;
-  return {
-    account,
-    begun: begun as BegunSession,
-    workspace: { id, name, role: "owner", createdAt },
-    key: { id: made.record.id, apiKey: made.apiKey },
-    auditId: made.auditId,
-  };
+  return { account, begun, workspace: { ...workspace, role: "owner" }, key: { id: record.id, apiKey }, auditId };
 }
 
 function ownWorkspaceName(name: string): string {
@@ -169,23 +156,12 @@ async function joinWith(parts: AccountParts, signUp: AdmittedSignUp & { link: Li
   const accountId = account.id;
   const workspaceId = link.workspaceId as string;
   const role = link.role as Role;
-  let begun: BegunSession | undefined;
-  const { auditId } = await act(parts, workspaceId, () => ({
-    event: {
-      operation: "member.join",
-      actor: accountId,
-      details: { account_id: accountId, invitation_id: link.id, role, joined_at: rfc3339(account.createdAt) },
-    },
+  const joinedAt = account.createdAt;
+  const { begun, auditId } = await act(parts, workspaceId, () => ({
+    event: ownEvent("member.join", accountId, { invitation_id: link.id, role, joined_at: showTime(joinedAt) }),
     trace: traceOf(signUp, workspaceId),
-    changes: [
-      ...added(parts, account, link, wish.token),
-      ["addMember", { workspaceId, accountId, role, joinedAt: account.createdAt }],
-    ],
-    also: (connection) => {
-      begun = beginSession(connection, parts, account, origin);
-    },
-    result: {},
+    changes: [...added(parts, account, link, wish.token), ["addMember", { workspaceId, accountId, role, joinedAt }]],
+    also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
   }));
-  const workspace = requireMembership(parts, accountId, workspaceId);
-  return { account, begun: begun as BegunSession, workspace, key: null, auditId };
+  return { account, begun, workspace: requireMembership(parts, accountId, workspaceId), key: null, auditId };
 }

@@ -143,8 +143,6 @@ export const entryActions = [
     description: "For a forgotten password, with a link of `governd account link --email`. All sessions end.",
     recordedAs: ["account.reset_password"],
     problems: ["link_not_found"],
-    async run({ body, origin }, { parts }) {
-      return { auditId: await resetPassword(parts, { token: body.token, next: body.new_password }, origin) };
-    },
+    run: ({ body, origin }, { parts }) => resetPassword(parts, { token: body.token, next: body.new_password }, origin),
   }),
 ];

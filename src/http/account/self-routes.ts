@@ -81,10 +81,8 @@ export const selfActions = [
     description: "Needs the current one. All other sessions end.",
     recordedAs: ["account.change_password"],
     problems: ["password_wrong"],
-    async run({ body, signedIn }, { parts }) {
-      const wish = { current: body.current_password, next: body.new_password };
-      return { auditId: await changePassword(parts, signedIn.session, wish) };
-    },
+    run: ({ body, signedIn }, { parts }) =>
+      changePassword(parts, signedIn.session, { current: body.current_password, next: body.new_password }),
   }),
 
   action({
@@ -188,7 +186,7 @@ export const selfActions = [
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      return { auditId: await endSecondFactor(parts, account, body.code) };
+      return endSecondFactor(parts, account, body.code);
     },
   }),
 

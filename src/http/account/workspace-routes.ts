@@ -113,10 +113,9 @@ export const workspaceActions = [
       "For owners; anybody may remove themselves. Keys that the member made keep working: revoke them if necessary.",
     recordedAs: ["member.remove"],
     problems: ["member_not_found", "last_owner"],
-    async run({ params, workspace, accountId }, { parts }) {
+    run({ params, workspace, accountId }, { parts }) {
       if (params.account_id !== accountId) requireOwner(parts, accountId, workspace.id);
-      const subject = { workspaceId: workspace.id, accountId: params.account_id };
-      return { auditId: await removeMember(parts, accountId, subject) };
+      return removeMember(parts, accountId, { workspaceId: workspace.id, accountId: params.account_id });
     },
   }),
 
@@ -169,9 +168,7 @@ export const workspaceActions = [
     description: "For owners.",
     recordedAs: ["member.uninvite"],
     problems: ["invitation_not_found"],
-    async run({ params, workspace, accountId }, { parts }) {
-      const subject = { workspaceId: workspace.id, invitationId: params.invitation_id };
-      return { auditId: await uninvite(parts, accountId, subject) };
-    },
+    run: ({ params, workspace, accountId }, { parts }) =>
+      uninvite(parts, accountId, { workspaceId: workspace.id, invitationId: params.invitation_id }),
   }),
 ];
