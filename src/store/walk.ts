@@ -1,4 +1,29 @@
 /** Keyset pagination through the rows of a table: each page starts after the last row of the previous one. */
+import type { MaybePromise } from "./transaction.ts";
+
+/** The place of a row in the order of its query. */
+type Position = number | string | readonly number[];
+
+/**
+ * Returns the pages of a query, of which `read` returns the one after a position. A page of fewer than `full` rows is
+ * the last one, and so is a page whose last row has no position.
+ * @throws {OutOfOrder} as {@link goOn} does
+ */
+export async function* pages<R, P extends Position>(
+  start: P,
+  full: number,
+  read: (after: P) => MaybePromise<R[]>,
+  positionOf: (row: R) => P | null,
+): AsyncGenerator<R[]> {
+  for (let after = start; ; ) {
+    const rows = await read(after);
+    const [last] = rows.slice(-1);
+    if (last !== undefined) yield rows;
+    const position = last === undefined || rows.length < full ? null : positionOf(last);
+    if (position === null) return;
+    after = goOn(after, position);
+  }
+}
 
 /** Rows are not in the order of their B-tree, which is damaged. */
 export class OutOfOrder extends Error {
@@ -12,13 +37,13 @@ export class OutOfOrder extends Error {
  * or a number beyond 2^53 that is read inexactly, would repeat the same pages forever.
  * @throws {OutOfOrder} when it is not after `before`, where the page started
  */
-export function goOn<T extends number | string | readonly number[]>(before: T, last: T): T {
+export function goOn<T extends Position>(before: T, last: T): T {
   if (!(compare(last, before) > 0)) throw new OutOfOrder("rows do not come in their order");
   return last;
 }
 
 /** Compares as SQLite does: texts by their UTF-8 bytes, tuples by the first parts that differ. */
-function compare<T extends number | string | readonly number[]>(one: T, other: T): number {
+function compare<T extends Position>(one: T, other: T): number {
   if (typeof one === "number") return one - (other as number);
   if (typeof one === "string") return Buffer.compare(Buffer.from(one), Buffer.from(other as string));
   const parts = other as readonly number[];

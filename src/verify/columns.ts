@@ -1,9 +1,10 @@
 /**
- * Reading a file that may have been tampered with. The driver aborts the whole process when a text
- * column holds bytes that are no UTF-8, and cuts a text at U+0000. So nothing of a stored text is
- * read as text: its bytes are, and they are decoded here, strictly.
+ * Reading a file that may have been tampered with. The driver aborts the whole process when a text column holds bytes
+ * that are no UTF-8, and cuts a text at U+0000. So nothing of a stored text is read as text: its bytes are, and they
+ * are decoded here, strictly.
  */
 import { isUtf8 } from "node:buffer";
+import type { SqlValue } from "../store/values.ts";
 
 /** SQL: the bytes of a text column; null when it holds no text. */
 export const textBytes = (column: string): string =>
@@ -20,4 +21,50 @@ export const isOfWrongType = (column: string, type: "text" | "integer"): string 
 export function decodeText(bytes: Buffer | null): string | null {
   if (bytes === null || !isUtf8(bytes)) return null;
   return bytes.toString("utf8");
+}
+
+/** The type of a column, with `?` behind the one of a column that may be NULL. */
+type ColumnType = "text" | "integer" | "text?" | "integer?";
+type ColumnTypes = Readonly<Record<string, ColumnType>>;
+
+/** A row whose columns have their types. */
+type TypedRow<C extends ColumnTypes> = {
+  -readonly [N in keyof C]:
+    | (C[N] extends "text" | "text?" ? string : number)
+    | (C[N] extends `${string}?` ? null : never);
+};
+
+/** The row of a form. */
+export type RowOf<F> = F extends RowForm<infer C> ? TypedRow<C> : never;
+
+/** Reads rows whose columns should have these types. */
+export class RowForm<const C extends ColumnTypes> {
+  /** SQL: whether a column that may be NULL is of another type, and the columns. */
+  readonly sql: string;
+  readonly #columns: { name: string; isText: boolean; optional: boolean }[];
+
+  /** @param table its name in the query */
+  constructor(table: string, columns: C) {
+    this.#columns = Object.entries(columns).map(([name, type]) => {
+      return { name, isText: type.startsWith("text"), optional: type.endsWith("?") };
+    });
+    const wrong = this.#columns.filter(({ optional }) => optional);
+    const types = wrong.map(({ name, isText }) => isOfWrongType(`${table}.${name}`, isText ? "text" : "integer"));
+    const values = this.#columns.map(({ name, isText }) => (isText ? textBytes : integer)(`${table}.${name}`));
+    this.sql = [types.join(" OR "), ...values].join(", ");
+  }
+
+  /** Returns what can be read of a row, and the row itself; null when a column is not of its type. */
+  read([wrong, ...values]: readonly SqlValue[]): { row: TypedRow<C> | null; parts: Partial<TypedRow<C>> } {
+    let typed = wrong === 0;
+    const parts: Record<string, SqlValue> = {};
+    for (const [at, { name, isText, optional }] of this.#columns.entries()) {
+      const stored = values[at] as SqlValue;
+      const value = isText ? decodeText(stored as Buffer | null) : stored;
+      if (value !== null) parts[name] = value;
+      else if (optional && stored === null) parts[name] = null;
+      else typed = false;
+    }
+    return { row: typed ? (parts as TypedRow<C>) : null, parts: parts as Partial<TypedRow<C>> };
+  }
 }

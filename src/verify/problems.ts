@@ -37,13 +37,30 @@ export interface ProblemRow {
   whole?: boolean;
 }
 
-/** One thing that a check found wrong. What is reported are the causes of all that was found: causes.ts. */
-export interface Problem {
+/** Reports a problem with the rows of one agent. Messages never hold what a client stored. */
+export type Report = (code: ProblemCode, seq: number | null, message: string, row: ProblemRow) => void;
+
+/** The rows of a table as a whole, which a count or a sum says are wrong. */
+export const allOf = (table: string, key: string | null = null): ProblemRow => ({ table, key, whole: true });
+
+/** An agent as the stored rows name it. */
+export interface AgentName {
+  firstSeq: number;
+  /** Null for the workspace itself. */
+  agentId: string | null;
+}
+
+/** What is wrong with something, in a code and in words. */
+export interface Finding {
   code: ProblemCode;
+  message: string;
+}
+
+/** One thing that a check found wrong. What is reported are the causes of all that was found: causes.ts. */
+export interface Problem extends Finding {
   /** The event; null where no single event is meant. */
   seq: number | null;
   id: string | null;
-  message: string;
   /** What the event says of itself, where the check has it at hand. */
   event?: NamedEvent;
   /** The agent; null for the workspace itself, absent where no agent is known. */

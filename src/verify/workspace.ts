@@ -25,8 +25,8 @@ import {
   type WorkspaceCheck,
   type WorkspaceVerificationOptions,
 } from "./preparation.ts";
+import { allOf } from "./problems.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
-import { allOf } from "./rows/findings.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
 import { chunksInTurn, type EntryChunks } from "./rows/present-entries.ts";
 import { SealFeed } from "./rows/stored-seals.ts";

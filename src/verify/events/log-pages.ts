@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { StoredEvent } from "../../log/rows.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { goOn } from "../../store/walk.ts";
+import { pages } from "../../store/walk.ts";
 
 /** Events read at once. */
 const EVENTS_AT_ONCE = 1_000;
@@ -17,6 +17,7 @@ export interface FileEvent extends StoredEvent {
 }
 
 type Row = [seq: number, typed: number, body: number, details: number | null, salt: number | null, all: Buffer];
+type ChainRow = [...Row, agentSeq: number];
 
 // One value for all texts of a row: the driver's cost is by value. Every text sorts before every
 // blob, which tells them apart without a call.
@@ -32,12 +33,8 @@ export async function* pagesOfLog(
   firstSeq = Number.MIN_SAFE_INTEGER + 1,
 ): AsyncGenerator<FileEvent[]> {
   const sql = `SELECT ${COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${EVENTS_AT_ONCE}`;
-  for (let after = firstSeq - 1; ; ) {
-    const rows = await reader.all<Row>(sql, [after, lastSeq]);
-    if (rows.length > 0) yield rows.map(toEvent);
-    if (rows.length < EVENTS_AT_ONCE) return;
-    after = goOn(after, (rows.at(-1) as Row)[0]);
-  }
+  const read = (after: number) => reader.all<Row>(sql, [after, lastSeq]);
+  for await (const rows of pages(firstSeq - 1, EVENTS_AT_ONCE, read, ([seq]) => seq)) yield rows.map(toEvent);
 }
 
 /** Every event of one agent's chain up to position `lastSeq`, in the order of the chain. */
@@ -50,16 +47,13 @@ export async function* pagesOfChain(
   // Chain numbers may be there twice in a file that was tampered with: the row's number decides then.
   const sql = `SELECT ${COLUMNS}, agent_seq FROM events
     WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? AND seq >= ? ORDER BY agent_seq, seq LIMIT ${EVENTS_AT_ONCE}`;
-  for (let after: [number, number] = [0, -1]; ; ) {
-    const rows = await reader.all<[...Row, agentSeq: number]>(sql, [agentId, ...after, lastSeq, firstSeq]);
-    if (rows.length > 0) yield rows.map((row) => toEvent(row.slice(0, 6) as unknown as Row));
-    if (rows.length < EVENTS_AT_ONCE) return;
-    const last = rows.at(-1) as [...Row, number];
-    after = goOn(after, [last[6], last[0]]);
-  }
+  const read = (after: [number, number]) => reader.all<ChainRow>(sql, [agentId, ...after, lastSeq, firstSeq]);
+  const start: [number, number] = [0, -1];
+  const positionOf = (row: ChainRow): [number, number] => [row[6], row[0]];
+  for await (const rows of pages(start, EVENTS_AT_ONCE, read, positionOf)) yield rows.map(toEvent);
 }
 
-function toEvent([seq, typed, bodyLength, detailsLength, saltLength, all]: Row): FileEvent {
+function toEvent([seq, typed, bodyLength, detailsLength, saltLength, all]: Row | ChainRow): FileEvent {
   const saltStart = all.length - (saltLength ?? 0);
   const detailsStart = saltStart - (detailsLength ?? 0);
   return {

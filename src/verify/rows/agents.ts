@@ -1,15 +1,15 @@
 /** Every agent's row and all that is stored under it, against the log. */
 
 import type { Reader } from "../../store/transaction.ts";
-import { goOn } from "../../store/walk.ts";
+import { pages } from "../../store/walk.ts";
 import { decodeText, integer, isOfWrongType, textBytes } from "../columns.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
+import { type AgentName, allOf, type Report } from "../problems.ts";
 import { checkCheckpoints } from "./checkpoints.ts";
 import { checkConfigs } from "./configs.ts";
 import { EntryCheck } from "./entries.ts";
 import type { Census } from "./expected/census.ts";
 import type { Histories } from "./expected/history.ts";
-import { type AgentName, allOf, type Report } from "./findings.ts";
 import { chunksOfAgent, type EntryChunks, takePresent } from "./present-entries.ts";
 
 const AGENTS_AT_ONCE = 500;
@@ -45,11 +45,9 @@ export async function checkAllAgents(check: StoredCheck, present: EntryChunks): 
   const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
   const met = new Set<string | null>();
   const checks = new Map<number, EntryCheck>();
-  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
-    const page = await check.reader.all<Row>(
-      `${SELECT} WHERE first_seq > ? ORDER BY first_seq LIMIT ${AGENTS_AT_ONCE}`,
-      [last],
-    );
+  const sql = `${SELECT} WHERE first_seq > ? ORDER BY first_seq LIMIT ${AGENTS_AT_ONCE}`;
+  const read = (after: number) => check.reader.all<Row>(sql, [after]);
+  for await (const page of pages(Number.MIN_SAFE_INTEGER, AGENTS_AT_ONCE, read, ([firstSeq]) => firstSeq)) {
     for (const row of page) {
       const agentId = decodeText(row[2]);
       if (met.has(agentId))
@@ -60,8 +58,6 @@ export async function checkAllAgents(check: StoredCheck, present: EntryChunks): 
       total.checkpoints += checkpoints;
       checks.set(row[0], entries);
     }
-    if (page.length < AGENTS_AT_ONCE) break;
-    last = goOn(last, (page.at(-1) as Row)[0]);
   }
   await checkEntries(check, present, checks);
   for (const { rows } of checks.values()) total.entries += rows;
@@ -83,10 +79,8 @@ export async function checkOneAgent(check: StoredCheck, agentId: string): Promis
 }
 
 function reportMissing({ verifier }: StoredCheck, agentId: string | null, seq: number): void {
-  verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone", {
-    ...agentRow(agentId),
-    names: [seq],
-  });
+  const row = { ...agentRow(agentId), names: [seq] };
+  verifier.report("content_missing", agentId, seq, "the row of an agent that has events is gone", row);
 }
 
 async function checkEntries(
@@ -101,77 +95,52 @@ async function checkEntries(
 const agentRow = (agentId: string | null) => ({ table: "agents", key: agentId });
 
 /** Checks an agent without its entries. Returns the number of rows, and the check for the entries. */
-async function checkAgent(
-  check: StoredCheck,
-  row: Row,
-): Promise<{ configs: number; checkpoints: number; entries: EntryCheck }> {
-  const { reader, verifier } = check;
-  const name: AgentName = { firstSeq: row[0], agentId: decodeText(row[2]) };
+async function checkAgent(check: StoredCheck, row: Row) {
+  const { reader, verifier, census } = check;
+  const [firstSeq, , idBytes, , , liveEntries] = row;
+  const name: AgentName = { firstSeq, agentId: decodeText(idBytes) };
   const report: Report = (code, seq, message, row) => verifier.report(code, name.agentId, seq, message, row);
   const history = check.histories.of(name.agentId);
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
   const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
+  const compareCounts = (table: string, what: string, stored: number, made: number) => {
+    if (stored === made) return;
+    const code = stored < made ? "content_missing" : "content_orphan";
+    report(code, firstSeq, `${stored} ${what} are stored where the log leaves ${made}`, allOf(table));
+  };
   if (!history.uncertain || configs.rows < history.configs) {
-    compareCounts(["configs", "config versions"], configs.rows, history.configs, name, report);
+    compareCounts("configs", "config versions", configs.rows, history.configs);
   }
-  if (history.prunedBefore === 0)
-    compareCounts(["checkpoints", "checkpoints"], checkpoints.rows, history.checkpoints, name, report);
+  if (history.prunedBefore === 0) compareCounts("checkpoints", "checkpoints", checkpoints.rows, history.checkpoints);
   const counted = !history.uncertain && checkpoints.rows === history.checkpoints;
   if (counted && !history.areCheckpoints(checkpoints.ids)) {
-    report(
-      "content_mismatch",
-      name.firstSeq,
-      "the stored checkpoints are not those that the log leaves",
-      allOf("checkpoints"),
-    );
+    const message = "the stored checkpoints are not those that the log leaves";
+    report("content_mismatch", firstSeq, message, allOf("checkpoints"));
   }
-  const { census } = check;
-  const facts = { checkpoints: checkpoints.counted, history, census, liveEntries: row[5] };
-  const entries = new EntryCheck(name, facts, report);
-  return { configs: configs.rows, checkpoints: checkpoints.rows, entries };
+  const facts = { checkpoints: checkpoints.counted, history, census, liveEntries };
+  return { configs: configs.rows, checkpoints: checkpoints.rows, entries: new EntryCheck(name, facts, report) };
 }
 
 /** Checks the row itself: where the agent's chain begins and ends. */
 function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: Report): void {
   const [firstSeq, wrongType, idBytes, headSeq, headHash] = row;
   const chain = verifier.chains.get(name.agentId);
+  const place = agentRow(name.agentId);
   const unreadable = wrongType !== 0 || (idBytes !== null && name.agentId === null);
   if (unreadable || chain === undefined) {
-    report("row_mismatch", firstSeq, "a row of an agent that has no events", {
-      ...agentRow(name.agentId),
-      names: [firstSeq],
-    });
+    const message = "a row of an agent that has no events";
+    report("row_mismatch", firstSeq, message, { ...place, names: [firstSeq] });
     return;
   }
+  const another = (end: "begins" | "ends") =>
+    `an agent's row says that its chain ${end} with another event than it does`;
   // The beginning of a pruned chain is not read when one agent is verified.
   if (firstSeq !== chain.first.event.seq && chain.first.event.agent_seq === 1) {
-    report(
-      "row_mismatch",
-      firstSeq,
-      "an agent's row says that its chain begins with another event than it does",
-      agentRow(name.agentId),
-    );
+    report("row_mismatch", firstSeq, another("begins"), place);
   }
   const { event, hash } = chain.last;
   if (headSeq !== event.agent_seq || decodeText(headHash) !== hash) {
-    report(
-      "row_mismatch",
-      event.seq,
-      "an agent's row says that its chain ends with another event than it does",
-      allOf("agents", name.agentId),
-    );
+    report("row_mismatch", event.seq, another("ends"), { ...place, whole: true });
   }
-}
-
-function compareCounts(
-  [table, what]: [string, string],
-  stored: number,
-  made: number,
-  name: AgentName,
-  report: Report,
-): void {
-  if (stored === made) return;
-  const code = stored < made ? "content_missing" : "content_orphan";
-  report(code, name.firstSeq, `${stored} ${what} are stored where the log leaves ${made}`, allOf(table));
 }

@@ -1,113 +1,81 @@
-/** The checkpoints of one agent against the events that made them. */
+/** The checkpoints of one agent against the events that made them, and against the entries that each of them sees. */
 import type { JsonObject } from "../../json.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { goOn } from "../../store/walk.ts";
-import { decodeText, integer, isOfWrongType, textBytes } from "../columns.ts";
+import type { SqlValue } from "../../store/values.ts";
+import { pages } from "../../store/walk.ts";
+import { integer, RowForm, type RowOf } from "../columns.ts";
+import { type AgentName, allOf, type Finding, type Report } from "../problems.ts";
 import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
-import { cutoffAt, type Retention } from "./expected/history.ts";
-import type { AgentName, Report } from "./findings.ts";
-import type { CountedCheckpoint } from "./visibility.ts";
+import { cutoffAt, firstAtOrAfter, type Retention } from "./expected/history.ts";
 
 /** A checkpoint's metadata has at most 64 KiB. */
 const ROWS_AT_ONCE = 100;
 
-type Row = [
-  rowid: number,
-  wrongTypes: number,
-  id: Buffer | null,
-  asOfSeq: number | null,
-  eventSeq: number | null,
-  configVersion: number | null,
-  entryCount: number | null,
-  label: Buffer | null,
-  metadata: Buffer | null,
-  ...event: EventColumns,
-];
+const CHECKPOINT = new RowForm("c", {
+  id: "text",
+  as_of_seq: "integer",
+  event_seq: "integer",
+  config_version: "integer?",
+  entry_count: "integer",
+  label: "text?",
+  metadata: "text",
+});
+type StoredCheckpoint = RowOf<typeof CHECKPOINT>;
 
-const INTEGERS = ["as_of_seq", "event_seq", "config_version", "entry_count"].map((name) => integer(`c.${name}`));
-const SELECT = `SELECT c.rowid, ${isOfWrongType("c.config_version", "integer")} OR ${isOfWrongType("c.label", "text")},
-    ${textBytes("c.id")}, ${INTEGERS.join(", ")}, ${textBytes("c.label")}, ${textBytes("c.metadata")}, ${eventColumns("v")}
+type Position = [asOfSeq: number, rowid: number];
+type Row = [asOfSeq: number | null, rowid: number, ...event: EventColumns, ...columns: SqlValue[]];
+
+const SELECT = `SELECT ${integer("c.as_of_seq")}, c.rowid, ${eventColumns("v")}, ${CHECKPOINT.sql}
   FROM checkpoints c LEFT JOIN events v ON v.seq = c.event_seq
   WHERE c.agent = ? AND (c.as_of_seq, c.rowid) > (?, ?) ORDER BY c.as_of_seq, c.rowid LIMIT ${ROWS_AT_ONCE}`;
 
-interface StoredCheckpoint {
+/** A checkpoint as far as counting goes. */
+interface CountedCheckpoint {
   id: string;
   asOfSeq: number;
-  eventSeq: number;
-  configVersion: number | null;
-  entryCount: number;
-  label: string | null;
-  metadata: string;
+  /** Entries that its event says it sees. */
+  expected: number;
+  /** Entries last written before this moment (ms) were past their retention then; -1: none were. */
+  cutoffMs: number;
 }
 
-/** What the other checks need to know of an agent's checkpoints. */
-export interface CheckpointFacts {
-  rows: number;
-  ids: Set<string>;
-  /** In the order of their positions. */
-  counted: CountedCheckpoint[];
-}
-
-/** Checks every checkpoint. */
-export async function checkCheckpoints(
-  reader: Reader,
-  agent: AgentName,
-  retention: Retention,
-  report: Report,
-): Promise<CheckpointFacts> {
-  const facts: CheckpointFacts = { rows: 0, ids: new Set(), counted: [] };
-  for (let after: [number, number] = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
-    const page: Row[] = await reader.all<Row>(SELECT, [agent.firstSeq, ...after]);
-    for (const row of page) {
+/** Checks every checkpoint. Returns the number of rows, their ids, and what they see, in the order of their positions. */
+export async function checkCheckpoints(reader: Reader, agent: AgentName, retention: Retention, report: Report) {
+  const facts = { rows: 0, ids: new Set<string>(), counted: [] as CountedCheckpoint[] };
+  const read = (after: Position) => reader.all<Row>(SELECT, [agent.firstSeq, ...after]);
+  const start: Position = [Number.MIN_SAFE_INTEGER, 0];
+  const positionOf = ([asOfSeq, rowid]: Row): Position | null => (asOfSeq === null ? null : [asOfSeq, rowid]);
+  for await (const page of pages(start, ROWS_AT_ONCE, read, positionOf)) {
+    for (const [, , length, bytes, ...columns] of page) {
       facts.rows += 1;
-      const checkpoint = toCheckpoint(row);
-      if (checkpoint === null) {
-        report("row_mismatch", row[4], "a stored checkpoint has a column that is not of its type", {
-          table: "checkpoints",
-          key: decodeText(row[2]),
-          names: [row[4] ?? -1],
-        });
+      const { row, parts } = CHECKPOINT.read(columns);
+      const { id = null, event_seq: seq = null } = parts;
+      const place = { table: "checkpoints", key: id, names: [seq ?? -1] };
+      if (row === null) {
+        report("row_mismatch", seq, "a stored checkpoint has a column that is not of its type", place);
         continue;
       }
-      const named = readNamedEvent(row[9], row[10]);
-      const problem = checkpointProblem(checkpoint, named, agent.agentId);
-      if (problem !== null) {
-        const { id, eventSeq } = checkpoint;
-        report(problem.code, eventSeq, problem.message, { table: "checkpoints", key: id, names: [eventSeq] });
-      }
-      facts.ids.add(checkpoint.id);
+      const named = readNamedEvent(length, bytes);
+      const problem = checkpointProblem(row, named, agent.agentId);
+      if (problem !== null) report(problem.code, seq, problem.message, place);
+      facts.ids.add(row.id);
       facts.counted.push({
-        id: checkpoint.id,
-        asOfSeq: checkpoint.asOfSeq,
-        expected: checkpoint.entryCount,
-        cutoffMs: named === null ? -1 : cutoffAt(retention, versionOf(checkpoint), named.timeMs),
+        id: row.id,
+        asOfSeq: row.as_of_seq,
+        expected: row.entry_count,
+        cutoffMs: named === null ? -1 : cutoffAt(retention, versionOf(row), named.timeMs),
       });
     }
-    const last = page.at(-1);
-    if (page.length < ROWS_AT_ONCE || last === undefined || last[3] === null) return facts;
-    after = goOn(after, [last[3], last[0]]);
   }
+  return facts;
 }
-
-function toCheckpoint(row: Row): StoredCheckpoint | null {
-  const [, wrongTypes, idBytes, asOfSeq, eventSeq, configVersion, entryCount, labelBytes, metadataBytes] = row;
-  const id = decodeText(idBytes);
-  const label = decodeText(labelBytes);
-  const metadata = decodeText(metadataBytes);
-  if (wrongTypes !== 0 || id === null || metadata === null) return null;
-  if (asOfSeq === null || eventSeq === null || entryCount === null) return null;
-  if (label === null && labelBytes !== null) return null;
-  return { id, asOfSeq, eventSeq, configVersion, entryCount, label, metadata };
-}
-
-type CheckpointProblem = { code: "content_orphan" | "content_mismatch" | "content_unprovable"; message: string };
 
 function checkpointProblem(
   checkpoint: StoredCheckpoint,
   named: NamedEvent | null,
   agentId: string | null,
-): CheckpointProblem | null {
+): Finding | null {
   const kind = named === null ? "none" : kindOf(named);
   if (named?.event.agent_id !== agentId || (kind !== "add_checkpoint" && kind !== "restore")) {
     return { code: "content_orphan", message: "a stored checkpoint names an event that did not make it" };
@@ -122,35 +90,29 @@ function checkpointProblem(
 }
 
 /** The columns that an event gives the checkpoint that it makes; null when its details do not tell. */
-type Stated = Omit<StoredCheckpoint, "eventSeq" | "configVersion" | "metadata"> & {
-  configVersion: string | null;
-  metadata: string | null;
-};
-
-function statedBy({ event, effect }: NamedEvent): Stated | null {
+function statedBy({ event, effect }: NamedEvent) {
   const { seq, config_version: configVersion } = event;
   if (effect.kind === "restore") {
     // A safety checkpoint holds the state before the restore.
     return { ...effect.safety, asOfSeq: seq - 1, label: null, metadata: "{}", configVersion };
   }
   if (effect.kind !== "add_checkpoint" || effect.asOfSeq !== seq) return null;
-  const { id, asOfSeq, entryCount, label, metadata } = effect;
-  return { id, asOfSeq, entryCount, label, metadata: canonical(metadata), configVersion };
+  return { ...effect, metadata: canonical(effect.metadata), configVersion };
 }
 
-function agrees(checkpoint: StoredCheckpoint, stated: Stated): boolean {
+function agrees(checkpoint: StoredCheckpoint, stated: NonNullable<ReturnType<typeof statedBy>>): boolean {
   return (
     checkpoint.id === stated.id &&
-    checkpoint.asOfSeq === stated.asOfSeq &&
-    checkpoint.entryCount === stated.entryCount &&
+    checkpoint.as_of_seq === stated.asOfSeq &&
+    checkpoint.entry_count === stated.entryCount &&
     checkpoint.label === stated.label &&
     checkpoint.metadata === stated.metadata &&
     versionOf(checkpoint) === stated.configVersion
   );
 }
 
-const versionOf = ({ configVersion }: StoredCheckpoint): string | null =>
-  configVersion === null ? null : `v${configVersion}`;
+const versionOf = ({ config_version: version }: StoredCheckpoint): string | null =>
+  version === null ? null : `v${version}`;
 
 /** Null for a value without a canonical form. */
 function canonical(value: JsonObject): string | null {
@@ -159,5 +121,61 @@ function canonical(value: JsonObject): string | null {
   } catch (error) {
     if (error instanceof CanonicalJsonError) return null;
     throw error;
+  }
+}
+
+/**
+ * How many entries each checkpoint of one agent sees, counted in one pass over the entries. It holds a few numbers for
+ * each checkpoint, and none for an entry.
+ */
+export class Visibility {
+  readonly #asOf: Float64Array;
+  readonly #counts: Float64Array;
+  readonly #withRetention: boolean;
+
+  /** @param checkpoints in ascending order of `asOfSeq` */
+  constructor(private readonly checkpoints: readonly CountedCheckpoint[]) {
+    this.#asOf = Float64Array.from(checkpoints, ({ asOfSeq }) => asOfSeq);
+    this.#counts = new Float64Array(checkpoints.length + 1);
+    this.#withRetention = checkpoints.some(({ cutoffMs }) => cutoffMs >= 0);
+  }
+
+  /** Counts an entry. Returns whether any checkpoint sees it. */
+  add(liveFrom: number, liveTo: number | null, updatedAt: number): boolean {
+    const first = firstAtOrAfter(this.#asOf, liveFrom);
+    const end = liveTo === null ? this.#asOf.length : firstAtOrAfter(this.#asOf, liveTo);
+    if (first >= end) return false;
+    if (this.#withRetention) {
+      for (let index = first; index < end; index++) {
+        const expired = updatedAt < (this.checkpoints[index] as CountedCheckpoint).cutoffMs;
+        if (!expired) this.#change(index, index + 1);
+      }
+    } else {
+      this.#change(first, end);
+    }
+    return true;
+  }
+
+  /** Compares the counts with those of the events. @param lastRemoval the newest event that removed entries from checkpoints */
+  check(lastRemoval: number, report: Report): void {
+    let counted = 0;
+    for (const [index, { id, asOfSeq, expected }] of this.checkpoints.entries()) {
+      counted += this.#counts[index] as number;
+      const differs = (code: "content_mismatch" | "content_missing", than: string) =>
+        report(
+          code,
+          asOfSeq,
+          `a checkpoint sees ${than} entries than there were when it was made`,
+          allOf("checkpoints", id),
+        );
+      if (counted > expected) differs("content_mismatch", "more");
+      else if (counted < expected && lastRemoval < asOfSeq) differs("content_missing", "fewer");
+    }
+  }
+
+  /** One more for the checkpoints from `first` to before `end`: kept as differences. */
+  #change(first: number, end: number): void {
+    this.#counts[first] = (this.#counts[first] as number) + 1;
+    this.#counts[end] = (this.#counts[end] as number) - 1;
   }
 }

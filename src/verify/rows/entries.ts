@@ -1,16 +1,15 @@
 /** The stored entries of one agent against the log. */
 import type { Reader } from "../../store/transaction.ts";
-import type { ProblemRow } from "../problems.ts";
+import { type AgentName, allOf, type ProblemRow, type Report } from "../problems.ts";
+import { Visibility } from "./checkpoints.ts";
 import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
 import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
 import type { AgentHistory } from "./expected/history.ts";
-import { type AgentName, allOf, type Report } from "./findings.ts";
-import { type CountedCheckpoint, Visibility } from "./visibility.ts";
 
 /** What is known of the agent before its entries are read. */
 export interface EntryFacts {
-  checkpoints: readonly CountedCheckpoint[];
+  checkpoints: ConstructorParameters<typeof Visibility>[0];
   history: AgentHistory;
   census: Census;
   /** The present entries, as the agent's row counts them. */
@@ -26,7 +25,8 @@ export class EntryCheck {
   rows = 0;
   #live = 0;
   readonly #visibility: Visibility | null;
-  readonly #restored = new RestoredCounts();
+  /** For each restore, how many stored entries say that it brought them back, and how many it says. */
+  readonly #restored = new Map<number, { counted: number; stated: number }>();
   readonly #facts: EntryFacts;
 
   constructor(
@@ -51,23 +51,19 @@ export class EntryCheck {
     this.rows += 1;
     if (live) this.#live += 1;
     if (version === null) {
-      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type", {
-        table: "entries",
-        key: null,
-        names: [writtenSeq ?? -1],
-      });
+      const row = { table: "entries", key: null, names: [writtenSeq ?? -1] };
+      this.report("row_mismatch", writtenSeq, "a stored entry has a column that is not of its type", row);
       return;
     }
+    const { live_from: liveFrom, live_to: liveTo } = version;
     const problem = entryProblem(version, this.agent.agentId);
-    if (problem !== null) this.report(problem.code, version.writtenSeq, problem.message, rowOf(version));
-    const seen = this.#visibility?.add(version.liveFrom, version.liveTo, version.updatedAt) ?? false;
-    if (!seen && version.liveTo !== null) {
-      this.report("content_orphan", version.writtenSeq, "an ended entry is kept that no checkpoint sees", {
-        ...rowOf(version),
-        whole: true,
-      });
+    if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
+    const seen = this.#visibility?.add(liveFrom, liveTo, version.updated_at) ?? false;
+    if (!seen && liveTo !== null) {
+      const row = { ...rowOf(version), whole: true };
+      this.report("content_orphan", writtenSeq, "an ended entry is kept that no checkpoint sees", row);
     }
-    this.#restored.add(version);
+    this.#countRestored(version);
     this.sum(version);
   }
 
@@ -81,54 +77,27 @@ export class EntryCheck {
     for await (const page of pagesOfEnded(reader, this.agent.firstSeq)) {
       for (const entry of page) this.other(entry);
     }
-    const { report } = this;
-    if (this.#visibility !== null) checkCheckpointCounts(this.#visibility, this.#facts.history, report);
-    this.#restored.check(report);
+    this.#visibility?.check(this.#facts.history.lastRemoval, this.report);
+    for (const [seq, { counted, stated }] of this.#restored) {
+      if (counted <= stated) continue;
+      const message = "more stored entries say that a restore brought them back than it did";
+      this.report("content_mismatch", seq, message, allOf("entries"));
+    }
     if (this.#facts.liveEntries === this.#live) return;
     const message = "an agent's count of entries is not the count of its present entries";
-    report("row_mismatch", this.agent.firstSeq, message, allOf("agents", this.agent.agentId));
+    this.report("row_mismatch", this.agent.firstSeq, message, allOf("agents", this.agent.agentId));
+  }
+
+  #countRestored({ from, live_from: liveFrom, written_seq: writtenSeq }: StoredVersion): void {
+    if (liveFrom === writtenSeq || from?.effect.kind !== "restore") return;
+    const stated = from.effect.restored;
+    this.#restored.getOrInsertComputed(liveFrom, () => ({ counted: 0, stated })).counted += 1;
   }
 }
 
 /** How a stored entry is named in reports. Its key is left out when it was erased. */
-const rowOf = ({ key, written, writtenSeq, createdSeq, liveFrom, liveTo }: StoredVersion): ProblemRow => ({
-  table: "entries",
-  key: written !== null && written.details === null ? null : key,
-  names: [writtenSeq, createdSeq, liveFrom, ...(liveTo === null ? [] : [liveTo])],
-});
-
-function checkCheckpointCounts(visibility: Visibility, history: AgentHistory, report: Report): void {
-  const of = (id: string) => allOf("checkpoints", id);
-  for (const { id, asOfSeq, expected, counted } of visibility.counted()) {
-    if (counted > expected) {
-      report("content_mismatch", asOfSeq, "a checkpoint sees more entries than there were when it was made", of(id));
-    } else if (counted < expected && history.lastRemoval < asOfSeq) {
-      report("content_missing", asOfSeq, "a checkpoint sees fewer entries than there were when it was made", of(id));
-    }
-  }
-}
-
-/** For each restore, how many stored entries say that it brought them back. */
-class RestoredCounts {
-  readonly #counts = new Map<number, { counted: number; stated: number }>();
-
-  add({ from, liveFrom, writtenSeq }: StoredVersion): void {
-    if (liveFrom === writtenSeq || from?.effect.kind !== "restore") return;
-    const count = this.#counts.get(liveFrom);
-    if (count === undefined) this.#counts.set(liveFrom, { counted: 1, stated: from.effect.restored });
-    else count.counted += 1;
-  }
-
-  check(report: Report): void {
-    for (const [seq, { counted, stated }] of this.#counts) {
-      if (counted > stated) {
-        report(
-          "content_mismatch",
-          seq,
-          "more stored entries say that a restore brought them back than it did",
-          allOf("entries"),
-        );
-      }
-    }
-  }
+function rowOf({ key, written, written_seq, created_seq, live_from, live_to }: StoredVersion): ProblemRow {
+  const erased = written !== null && written.details === null;
+  const names = [written_seq, created_seq, live_from, ...(live_to === null ? [] : [live_to])];
+  return { table: "entries", key: erased ? null : key, names };
 }

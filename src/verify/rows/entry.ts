@@ -2,84 +2,86 @@
 
 import { valueDigest } from "../../log/hash.ts";
 import { CanonicalJsonError } from "../../log/jcs.ts";
-import type { ProblemCode } from "../codes.ts";
+import { RowForm, type RowOf } from "../columns.ts";
+import type { Finding } from "../problems.ts";
 import { kindOf, type NamedEvent } from "./events-named.ts";
 
-/** The columns of a row of `entries` that say of which key it is, and from when to when. */
-export interface StoredLife {
-  key: string;
-  writtenSeq: number;
-  createdSeq: number;
-  liveFrom: number;
-  liveTo: number | null;
-  createdAt: number;
-  updatedAt: number;
-}
+/** The columns of `entries`. `value` and `metadata` are JSON texts, as stored. */
+export const ENTRY = new RowForm("e", {
+  key: "text",
+  value: "text",
+  metadata: "text",
+  written_seq: "integer",
+  created_seq: "integer",
+  live_from: "integer",
+  live_to: "integer?",
+  created_at: "integer",
+  updated_at: "integer",
+});
+export type StoredRow = RowOf<typeof ENTRY>;
 
-/** The columns of a row of `entries`. */
-export interface StoredRow extends StoredLife {
-  /** JSON texts, as stored. */
-  value: string;
-  metadata: string;
-}
+/** The columns that say of which key a row is, and from when to when. */
+export type StoredLife = Omit<StoredRow, "value" | "metadata">;
 
 /** A row with the events at the positions that it names; null when there is none. */
-export interface StoredVersion extends StoredRow {
+export type StoredVersion = StoredRow & {
   written: NamedEvent | null;
   created: NamedEvent | null;
   from: NamedEvent | null;
   to: NamedEvent | null;
-}
+};
 
-/** What is wrong, or null. */
-export type EntryProblem = { code: ProblemCode; message: string } | null;
-
-const problem = (code: ProblemCode, message: string): EntryProblem => ({ code, message });
-const mismatch = (message: string): EntryProblem => problem("content_mismatch", message);
-const orphan = (message: string): EntryProblem => problem("content_orphan", message);
+const mismatch = (message: string): Finding => ({ code: "content_mismatch", message });
+const orphan = (message: string): Finding => ({ code: "content_orphan", message });
 
 /** Checks everything that one row alone can be checked for. */
-export function entryProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+export function entryProblem(row: StoredVersion, agentId: string | null): Finding | null {
   return contentProblem(row, agentId) ?? originProblem(row, agentId) ?? lifeProblem(row, agentId);
 }
 
 /** Key, value and metadata, and when they were written. */
-function contentProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+function contentProblem(row: StoredVersion, agentId: string | null): Finding | null {
   const { written } = row;
   if (written === null || !isWrite(written, agentId)) {
     return orphan("a stored entry names an event that did not write it");
   }
   if (written.details === null) {
-    return problem("content_unprovable", "a stored entry cannot be proved: the details of its event are erased");
+    const message = "a stored entry cannot be proved: the details of its event are erased";
+    return { code: "content_unprovable", message };
   }
   const { effect } = written;
   const isSame = effect.kind === "put" && effect.key === row.key && effect.digest === digestOf(row);
   if (!isSame || !isJson(row.metadata)) {
     return mismatch("a stored entry is not what its event says was written");
   }
-  if (row.updatedAt !== written.timeMs) return mismatch("a stored entry has another time than its event");
+  if (row.updated_at !== written.timeMs) return mismatch("a stored entry has another time than its event");
   return null;
 }
 
 /** Where the key began. */
-function originProblem(row: StoredVersion, agentId: string | null): EntryProblem {
+function originProblem(row: StoredVersion, agentId: string | null): Finding | null {
   const { created } = row;
-  if (created === null || !isWrite(created, agentId) || row.createdSeq > row.writtenSeq || !isAboutKey(created, row)) {
+  if (
+    created === null ||
+    !isWrite(created, agentId) ||
+    row.created_seq > row.written_seq ||
+    !isAboutKey(created, row)
+  ) {
     return orphan("a stored entry says that it was created by an event that did not write its key");
   }
-  if (row.createdAt !== created.timeMs) {
+  if (row.created_at !== created.timeMs) {
     return mismatch("a stored entry has another time of creation than the event that created it");
   }
   return null;
 }
 
 /** From when to when it was the present version. */
-function lifeProblem(row: StoredVersion, agentId: string | null): EntryProblem {
-  if (row.liveFrom !== row.writtenSeq && !(row.liveFrom > row.writtenSeq && isRestore(row.from, agentId))) {
+function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null {
+  if (row.live_from !== row.written_seq && !(row.live_from > row.written_seq && isRestore(row.from, agentId))) {
     return orphan("a stored entry is live since an event that neither wrote nor restored it");
   }
-  if (row.liveTo === null) return null;
-  if (row.liveTo <= row.liveFrom || !couldHaveEnded(row, agentId)) {
+  if (row.live_to === null) return null;
+  if (row.live_to <= row.live_from || !couldHaveEnded(row, agentId)) {
     return orphan("a stored entry ended with an event that could not end it");
   }
   return null;

@@ -121,11 +121,11 @@ function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, ch
 function lifeOf({ seq, timeMs, created, createdMs }: StoredWrite, { text, start, end }: KeyPlace): StoredLife {
   return {
     key: text.text(start, end),
-    liveTo: null,
-    liveFrom: seq,
-    writtenSeq: seq,
-    createdSeq: created,
-    updatedAt: timeMs,
-    createdAt: createdMs,
+    live_to: null,
+    live_from: seq,
+    written_seq: seq,
+    created_seq: created,
+    updated_at: timeMs,
+    created_at: createdMs,
   };
 }

@@ -11,10 +11,10 @@ import { LOG_RESTORE, mayNameSealKey } from "../../log/restores.ts";
 import { parseSeal, type Seal } from "../../log/seal.ts";
 import type { FiledSeal } from "../../seals/seal-file.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { goOn } from "../../store/walk.ts";
+import { pages } from "../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
-import { allOf } from "./findings.ts";
+import { allOf } from "../problems.ts";
 
 const SEALS_AT_ONCE = 500;
 
@@ -59,14 +59,12 @@ export class SealFeed {
 
   async *#readStored(): AsyncGenerator<Seal> {
     const sql = `SELECT id, ${integer("size")}, ${textBytes("note")} FROM seals WHERE id > ? ORDER BY id LIMIT ${SEALS_AT_ONCE}`;
-    for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-      const rows = await this.#reader.all<SealRow>(sql, [after]);
+    const read = (after: number) => this.#reader.all<SealRow>(sql, [after]);
+    for await (const rows of pages(Number.MIN_SAFE_INTEGER, SEALS_AT_ONCE, read, ([id]) => id)) {
       for (const [, size, note] of rows) {
         const seal = this.#parse(decodeText(note), size);
         if (seal !== null) yield seal;
       }
-      if (rows.length < SEALS_AT_ONCE) return;
-      after = goOn(after, (rows.at(-1) as SealRow)[0]);
     }
   }
 

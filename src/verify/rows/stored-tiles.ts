@@ -3,7 +3,7 @@ import { HASH_BYTES, rootOfRow, sameHash } from "../../log/merkle.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
-import { allOf } from "./findings.ts";
+import { allOf } from "../problems.ts";
 
 const TILES = allOf("tiles");
 

@@ -3,8 +3,8 @@ import { recordedEffect } from "../../../log/effects.ts";
 import { EventFormatError, parseEvent } from "../../../log/event.ts";
 import type { FileEvent } from "../../events/log-pages.ts";
 import type { LogVerifier } from "../../events/log-verifier.ts";
+import { type AgentName, allOf, type Report } from "../../problems.ts";
 import type { StoredLife } from "../entry.ts";
-import { type AgentName, allOf, type Report } from "../findings.ts";
 import type { Histories } from "./history.ts";
 import { MultisetPrint } from "./multiset.ts";
 import { partOf, Replay } from "./replay.ts";
@@ -24,13 +24,13 @@ export class Census {
   /** Adds a stored row, after the log was read. */
   add(agent: AgentName, row: StoredLife, report: Report): void {
     const { replay } = this;
-    const known = row.liveTo === null && !replay.overflowed;
+    const known = row.live_to === null && !replay.overflowed;
     const present = known ? replay.presentOf(agent.agentId, row.key) : null;
-    if (present !== null && present > row.liveFrom) {
-      report("content_stale", row.writtenSeq, `a stored entry is older than what event ${present} wrote`, {
+    if (present !== null && present > row.live_from) {
+      report("content_stale", row.written_seq, `a stored entry is older than what event ${present} wrote`, {
         table: "entries",
         key: row.key,
-        names: [row.writtenSeq],
+        names: [row.written_seq],
       });
     }
     const name = replay.nameOf(agent.agentId, row);

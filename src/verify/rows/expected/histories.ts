@@ -1,11 +1,10 @@
 /** What must be known of every agent before the log is read: see {@link StoredFacts}. */
 import type { JsonObject } from "../../../json.ts";
-import { recordedEffect } from "../../../log/effects.ts";
 import { type PolicySettings, policiesOf } from "../../../policy/policies.ts";
 import { RETENTION } from "../../../policy/retention.ts";
 import { sqlNames } from "../../../state/entry-changes.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
-import { goOn } from "../../../store/walk.ts";
+import { pages } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
 import { cutoffOf, Histories, NOTHING_STORED, type Retention, type StoredFacts } from "./history.ts";
@@ -33,43 +32,26 @@ export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore
 
 async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<string | null, number[]>> {
   const positions = new Map<string | null, number[]>();
-  const columns = `c.rowid, ${textBytes("a.agent_id")}, ${integer("c.as_of_seq")}`;
-  for await (const [, agent, asOfSeq] of rowsOf<[number, Buffer | null, number | null]>(
-    reader,
-    `SELECT ${columns} FROM checkpoints c JOIN agents a ON a.first_seq = c.agent WHERE c.rowid > ? ${only(wanted)}`,
-    wanted,
-    "c.rowid",
-  )) {
-    if (asOfSeq === null) continue;
-    const agentId = decodeText(agent);
-    const known = positions.get(agentId);
-    if (known === undefined) positions.set(agentId, [asOfSeq]);
-    else known.push(asOfSeq);
+  const sql = `SELECT c.rowid, ${textBytes("a.agent_id")}, ${integer("c.as_of_seq")} FROM checkpoints ${OF_AGENTS}`;
+  type Checkpoint = [rowid: number, agentId: Buffer | null, asOfSeq: number | null];
+  for await (const [, agentId, asOfSeq] of rowsOf<Checkpoint>(reader, sql, wanted)) {
+    if (asOfSeq !== null) positions.getOrInsertComputed(decodeText(agentId), () => []).push(asOfSeq);
   }
   return positions;
 }
 
 async function loadRetention(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, PolicySettings>>> {
   const retention = new Map<string | null, Map<string, PolicySettings>>();
-  const columns = `c.rowid, ${textBytes("a.agent_id")}, ${integer("c.version")}, ${textBytes("c.config")}`;
-  for await (const [, agent, version, bytes] of rowsOf<[number, Buffer | null, number | null, Buffer | null]>(
-    reader,
-    `SELECT ${columns} FROM configs c JOIN agents a ON a.first_seq = c.agent
-     WHERE c.rowid > ? AND instr(c.config, '${RETENTION}') > 0 ${only(wanted)}`,
-    wanted,
-    "c.rowid",
-  )) {
-    const policies = retentionOf(decodeText(bytes));
+  const columns = [textBytes("a.agent_id"), integer("c.version"), textBytes("c.config")].join(", ");
+  const sql = `SELECT c.rowid, ${columns} FROM configs ${OF_AGENTS} AND instr(c.config, '${RETENTION}') > 0`;
+  type Config = [rowid: number, agentId: Buffer | null, version: number | null, config: Buffer | null];
+  for await (const [, agentId, version, config] of rowsOf<Config>(reader, sql, wanted)) {
+    const policies = retentionOf(decodeText(config));
     if (policies === null || version === null) continue;
-    const agentId = decodeText(agent);
-    const known = retention.get(agentId) ?? new Map<string, PolicySettings>();
-    retention.set(agentId, known.set(`v${version}`, policies));
+    retention.getOrInsertComputed(decodeText(agentId), () => new Map()).set(`v${version}`, policies);
   }
   return retention;
 }
-
-/** Sweeps, and restores: these end expired entries without counting them. */
-const REMOVALS = `operation IN (${sqlNames("expire", "restore")})`;
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
 async function loadSweeps(
@@ -79,34 +61,32 @@ async function loadSweeps(
 ): Promise<Map<string | null, number>> {
   const swept = new Map<string | null, number>();
   if (retention.size === 0) return swept;
-  // The inner query is answered by an index alone.
-  const condition = "agentId" in wanted ? `agent_id = ? AND ${REMOVALS}` : REMOVALS;
-  const sql = `SELECT v.seq, ${eventColumns("v")} FROM events v
-    WHERE v.seq > ? AND v.seq IN (SELECT seq FROM events WHERE ${condition})`;
-  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, "v.seq")) {
+  // Sweeps, and restores: these end expired entries without counting them. An index alone has these events.
+  const removals = `SELECT seq FROM events a WHERE operation IN (${sqlNames("expire", "restore")})`;
+  const sql = `SELECT c.seq, ${eventColumns("c")} FROM events c WHERE c.rowid > ? AND c.seq IN (${removals}`;
+  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, ")")) {
     const named = readNamedEvent(...columns);
     const known = retention.get(named?.event.agent_id ?? null);
     if (named === null || known === undefined) continue;
-    const effect = recordedEffect(named.event, named.details);
+    const { event, effect } = named;
     if (effect.kind === "none" || (effect.kind === "restore" && effect.restored + effect.removed > 0)) continue;
-    const { agent_id: agentId } = named.event;
-    swept.set(agentId, Math.max(cutoffOf(known, named.event, effect), swept.get(agentId) ?? -1));
+    swept.set(event.agent_id, Math.max(cutoffOf(known, event, effect), swept.get(event.agent_id) ?? -1));
   }
   return swept;
 }
 
-/** Rows in pages. The first column is the position that the query's first parameter continues from. */
-async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wanted, order: string): AsyncGenerator<R> {
-  const bound = "agentId" in wanted ? [wanted.agentId] : [];
-  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-    const rows = await reader.all<R>(`${sql} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`, [after, ...bound]);
-    yield* rows;
-    if (rows.length < ROWS_AT_ONCE) return;
-    after = goOn(after, (rows.at(-1) as R)[0] as number);
-  }
-}
+const OF_AGENTS = "c JOIN agents a ON a.first_seq = c.agent WHERE c.rowid > ?";
 
-const only = (wanted: Wanted): string => ("agentId" in wanted ? "AND a.agent_id = ?" : "");
+/**
+ * The rows of `c` in pages, of one agent or all. The first column is `c.rowid`, which the query's first parameter
+ * continues from. The query goes on with the agent in `a`, and ends with `end`.
+ */
+async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wanted, end = ""): AsyncGenerator<R> {
+  const [condition, bound] = "agentId" in wanted ? ["AND a.agent_id = ?", [wanted.agentId]] : ["", []];
+  const page = `${sql} ${condition}${end} ORDER BY c.rowid LIMIT ${ROWS_AT_ONCE}`;
+  const read = (after: number) => reader.all<R>(page, [after, ...bound]);
+  for await (const rows of pages(Number.MIN_SAFE_INTEGER, ROWS_AT_ONCE, read, (row) => row[0] as number)) yield* rows;
+}
 
 /** The policies of a stored config; null without a retention, and when the text is no config. */
 export function retentionOf(config: string | null): PolicySettings | null {

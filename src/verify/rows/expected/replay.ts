@@ -135,10 +135,10 @@ export class Replay {
   /** The name under which a stored row is summed; null when it is left out. */
   nameOf(agentId: string | null, row: StoredLife): string | null {
     const { history } = this.#agent(agentId);
-    if (history.unknown || row.updatedAt < history.facts.sweptBeforeMs) return null;
-    if (history.isUncertain(row.liveFrom, row.liveTo ?? Number.POSITIVE_INFINITY)) return null;
-    const version = { written: row.writtenSeq, from: row.liveFrom, created: row.createdSeq };
-    return nameOf(history, row.key, version, row.liveTo);
+    if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
+    if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
+    const version = { written: row.written_seq, from: row.live_from, created: row.created_seq };
+    return nameOf(history, row.key, version, row.live_to);
   }
 
   /** True when erased details keep the sum of an agent from being known. */
