@@ -36,14 +36,14 @@ export class Automaton {
     this.lengths = Uint16Array.from(folded, (word) => word.length);
     const codes = [...new Set(folded.join("").split(""))].map((unit) => unit.charCodeAt(0));
     const plain = codes.filter((code) => code < FIRST_SHARED);
-    const alphabet = new Map(plain.map((code, place) => [code, place + 1]));
-    for (const code of codes) {
-      if (code >= FIRST_SHARED) alphabet.set(code, plain.length + 1 + (code % SHARED_CLASSES));
-    }
     this.classes = plain.length + 1 + SHARED_CLASSES;
+    const classFor = new Uint8Array(0x10000).fill(OTHER);
+    for (const code of codes) {
+      classFor[code] = code < FIRST_SHARED ? plain.indexOf(code) + 1 : plain.length + 1 + (code % SHARED_CLASSES);
+    }
     this.classOf = new Uint8Array(0x10000);
-    for (let code = 0; code < 0x10000; code++) this.classOf[code] = alphabet.get(FOLD[code] as number) ?? OTHER;
-    ({ next: this.next, output: this.output } = buildTrie(folded, alphabet, this.classes));
+    for (let code = 0; code < 0x10000; code++) this.classOf[code] = classFor[FOLD[code] as number] as number;
+    ({ next: this.next, output: this.output } = buildTransitions(new Trie(folded, classFor), this.classes));
   }
 
   /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
@@ -58,66 +58,78 @@ export class Automaton {
   }
 }
 
-function buildTrie(words: readonly string[], alphabet: ReadonlyMap<number, number>, classes: number) {
-  const total = words.reduce((sum, word) => sum + word.length, 1);
-  let next = new Uint16Array(total * classes);
-  const output: (number[] | undefined)[] = [undefined];
-  let states = 1;
-  for (const [id, word] of words.entries()) {
-    let state = 0;
-    for (let i = 0; i < word.length; i++) {
-      const slot = state * classes + (alphabet.get(word.charCodeAt(i)) as number);
-      if (next[slot] === 0) {
-        if (states >= MAX_STATES) throw new Error("The anchor dictionary has more than 32,767 states.");
-        next[slot] = states++;
-        output.push(undefined);
-      }
-      state = next[slot] as number;
-    }
-    output[state] ??= [];
-    (output[state] as number[]).push(id);
-  }
-  next = next.slice(0, states * classes);
+/** The words as a tree: states by number, the root is 0. A state's children are a linked list; 0 ends it. */
+class Trie {
+  readonly firstChild: Uint16Array;
+  readonly nextSibling: Uint16Array;
+  /** Class of the transition that leads to each state. */
+  readonly classInto: Uint8Array;
+  /** Ids of the words that end in a state. */
+  readonly ids: (number[] | undefined)[] = [undefined];
 
-  // Breadth first: a missing edge goes where the longest proper suffix would go.
-  const fail = new Uint16Array(states);
-  const queue: number[] = [];
-  for (let c = 0; c < classes; c++) if (next[c] !== 0) queue.push(next[c] as number);
-  for (let head = 0; head < queue.length; head++) {
-    const state = queue[head] as number;
-    const suffix = fail[state] as number;
-    const inherited = output[suffix];
-    if (inherited) output[state] = [...(output[state] ?? []), ...inherited];
-    for (let c = 0; c < classes; c++) {
-      const slot = state * classes + c;
-      const target = next[slot] as number;
-      const through = next[suffix * classes + c] as number;
-      if (target === 0) next[slot] = through;
-      else {
-        fail[target] = through;
-        queue.push(target);
-      }
+  /** `classFor`: class of each folded code unit. */
+  constructor(words: readonly string[], classFor: Uint8Array) {
+    const most = Math.min(
+      words.reduce((sum, word) => sum + word.length, 1),
+      MAX_STATES,
+    );
+    this.firstChild = new Uint16Array(most);
+    this.nextSibling = new Uint16Array(most);
+    this.classInto = new Uint8Array(most);
+    for (const [id, word] of words.entries()) {
+      let state = 0;
+      for (let i = 0; i < word.length; i++) state = this.#child(state, classFor[word.charCodeAt(i)] as number);
+      this.ids[state] ??= [];
+      (this.ids[state] as number[]).push(id);
     }
   }
-  return breadthFirst(next, output, [0, ...queue], classes);
+
+  get states(): number {
+    return this.ids.length;
+  }
+
+  #child(state: number, group: number): number {
+    const { firstChild, nextSibling, classInto, ids } = this;
+    let child = firstChild[state] as number;
+    while (child !== 0 && classInto[child] !== group) child = nextSibling[child] as number;
+    if (child !== 0) return child;
+    const added = ids.length;
+    if (added >= MAX_STATES) throw new Error("The anchor dictionary has more than 32,767 states.");
+    ids.push(undefined);
+    classInto[added] = group;
+    nextSibling[added] = firstChild[state] as number;
+    firstChild[state] = added;
+    return added;
+  }
 }
 
 /**
- * Numbers the states as they were met breadth first, so that the rows of the first letters, which nearly
- * every text stays in, lie together in the cache.
+ * Returns the transitions, and the ids of each state. Numbers the states breadth first, so that the rows of the first
+ * letters, which nearly every text stays in, lie together in the cache.
  */
-function breadthFirst(
-  next: Uint16Array,
-  output: readonly (number[] | undefined)[],
-  order: readonly number[],
-  classes: number,
-) {
-  const transitionTo = new Uint16Array(order.length);
-  for (const [number, state] of order.entries()) transitionTo[state] = output[state] ? number | ACCEPTS : number;
-  const ordered = new Uint16Array(next.length);
-  for (const [number, state] of order.entries()) {
-    for (let c = 0; c < classes; c++)
-      ordered[number * classes + c] = transitionTo[next[state * classes + c] as number] as number;
+function buildTransitions({ firstChild, nextSibling, classInto, ids, states }: Trie, classes: number) {
+  const next = new Uint16Array(states * classes);
+  const output: (readonly number[] | undefined)[] = [undefined];
+  /** Of each state: its state in the trie, and the state of its longest proper suffix. */
+  const order = new Uint16Array(states);
+  const suffixOf = new Uint16Array(states);
+  let met = 1;
+  for (let state = 0; state < met; state++) {
+    const row = state * classes;
+    const suffixRow = (suffixOf[state] as number) * classes;
+    // A missing edge goes where the longest proper suffix would go; its row is complete, since it is shorter.
+    if (state !== 0) next.copyWithin(row, suffixRow, suffixRow + classes);
+    for (let child = firstChild[order[state] as number] as number; child !== 0; child = nextSibling[child] as number) {
+      const slot = row + (classInto[child] as number);
+      const suffix = (next[slot] as number) & ~ACCEPTS;
+      const own = ids[child];
+      const inherited = output[suffix];
+      output[met] = own && inherited ? [...own, ...inherited] : (own ?? inherited);
+      order[met] = child;
+      suffixOf[met] = suffix;
+      next[slot] = output[met] ? met | ACCEPTS : met;
+      met++;
+    }
   }
-  return { next: ordered, output: order.map((state) => output[state]) };
+  return { next, output };
 }
