@@ -5,6 +5,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
+import type { RandomPool } from "../ids.ts";
 import { parseVerifierKey, type VerifierKey, verifierKey } from "../log/note.ts";
 import { LOG_RESTORE, MAX_LOST_SEALS, type NewEpoch } from "../log/restores.ts";
 import { hexOf } from "../log/rows.ts";
@@ -36,6 +37,19 @@ export class KeptSeals {
   }
 }
 
+const RANDOM_NUMBERS = 100_000;
+/** The last second with ten digits: an epoch has at most 15 digits. */
+const LAST_SECOND = 9_999_999_999;
+
+/**
+ * Returns a number for an epoch: the time in seconds since the Unix epoch, followed by five random digits. So a backup
+ * that is restored twice gets two origins, even by machines that know nothing of each other.
+ */
+export function epochNumber(nowMs: number, random: RandomPool): number {
+  const digits = new DataView(random.take(4).buffer).getUint32(0) % RANDOM_NUMBERS;
+  return Math.min(Math.floor(nowMs / 1000), LAST_SECOND) * RANDOM_NUMBERS + digits;
+}
+
 /** A new epoch: the key under its new name, and the other members of `log.restore` that state the epoch. */
 export interface EpochPlan {
   key: VerifierKey;
@@ -43,16 +57,17 @@ export interface EpochPlan {
 }
 
 /**
- * Plans the epoch of a restored workspace. Its number is greater than that of every epoch that the log or a known seal
- * names, so that its origin has signed nothing yet.
+ * Plans the epoch of a restored workspace. Its number is `number`, or a greater one when the log or a known seal names an
+ * epoch that is not less.
  *
+ * @param number from {@link epochNumber}
  * @param sealFile the workspace's own file of seals, as restored
  * @throws {Failure} `usage` when a kept seal is damaged
  */
 export async function planEpoch(
   reader: Reader,
   { workspaceId, headSeq }: { workspaceId: string; headSeq: number },
-  { kept, sealFile }: { kept: KeptSeals; sealFile: string },
+  { number, kept, sealFile }: { number: number; kept: KeptSeals; sealFile: string },
 ): Promise<EpochPlan> {
   const named = await sealingKey(reader);
   if (named === null) throw new Failure("backup_unusable", `The log of ${workspaceId} names no sealing key.`);
@@ -80,9 +95,9 @@ export async function planEpoch(
   const restores = await reader.value<number>("SELECT count(*) FROM events WHERE operation = ? AND agent_id IS NULL", [
     LOG_RESTORE,
   ]);
-  const number = 1 + Math.max(epoch, 1 + (restores ?? 0), ...known.map(({ origin }) => parseOrigin(origin).epoch));
+  const latest = Math.max(epoch, 1 + (restores ?? 0), ...known.map(({ origin }) => parseOrigin(origin).epoch));
   return {
-    key: verifierKey(`${base}/${number}`, publicKey),
+    key: verifierKey(`${base}/${Math.max(number, latest + 1)}`, publicKey),
     details: {
       previous_origin: previous,
       last_seal: last === undefined ? null : headOf(last),

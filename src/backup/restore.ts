@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { listAccounts } from "../control/accounts/accounts.ts";
 import { revokeUnusedLinks } from "../control/accounts/links.ts";
 import { deleteAllSessions } from "../control/accounts/sessions.ts";
 import { settleActs } from "../control/acts.ts";
@@ -20,7 +21,7 @@ import {
 } from "../datadir/private-files.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { asFailure, Failure } from "../failure.ts";
-import type { Clock } from "../ids.ts";
+import { type Clock, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { formatVerifierKey } from "../log/note.ts";
 import { LOG_RESTORE, restoredControlDetails } from "../log/restores.ts";
@@ -33,7 +34,7 @@ import { type PendingAct, pendingActs } from "../verify/control/stored.ts";
 import { readHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
-import { KeptSeals, planEpoch } from "./epoch.ts";
+import { epochNumber, KeptSeals, planEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
 import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
 import { planReapplying, type ReappliedRow, type ReapplyPlan, reapply } from "./reapply.ts";
@@ -54,6 +55,7 @@ export interface RestoreWish {
   /** Where seals of the lost data directory are: that directory, or files of seals that were kept elsewhere. */
   seals?: readonly string[];
   clock: Clock;
+  random?: RandomPool;
   /** Reports progress in bytes of the backup's files. Its result is awaited. */
   onProgress?: (done: number, total: number) => void | Promise<void>;
 }
@@ -68,6 +70,8 @@ export interface Restored {
   /** Workspaces whose new epoch is not sealed yet, and why. */
   unsealed: { workspaceId: string; reason: string }[];
   ended: { sessions: number; links: number };
+  /** Accounts, and how many of them have a second factor. Both factors are those of the backup's time. */
+  accounts: { all: number; withTotp: number };
   /** Rows of the control database that were not as the logs state, and are now. */
   reapplied: ReappliedRow[];
   /** Rows that the logs state and that could not be made. */
@@ -134,7 +138,7 @@ async function restoreInto(
   { manifest, digest }: ReadManifest,
   wish: RestoreWish & { kept: KeptSeals },
 ): Promise<Restored> {
-  const { clock, onProgress = () => {} } = wish;
+  const { clock, random = new RandomPool(), onProgress = () => {} } = wish;
   makePrivateDirectory(target.root);
   createPrivateFile(target.unfinished, "governd restore was interrupted.\n");
   using _lock = lockDataDirectory(target);
@@ -159,7 +163,8 @@ async function restoreInto(
   const epochs: BegunEpoch[] = [];
   for (const [workspaceId, rowsLeftOut] of plan.leftOut) {
     const details = { ...backupOf, ...restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut }) };
-    const seals = { kept: wish.kept, sealFile: sealFile(target, workspaceId) };
+    const number = epochNumber(clock(), random);
+    const seals = { number, kept: wish.kept, sealFile: sealFile(target, workspaceId) };
     const begin = async (writer: WorkspaceWriter, connection: Connection) => {
       epochs.push(await beginEpoch(writer, connection, details, seals));
       return await sealNow(writer);
@@ -167,7 +172,7 @@ async function restoreInto(
     const reason = await withWriter(target, key, workspaceId, begin, { clock });
     if (reason !== null) unsealed.push({ workspaceId, reason });
   }
-  const { ended, reapplied } = await finishControl(target, plan, revokedAt);
+  const { ended, reapplied, accounts } = await finishControl(target, plan, revokedAt);
   for (const path of foldersOf(target)) syncPath(path);
   rmSync(target.unfinished);
   syncPath(target.root);
@@ -179,6 +184,7 @@ async function restoreInto(
     epochs,
     unsealed,
     ended,
+    accounts,
     reapplied,
     rowsLeftOut: [...plan.leftOut].flatMap(([workspaceId, rows]) => rows.map((row) => ({ workspaceId, ...row }))),
   };
@@ -237,7 +243,7 @@ async function beginEpoch(
   writer: WorkspaceWriter,
   connection: Connection,
   restored: JsonObject,
-  seals: { kept: KeptSeals; sealFile: string },
+  seals: { number: number; kept: KeptSeals; sealFile: string },
 ): Promise<BegunEpoch> {
   const { workspaceId } = writer;
   const { seq, hash } = readHead(connection);
@@ -281,10 +287,14 @@ async function finishControl(target: DataDirectory, plan: ReapplyPlan, nowMs: nu
   using control = ControlDatabase.open(target);
   // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
   await settleActs({ control, journal: fileJournal(target) }, () => {});
-  return control.change((connection) => ({
-    reapplied: reapply(connection, plan),
-    ended: { sessions: deleteAllSessions(connection), links: revokeUnusedLinks(connection, nowMs) },
-  }));
+  return control.change((connection) => {
+    const accounts = listAccounts(connection);
+    return {
+      reapplied: reapply(connection, plan),
+      ended: { sessions: deleteAllSessions(connection), links: revokeUnusedLinks(connection, nowMs) },
+      accounts: { all: accounts.length, withTotp: accounts.filter(({ totpSince }) => totpSince !== null).length },
+    };
+  });
 }
 
 /** Returns the paths of everything in a directory that was empty before. */

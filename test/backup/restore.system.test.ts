@@ -4,11 +4,13 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { type RestoreWish, restoreBackup } from "../../src/backup/restore.ts";
+import { insertAccount } from "../../src/control/accounts/accounts.ts";
+import { ControlDatabase } from "../../src/control/database.ts";
 import { withWriter } from "../../src/control/journal.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { Failure } from "../../src/failure.ts";
-import { systemClock } from "../../src/ids.ts";
+import { RandomPool, systemClock } from "../../src/ids.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { answered } from "../../src/workspace/operation.ts";
@@ -34,6 +36,10 @@ const restore = (from: FilledDirectory, path: string, rest: Partial<RestoreWish>
     clock: systemClock,
     ...rest,
   });
+
+/** The number of an epoch: a time in seconds, and five random digits. */
+const EPOCH = expect.stringMatching(/^1[7-9][0-9]{13}$/);
+const numberOf = (origin: unknown): string => String(origin).split("+")[0]?.split("/")[2] ?? "";
 
 async function refusal(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
@@ -85,11 +91,13 @@ describe("a restore", () => {
       ...{ apiKey, method: "POST", headers: { "content-type": "application/json" } },
       body: JSON.stringify({ scope: "workspace" }),
     });
-    const restores = [expect.objectContaining({ epoch: 2, seq: 5, origin: `localhost/${id}/2`, lost_through: null })];
-    expect(await verifying.json()).toMatchObject({ valid: true, restores });
+    const verified = (await verifying.json()) as { restores: { epoch: number; origin: string }[] };
+    const [{ epoch, origin }] = verified.restores as [{ epoch: number; origin: string }];
+    expect([`${epoch}`, origin]).toEqual([EPOCH, `localhost/${id}/${epoch}`]);
+    expect(verified).toMatchObject({ valid: true, restores: [{ seq: 5, lost_through: null }] });
     const shown = await daemon.ask("/v1/audit/key", { apiKey });
     const earlier = [expect.objectContaining({ origin: `localhost/${id}`, announced_seq: 0 })];
-    expect(await shown.json()).toMatchObject({ origin: `localhost/${id}/2`, announced_seq: 5, earlier });
+    expect(await shown.json()).toMatchObject({ origin, announced_seq: 5, earlier });
     await daemon.stop();
     expect((await verify(from.join("restored"))).verdict).toBe("verified");
   });
@@ -117,14 +125,14 @@ describe("a restore", () => {
         last_seal: { size: held.head_seq + 1, root: expect.stringMatching(/^[0-9a-f]{64}$/) },
         lost_seals: [],
         lost_through: null,
-        origin: `localhost/${id}/2`,
+        origin: expect.stringMatching(new RegExp(`^localhost/${id}/1[7-9][0-9]{13}$`)),
         previous_origin: `localhost/${id}`,
         signing_key: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     });
     expect(restored.epochs.find(({ workspaceId }) => workspaceId === id)).toEqual({
       ...{ workspaceId: id, lostThrough: null },
-      verifierKey: expect.stringMatching(new RegExp(`^localhost/${id}/2\\+`)),
+      verifierKey: expect.stringMatching(new RegExp(`^localhost/${id}/1[7-9][0-9]{13}\\+`)),
     });
     const { verdict, sources } = await verify(from.join("restored"), "--public-key", from.data.sealPublicKey);
     expect(verdict).toBe("verified");
@@ -132,7 +140,11 @@ describe("a restore", () => {
     expect(logs.length).toBe(2);
     for (const source of logs) {
       const [{ seq, epoch, backup_created_at: made }] = source.restores as [JsonObject];
-      expect([epoch, made, source.sealed_through]).toEqual([2, JSON.parse(manifest).created_at, seq as number]);
+      expect([`${epoch}`, made, source.sealed_through]).toEqual([
+        EPOCH,
+        JSON.parse(manifest).created_at,
+        seq as number,
+      ]);
     }
   });
 
@@ -154,15 +166,29 @@ describe("a restore", () => {
     });
     const { code, out } = await governd(["verify", from.join("twice")]);
     expect(code).toBe(0);
-    expect(out).toMatch(/epoch 2 from event 2 on, sealed as localhost\/ws_\w+\/2: restored .* from a backup of /);
-    expect(out).toMatch(/epoch 3 from event 3 on, sealed as localhost\/ws_\w+\/3:/);
+    expect(out).toMatch(
+      /epoch (\d{15}) from event 2 on, sealed as localhost\/ws_\w+\/\1: restored .* from a backup of /,
+    );
+    expect(out).toMatch(/epoch (\d{15}) from event 3 on, sealed as localhost\/ws_\w+\/\1:/);
   });
 
-  test("ends sessions and unused links", async () => {
+  test("ends sessions and unused links, and says that old passwords are valid again", async () => {
     using from = await FilledDirectory.make(1);
     expect((await governd(["account", "link", "--data-dir", from.data.root])).code).toBe(0);
-    const { ended } = await restore(from, await backup(from));
-    expect(ended).toEqual({ sessions: 0, links: 1 });
+    using control = ControlDatabase.open(from.data);
+    const account = (n: number) => ({
+      ...{ id: `usr_${n}`, email: `${n}@example.org`, name: `${n}`, password: "no password fits this" },
+      ...{ totpSecret: null, totpSince: n === 1 ? 5 : null, totpStep: 0, createdAt: 1 },
+    });
+    control.change((connection) => [1, 2].map((n) => insertAccount(connection, account(n))));
+    const path = await backup(from);
+    const { ended, accounts } = await restore(from, path);
+    expect([ended, accounts]).toEqual([
+      { sessions: 0, links: 1 },
+      { all: 2, withTotp: 1 },
+    ]);
+    const { out } = await governd(["restore", path, "--data-dir", from.join("printed")]);
+    expect(out).toMatch(/recovery codes of 2 accounts \(1 with a second factor\) are those of 20.*Z: what was changed/);
   });
 
   test("with the key kept elsewhere is sealed with it, or says that it is not", async () => {
@@ -259,21 +285,43 @@ describe("what an auditor sees who kept seals", () => {
     expect(out).toContain("; events 5 to 6 are known to be lost");
   });
 
-  test("a backup that is restored twice gets another origin each time that seals of the first are named", async () => {
+  test("a backup that is restored twice gets another origin each time", async () => {
     using from = await FilledDirectory.make(1);
     const [id] = from.ids as [string];
     await from.write(id);
     const path = await backup(from);
-    await restore(from, path);
-    const again = (dataDir: string, seals: string[]) => restore(from, path, { dataDir: from.join(dataDir), seals });
-    const { epochs } = await again("again", [from.join("restored"), from.data.root]);
-    expect(epochs.map(({ verifierKey }) => verifierKey.split("+")[0])).toEqual([`localhost/${id}/3`]);
-    const seals = join(from.join("restored"), "seals", `${id}.log`);
-    const found = await verify(from.join("again", "workspaces", `${id}.db`), "--seal", seals);
+    const now = Date.now();
+    let random = 7;
+    const wish = { clock: () => now, random: new RandomPool((bytes) => bytes.fill(random++)) };
+    const numbers: string[] = [];
+    const again = async (dataDir: string, rest: Partial<RestoreWish>) => {
+      const { epochs } = await restore(from, path, { dataDir: from.join(dataDir), ...rest });
+      numbers.push(numberOf(epochs[0]?.verifierKey));
+      return join(from.join(dataDir), "workspaces", `${id}.db`);
+    };
+    const first = await again("restored", wish);
+    // Nothing but the random digits tells the second from the first.
+    const other = await again("other", { ...wish, random: new RandomPool((bytes) => bytes.fill(random++)) });
+    const restored = (dataDir: string) => join(from.join(dataDir), "seals", `${id}.log`);
+    const kept = await again("kept", { clock: () => 0, seals: [from.join("restored"), from.data.root] });
+    expect(numbers).toEqual([EPOCH, EPOCH, `${Number(numbers[0]) + 1}`]);
+    expect(numbers[1]).not.toBe(numbers[0]);
+    const found = await verify(kept, "--seal", restored("restored"));
     expect([found.code, found.sources[0]]).toMatchObject([
       0,
-      { restores: [{ epoch: 3 }], explained_seals: [{ origin: `localhost/${id}/2`, size: 6 }] },
+      {
+        restores: [{ epoch: Number(numbers[2]) }],
+        explained_seals: [{ origin: `localhost/${id}/${numbers[0]}`, size: 6 }],
+      },
     ]);
+    // The two histories have the same size, and neither passes for the other.
+    for (const [file, seals] of [
+      [first, restored("other")],
+      [other, restored("restored")],
+    ] as const) {
+      expect((await verify(file, "--seal", seals)).code).toBe(1);
+      expect(Bun.spawnSync(["python3", PYTHON_VERIFIER, "--seal", seals, file]).exitCode).toBe(1);
+    }
   });
 
   test("a damaged seal, and a path without seals, are refused, and nothing is restored", async () => {

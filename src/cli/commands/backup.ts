@@ -129,6 +129,8 @@ function restoreResult(restored: Restored) {
     unsealed: restored.unsealed.map(({ workspaceId, reason }) => ({ workspace_id: workspaceId, reason })),
     ended_sessions: restored.ended.sessions,
     ended_links: restored.ended.links,
+    accounts: restored.accounts.all,
+    accounts_with_second_factor: restored.accounts.withTotp,
     reapplied: restored.reapplied.map(({ workspaceId, event, ...row }) => ({
       workspace_id: workspaceId,
       ...row,
@@ -139,18 +141,24 @@ function restoreResult(restored: Restored) {
   };
 }
 
+function accountsLine({ all, withTotp }: Restored["accounts"], time: string): string {
+  const whose = `${count(all, "account")} (${withTotp} with a second factor)`;
+  return `  The passwords, second factors and recovery codes of ${whose} are those of ${time}: what was changed or ended later is valid again`;
+}
+
 function restoreLines(restored: Restored): string[] {
-  const { workspaces, dataDir, backupCreatedAt, leftOut, epochs, unsealed, ended, reapplied, rowsLeftOut } = restored;
+  const { workspaces, dataDir, backupCreatedAt, leftOut, epochs, unsealed, ended, accounts } = restored;
   return [
     `Restored and verified ${count(workspaces, "workspace")} in ${dataDir}, as of ${backupCreatedAt}.`,
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
     `  Ended ${count(ended.sessions, "session")} and ${count(ended.links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
+    ...(accounts.all === 0 ? [] : [accountsLine(accounts, backupCreatedAt)]),
     ...epochs.map(
       ({ verifierKey, lostThrough }) =>
         `  Sealed from now on as ${verifierKey}${lostThrough === null ? "" : `; events through ${lostThrough} are known to be lost`}`,
     ),
-    ...reappliedLines(reapplied),
-    ...rowsLeftOut.map(
+    ...reappliedLines(restored.reapplied),
+    ...restored.rowsLeftOut.map(
       ({ workspaceId, table, id }) =>
         `  Not made, since the logs do not hold all of it: ${table} ${id} of ${workspaceId}`,
     ),
