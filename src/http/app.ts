@@ -12,6 +12,7 @@ import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
 import { publicTlogRoutes, tlogRoutes } from "../features/tlog/routes.ts";
+import { Problem } from "../problem.ts";
 import type { Action } from "./account/action.ts";
 import { entryActions } from "./account/entry-routes.ts";
 import { handleAction } from "./account/handle.ts";
@@ -23,7 +24,6 @@ import type { PublicPage } from "./documents/public-page.ts";
 import { DOWNLOAD_PATH } from "./pipeline/download.ts";
 import type { Exchange } from "./pipeline/exchange.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
-import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";
 
 export type { AppDeps } from "./pipeline/pipeline.ts";

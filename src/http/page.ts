@@ -2,8 +2,8 @@
 import { type CursorPosition, decodeCursor, type ListOperation, listFilters } from "../lists.ts";
 import type { Page } from "../operation-facts.ts";
 import type { OperationInputs } from "../operations.ts";
+import { invalid } from "../problem.ts";
 import { DEFAULT_LIMIT, hasControlCharacter } from "./fields.ts";
-import { invalid } from "./problem.ts";
 
 /**
  * Returns the input of a list: `input` with the page that the query asks for.

@@ -1,9 +1,9 @@
 /** What a route is: method, path, schemas and words, and for an operation the way from the request to its input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { isSuspendable, type OperationInputs, type OperationName, whenOverQuota } from "../operations.ts";
+import type { ProblemCode } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
-import type { ProblemCode } from "./problem.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
 

@@ -1,5 +1,4 @@
 /** Agents as an operator looks over them, and how many events there were when. */
-
 import { NO_POLICIES, policiesOf } from "../policy/policies.ts";
 import { retentionCutoff } from "../policy/retention.ts";
 import type { Reader } from "../store/transaction.ts";

@@ -1,5 +1,4 @@
 /** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
-
 import { identityOf } from "../store/checkpoint.ts";
 
 /** Something open on behalf of one workspace. */

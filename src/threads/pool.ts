@@ -2,15 +2,14 @@
  * All threads, as the routes see them: an operation goes to the thread that owns its workspace, with a query on a
  * reader thread before it or a stream from one behind it where the operation is so made.
  */
-
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { isInquiry, isInspection, type OperationName, whatGrows } from "../operations.ts";
+import type { ProblemCode } from "../problem.ts";
 import {
   type Answer,
   type Bytes,
-  type OperationProblem,
   type OperationRequest,
   problem,
   type Reply,
@@ -41,7 +40,7 @@ export interface PoolOptions
 }
 
 /** What overload or a stop tells the client. */
-const REJECTIONS: Record<Rejection | "full", [OperationProblem, string]> = {
+const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
   full: ["unavailable", "The disk is full; nothing was written. What is stored can be read and deleted meanwhile."],

@@ -10,15 +10,15 @@ import { streamCheckpoint } from "../features/checkpoints/checkpoint.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { isInspection } from "../operations.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, checked, openConnection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
-import type { OperationProblem, StreamPlan } from "../workspace/contract.ts";
+import type { StreamPlan } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
-import { Refusal } from "../workspace/operation.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
@@ -114,15 +114,15 @@ async function runQuery(query: Query): Promise<void> {
   } catch (error) {
     const [code, detail] = explain(error);
     post({ kind: "answered", id, answer: { kind: "problem", code, detail } });
-    if (error instanceof Refusal) return;
+    if (error instanceof Problem) return;
     // The file may be another one when it is next asked for: put back from a backup, for instance.
     connections.drop(workspaceId);
     post(failureOf(`${name} in ${workspaceId}`, error));
   }
 }
 
-function explain(error: unknown): [OperationProblem, string] {
-  if (error instanceof Refusal) return [error.code, error.detail];
+function explain(error: unknown): [ProblemCode, string] {
+  if (error instanceof Problem) return [error.code, error.message];
   if (error instanceof ReplacedWorkspace) return ["unavailable", REPLACED];
   return isReadFailure(error)
     ? ["unavailable", "The workspace's file cannot be read; nothing was changed. The server's log names it."]

@@ -1,5 +1,4 @@
 /** Every operation by its name: the one place where the features meet the threads that run them. */
-
 import { agentOperations, refusingSuspended } from "../features/agents/operations.ts";
 import { auditOperations } from "../features/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/proofs.ts";
@@ -49,7 +48,7 @@ const INSPECTIONS: {
   "tlog.entries": showEntries,
 };
 
-/** The answer to an inspection. @throws {Refusal} */
+/** The answer to an inspection. @throws {Problem} */
 export function inspect(reader: Reader, name: InspectionName, input: OperationInputs[OperationName]): Promise<Answer> {
   return INSPECTIONS[name](reader, input as never);
 }

@@ -1,5 +1,4 @@
 /** The workspaces whose files cannot be used. The other workspaces are not affected. */
-
 import type { Clock } from "../ids.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 

@@ -1,5 +1,4 @@
 /** Appending one event: its canonical bytes, its salted details, and the head of its chain. */
-
 import type { RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";

@@ -6,6 +6,7 @@ import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
 import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
+import type { ProblemCode } from "../problem.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
@@ -41,26 +42,6 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
   isAbandoned?: () => boolean;
 }
-
-/** Error codes that an operation itself can answer with; `http` turns them into problem documents. */
-export type OperationProblem =
-  | "invalid_request"
-  | "forbidden"
-  | "agent_suspended"
-  | "agent_not_found"
-  | "config_not_found"
-  | "version_not_found"
-  | "checkpoint_not_found"
-  | "entry_not_found"
-  | "not_found"
-  | "audit_event_not_found"
-  | "seal_not_found"
-  | "restore_blocked"
-  | "blocked"
-  | "quota_exceeded"
-  | "version_conflict"
-  | "unavailable"
-  | "internal";
 
 /** What a reader thread streams once the operation that asked for it is recorded. Plain data. */
 export type StreamPlan =
@@ -100,7 +81,7 @@ export type Answer<Body = StreamPlan> =
   /** Bytes that never change, so that caches may keep them: a part of the log. */
   | { kind: "bytes"; contentType: string; body: Uint8Array }
   /** An operation that was refused or failed. `extra`: further members of the problem document. */
-  | { kind: "problem"; code: OperationProblem; detail: string; extra?: JsonObject }
+  | { kind: "problem"; code: ProblemCode; detail: string; extra?: JsonObject }
   | StreamAnswer<Body>;
 
 /** A body that is streamed: an export, a checkpoint with its state, the trail as it grows. */
@@ -134,7 +115,7 @@ export type Bytes = ReadableStream<Uint8Array>;
 export const unrecorded = <Body = never>(answer: Answer<Body>): Reply<Body> => ({ answer, auditId: null });
 
 /** Returns a problem that left no event. */
-export const problem = (code: OperationProblem, detail: string): Reply<never> =>
+export const problem = (code: ProblemCode, detail: string): Reply<never> =>
   unrecorded({ kind: "problem", code, detail });
 
 /**

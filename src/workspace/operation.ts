@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamName } from "../operations.ts";
 import type { Refused } from "../policy/decide.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
@@ -16,7 +17,7 @@ import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Connection } from "../store/connection.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
-import type { Answer, OperationProblem, Principal } from "./contract.ts";
+import type { Answer, Principal } from "./contract.ts";
 
 /** The circumstances of one operation. */
 export interface Context {
@@ -119,20 +120,6 @@ export type OperationsOf<Word extends string> = {
     : Operation<N, Own> | PreparedOperation<N, Own>;
 };
 
-/**
- * Raised by an operation that turns out not to be allowed or not to make sense: nothing is changed and nothing
- * recorded, as if it had been refused at the door.
- */
-export class Refusal extends Error {
-  constructor(
-    readonly code: OperationProblem,
-    readonly detail: string,
-  ) {
-    super(code);
-    this.name = "Refusal";
-  }
-}
-
 /** The agent's state, for operations that never begin an agent. */
 export function knownAgent(tx: Reader, context: Context, agentId: string): MaybePromise<AgentState | null> {
   return context.agents.find(tx, agentId);
@@ -154,7 +141,7 @@ export async function subjectOf(
 export function requireAgentAllowed(principal: Principal, agentId: string | null): void {
   if (principal.agents === null) return;
   if (agentId !== null && principal.agents.includes(agentId)) return;
-  throw new Refusal("forbidden", "This API key is limited to other agents. Use a key for this agent.");
+  throw new Problem("forbidden", "This API key is limited to other agents. Use a key for this agent.");
 }
 
 /** Returns details with the agent's id if the agent never began: its event is then one of the workspace's own. */
@@ -188,7 +175,7 @@ export function refusedByPolicy(
 export function notFound(
   agent: AgentState | null,
   agentId: string | null,
-  code: OperationProblem,
+  code: ProblemCode,
   detail: string,
   details: JsonObject,
 ): Outcome<ProblemAnswer> {

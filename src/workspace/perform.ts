@@ -8,6 +8,7 @@ import { effectKind } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../log/seal.ts";
+import { Problem } from "../problem.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { AgentDirectory } from "../state/agents.ts";
 import { applyEffect } from "../state/apply.ts";
@@ -19,7 +20,7 @@ import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import { type Answer, problem, type Reply, unrecorded } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
-import { answered, type Context, type Outcome, Refusal } from "./operation.ts";
+import { answered, type Context, type Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
 
 const INTERNAL = "An unexpected failure; nothing was changed. The log of the server has it by request id.";
@@ -253,7 +254,7 @@ export class WorkspaceWriter {
   }
 
   #failed(job: Job, error: unknown): Reply {
-    if (error instanceof Refusal) return problem(error.code, error.detail);
+    if (error instanceof Problem) return problem(error.code, error.message);
     this.options.onFailure?.(job.operation, error);
     return problem("internal", INTERNAL);
   }

@@ -1,5 +1,4 @@
 /** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
-
 import { sqliteCode } from "../store/damage.ts";
 
 /** The file contradicts itself. The workspace must not be written. */

@@ -1,5 +1,4 @@
 /** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
-
 import { OPERATIONS, type OperationInputs, type OperationName } from "../operations.ts";
 import { RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentState } from "../state/agents.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { networkOf } from "../../src/cell-rate.ts";
 import { Attempts } from "../../src/control/accounts/attempts.ts";
-import { Refused } from "../../src/control/refused.ts";
+import { Problem } from "../../src/problem.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { freshEmail, PASSWORD, tokenOf } from "./browser.ts";
 
@@ -14,7 +14,7 @@ function tries(attempts: Attempts, count: number, at: (i: number) => { email: st
       attempts.signIn({ device: null, ...at(i) });
       taken++;
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof Problem)) throw error;
     }
   }
   return taken;
@@ -38,7 +38,7 @@ test("successes do not count, and many at once gain nothing", () => {
   const one = { email: "ada@example.com", address: "192.0.2.1", device: null };
   for (let i = 0; i < 100; i++) attempts.signIn(one).succeeded();
   const open = Array.from({ length: 5 }, () => attempts.signIn(one));
-  expect(() => attempts.signIn(one)).toThrow(Refused);
+  expect(() => attempts.signIn(one)).toThrow(Problem);
   for (const attempt of open) attempt.succeeded();
   attempts.signIn(one);
 });

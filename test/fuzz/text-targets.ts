@@ -3,10 +3,10 @@ import { generateApiKey, isWellFormedApiKey } from "../../src/control/api-key.ts
 import { parseBody, readBody } from "../../src/http/pipeline/body.ts";
 import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
 import { parseQuery } from "../../src/http/pipeline/query.ts";
-import { Problem } from "../../src/http/problem.ts";
 import { parseTimestamp } from "../../src/http/timestamp.ts";
 import { RandomPool } from "../../src/ids.ts";
 import { decodeCursor, decodeExportCursor, encodeCursor, encodeExportCursor } from "../../src/lists.ts";
+import { Problem } from "../../src/problem.ts";
 import { DEFINITIONS, variableOf } from "../../src/settings/definitions.ts";
 import { resolveSettings, settingsAsToml, showSettings } from "../../src/settings/resolve.ts";
 import { readReplies, writeReplies } from "../../src/threads/reply-text.ts";

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { actions, routes } from "../../src/http/app.ts";
-import { PROBLEMS } from "../../src/http/problem.ts";
 import { exampleOf } from "../../src/http/shapes.ts";
+import { PROBLEMS } from "../../src/problem.ts";
 import { assertMatchesOpenApi, document } from "./support/openapi.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";
 

@@ -4,8 +4,8 @@ import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts
 import { RequestIds } from "../../src/http/pipeline/exchange.ts";
 import { parseQuery } from "../../src/http/pipeline/query.ts";
 import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
-import { Problem } from "../../src/http/problem.ts";
 import { parseTimestamp } from "../../src/http/timestamp.ts";
+import { Problem } from "../../src/problem.ts";
 
 describe("timestamps", () => {
   const good: Record<string, string> = {

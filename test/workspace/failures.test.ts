@@ -1,11 +1,11 @@
 /** What goes wrong inside: one operation after it wrote, or the transaction of all of them. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { Problem } from "../../src/problem.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import { checkTail } from "../../src/workspace/head.ts";
 import type { Job } from "../../src/workspace/job.ts";
-import { Refusal } from "../../src/workspace/operation.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -47,7 +47,7 @@ test("an operation that fails after it wrote costs only itself", async () => {
 
 test("so does one that fails before it wrote, one that is refused, and each of several", async () => {
   const early: Job = { ...writing("x"), run: async () => Promise.reject(new TypeError(SECRET)) };
-  const refused: Job = { ...writing("x"), run: async () => Promise.reject(new Refusal("forbidden", "No.")) };
+  const refused: Job = { ...writing("x"), run: async () => Promise.reject(new Problem("forbidden", "No.")) };
   const late = failing(new Error("late"));
   const settled = await workspace.writer.perform([early, writing("one"), late, refused, late, writing("two"), early]);
   expect(codes(settled)).toEqual(["internal", "json", "internal", "forbidden", "internal", "json", "internal"]);
@@ -56,7 +56,7 @@ test("so does one that fails before it wrote, one that is refused, and each of s
 });
 
 test("a refusal after a write undoes the write", async () => {
-  const settled = await workspace.writer.perform([failing(new Refusal("forbidden", "No.")), writing("one")]);
+  const settled = await workspace.writer.perform([failing(new Problem("forbidden", "No.")), writing("one")]);
   expect(codes(settled)).toEqual(["forbidden", "json"]);
   expect(count("entries")).toBe(1);
   expect(workspace.failures).toEqual([]);

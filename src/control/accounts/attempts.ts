@@ -8,7 +8,7 @@
  * correct password from the owner's address is accepted.
  */
 import { CellRates, networkOf, type Rate } from "../../cell-rate.ts";
-import { Refused } from "../refused.ts";
+import { Problem } from "../../problem.ts";
 
 const MINUTE_MS = 60_000;
 /** By account and address. */
@@ -54,7 +54,7 @@ export class Attempts {
     this.#clock = clock;
   }
 
-  /** @throws {Refused} `rate_limited` */
+  /** @throws {Problem} `rate_limited` */
   signIn({ email, address, device }: SignInTry): Attempt {
     if (device !== null) return this.#take([[`device ${device}`, DEVICE]]);
     const network = networkOf(address);
@@ -68,22 +68,22 @@ export class Attempts {
     return this.#take([...common, open ? [account, ACCOUNT] : [`last ${pair}`, LAST_CHANCE]]);
   }
 
-  /** @throws {Refused} `rate_limited` */
+  /** @throws {Problem} `rate_limited` */
   code(accountId: string): Attempt {
     return this.#take([[`code ${accountId}`, CODE]]);
   }
 
-  /** @throws {Refused} `rate_limited` */
+  /** @throws {Problem} `rate_limited` */
   passwordAgain(sessionId: string): Attempt {
     return this.#take([[`again ${sessionId}`, AGAIN]]);
   }
 
-  /** Counts the use of a link's token. @throws {Refused} `rate_limited` */
+  /** Counts the use of a link's token. @throws {Problem} `rate_limited` */
   link(address: string): Attempt {
     return this.#take([[`address ${networkOf(address)}`, ADDRESS]]);
   }
 
-  /** Counts a sign-up without a link. @throws {Refused} `rate_limited` */
+  /** Counts a sign-up without a link. @throws {Problem} `rate_limited` */
   openSignUp(address: string): void {
     this.#take([[`sign-up ${networkOf(address)}`, SIGN_UP]]);
   }
@@ -95,7 +95,7 @@ export class Attempts {
   #take(buckets: readonly Bucket[]): Attempt {
     const waitMs = Math.max(...buckets.map(([name, limit]) => this.#waitOf(name, limit)));
     if (waitMs > 0) {
-      throw new Refused("rate_limited", "Too many attempts. Wait as long as Retry-After says, then try again.", {
+      throw new Problem("rate_limited", "Too many attempts. Wait as long as Retry-After says, then try again.", {
         retryAfterSeconds: Math.ceil(waitMs / 1_000),
       });
     }

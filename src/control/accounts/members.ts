@@ -1,8 +1,8 @@
 /** The members of workspaces and their roles. */
+import { Problem } from "../../problem.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { ControlDatabase } from "../database.ts";
 import type { KeyScope } from "../keys.ts";
-import { Refused } from "../refused.ts";
 import { countOf, Table } from "../table.ts";
 import { OF_INSTALLATION } from "../workspaces.ts";
 
@@ -67,7 +67,7 @@ export function listMemberships(connection: Connection, accountId: string): Memb
     .map(([id, name, role, createdAt]) => ({ id, name, role, createdAt }));
 }
 
-/** Returns the membership of an account in a workspace. @throws {Refused} `workspace_not_found` */
+/** Returns the membership of an account in a workspace. @throws {Problem} `workspace_not_found` */
 export function requireMembership(
   { control }: { control: ControlDatabase },
   accountId: string,
@@ -75,7 +75,7 @@ export function requireMembership(
 ): Membership {
   const found = listMemberships(control.connection, accountId).find(({ id }) => id === workspaceId);
   if (found === undefined) {
-    throw new Refused(
+    throw new Problem(
       "workspace_not_found",
       "You are not a member of such a workspace. GET /account/workspaces lists your workspaces.",
     );
@@ -83,11 +83,11 @@ export function requireMembership(
   return found;
 }
 
-/** Like {@link requireMembership}, for owners only. @throws {Refused} `workspace_not_found`, `forbidden` */
+/** Like {@link requireMembership}, for owners only. @throws {Problem} `workspace_not_found`, `forbidden` */
 export function requireOwner(parts: { control: ControlDatabase }, accountId: string, workspaceId: string): Membership {
   const membership = requireMembership(parts, accountId, workspaceId);
   if (membership.role === "owner") return membership;
-  throw new Refused("forbidden", "Only an owner of the workspace may do this. Ask an owner.");
+  throw new Problem("forbidden", "Only an owner of the workspace may do this. Ask an owner.");
 }
 
 export interface NewMember {

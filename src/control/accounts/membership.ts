@@ -1,7 +1,7 @@
 /** Changes members of a workspace and invitations to it. */
 import { showTime } from "../../ids.ts";
+import { Problem } from "../../problem.ts";
 import { act, type Recorded } from "../acts.ts";
-import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
 import { draftLink, findUsableLink, INVITATION_MAX_DAYS, listInvitations } from "./links.ts";
 import {
@@ -21,18 +21,18 @@ export const OWNED_WORKSPACES_MAX = 100;
 /** The most open invitations of one workspace. */
 export const OPEN_INVITATIONS_MAX = 1_000;
 
-/** Creates a workspace that the account owns, with its first key. @throws {Refused} `forbidden` */
+/** Creates a workspace that the account owns, with its first key. @throws {Problem} `forbidden` */
 export function foundWorkspace(parts: AccountParts, accountId: string, name: string) {
   return administrationOf(parts, accountId).createWorkspace(name, ({ id: workspaceId, createdAt: joinedAt }) => {
     const owned = countOwned(parts.control.connection, accountId);
     if (owned === 0 && parts.signup !== "open") {
-      throw new Refused(
+      throw new Problem(
         "forbidden",
         "Only accounts that already own a workspace can create one. Ask the operator for a link.",
       );
     }
     if (owned >= OWNED_WORKSPACES_MAX) {
-      throw new Refused(
+      throw new Problem(
         "forbidden",
         `An account that owns ${OWNED_WORKSPACES_MAX} workspaces cannot create another one. Create it with another account, or leave a workspace that has another owner.`,
       );
@@ -44,7 +44,7 @@ export function foundWorkspace(parts: AccountParts, accountId: string, name: str
   });
 }
 
-/** Changes the role of a member, for owners. @throws {Refused} `member_not_found`, `last_owner` */
+/** Changes the role of a member, for owners. @throws {Problem} `member_not_found`, `last_owner` */
 export function changeRole(
   parts: AccountParts,
   actor: string,
@@ -64,7 +64,7 @@ export function changeRole(
   });
 }
 
-/** Ends a membership, for owners and the member. @throws {Refused} `member_not_found`, `last_owner` */
+/** Ends a membership, for owners and the member. @throws {Problem} `member_not_found`, `last_owner` */
 export function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<Recorded> {
   const { workspaceId, accountId } = whose;
   return act(parts, workspaceId, () => {
@@ -83,18 +83,18 @@ type MemberKey = { workspaceId: string; accountId: string };
 function requireMember({ control }: AccountParts, { workspaceId, accountId }: MemberKey): MemberRecord {
   const member = findMember(control.connection, workspaceId, accountId);
   if (member !== undefined) return member;
-  throw new Refused("member_not_found", "The workspace has no such member. GET …/members lists them.");
+  throw new Problem("member_not_found", "The workspace has no such member. GET …/members lists them.");
 }
 
-/** Returns a member who may lose a role. @throws {Refused} `last_owner` when the workspace would have no owner */
+/** Returns a member who may lose a role. @throws {Problem} `last_owner` when the workspace would have no owner */
 function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
   const member = requireMember(parts, key);
   const { connection } = parts.control;
   if (member.role !== "owner" || hasOtherOwner(connection, key.workspaceId, key.accountId)) return member;
-  throw new Refused("last_owner", "A workspace must keep at least one owner. Make another member an owner first.");
+  throw new Problem("last_owner", "A workspace must keep at least one owner. Make another member an owner first.");
 }
 
-/** Creates an invitation, for owners. Its token is shown only once. @throws {Refused} `forbidden` when there are too many */
+/** Creates an invitation, for owners. Its token is shown only once. @throws {Problem} `forbidden` when there are too many */
 export function invite(
   parts: AccountParts,
   actor: string,
@@ -107,7 +107,7 @@ export function invite(
     requireOwner(parts, actor, workspaceId);
     const now = clock();
     if (listInvitations(control.connection, workspaceId, now).length >= OPEN_INVITATIONS_MAX) {
-      throw new Refused(
+      throw new Problem(
         "forbidden",
         `A workspace has at most ${OPEN_INVITATIONS_MAX} open invitations. Withdraw some first.`,
       );
@@ -128,7 +128,7 @@ export function invite(
   });
 }
 
-/** Revokes an invitation, for owners. @throws {Refused} `invitation_not_found` */
+/** Revokes an invitation, for owners. @throws {Problem} `invitation_not_found` */
 export function uninvite(
   parts: AccountParts,
   actor: string,
@@ -138,7 +138,7 @@ export function uninvite(
     requireOwner(parts, actor, workspaceId);
     const at = parts.clock();
     if (!listInvitations(parts.control.connection, workspaceId, at).some((open) => open.id === id)) {
-      throw new Refused("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
+      throw new Problem("invitation_not_found", "There is no such open invitation. GET …/invitations lists them.");
     }
     return {
       event: { operation: "member.uninvite", actor, details: { invitation_id: id, revoked_at: showTime(at) } },
@@ -147,7 +147,7 @@ export function uninvite(
   });
 }
 
-/** Joins a workspace with an invitation. @throws {Refused} `link_not_found`, `already_member` */
+/** Joins a workspace with an invitation. @throws {Problem} `link_not_found`, `already_member` */
 export async function acceptInvitation(parts: AccountParts, accountId: string, token: string) {
   const { control, clock } = parts;
   const find = (at: number) => {
@@ -160,7 +160,7 @@ export async function acceptInvitation(parts: AccountParts, accountId: string, t
     const at = clock();
     const { id, role } = find(at);
     if (findMember(control.connection, workspaceId, accountId) !== undefined) {
-      throw new Refused("already_member", "You are already a member of this workspace. The invitation stays open.");
+      throw new Problem("already_member", "You are already a member of this workspace. The invitation stays open.");
     }
     return {
       event: ownEvent("member.join", accountId, { invitation_id: id, role, joined_at: showTime(at) }),

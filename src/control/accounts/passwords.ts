@@ -3,7 +3,7 @@
  * one lane. Hashing runs outside the main thread, with a limit on how many run at once.
  */
 import type { RandomPool } from "../../ids.ts";
-import { Refused } from "../refused.ts";
+import { Problem } from "../../problem.ts";
 import { makeSecret } from "../secret.ts";
 
 /** In code points, after normalisation. */
@@ -36,7 +36,7 @@ export class Passwords {
     this.#nobody = Bun.password.hash(makeSecret(random).text, OPTIONS);
   }
 
-  /** Returns the text to store. @throws {Refused} `unavailable` when too many hashes wait */
+  /** Returns the text to store. @throws {Problem} `unavailable` when too many hashes wait */
   hash(password: string): Promise<string> {
     return this.#inTurn(() => Bun.password.hash(normalised(password), OPTIONS));
   }
@@ -52,7 +52,7 @@ export class Passwords {
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= MAX_AT_ONCE) {
       if (this.#waiting.length >= MAX_WAITING) {
-        throw new Refused("unavailable", "Too many people are signing in. Try again shortly.", {
+        throw new Problem("unavailable", "Too many people are signing in. Try again shortly.", {
           retryAfterSeconds: 2,
         });
       }

@@ -2,13 +2,12 @@
  * The second factor: time-based one-time passwords (RFC 6238: six digits, thirty seconds, SHA-1, as all authenticator
  * apps support them) and recovery codes.
  */
-
 import { Secret, TOTP } from "otpauth";
 import type { RandomPool } from "../../ids.ts";
 import type { AccountEventName } from "../../operations.ts";
+import { Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded } from "../acts.ts";
 import type { Change } from "../changes.ts";
-import { Refused } from "../refused.ts";
 import { makeRecoveryCode, recoveryCodeDigest } from "../secret.ts";
 import { type AccountRecord, findAccount, takeRecoveryCode, takeTotpStep } from "./accounts.ts";
 import { type AccountParts, ownEvent } from "./parts.ts";
@@ -17,20 +16,20 @@ import { type AccountParts, ownEvent } from "./parts.ts";
 const RECOVERY_CODES = 10;
 
 const wrongCode = () =>
-  new Refused(
+  new Problem(
     "second_factor_failed",
     "The code is wrong, was used before, or has expired. Use the code that the authenticator shows now, or a recovery code.",
     { param: "code" },
   );
 
-const notOn = () => new Refused("totp_off", "There is no second factor. Start one with POST /account/totp first.");
+const notOn = () => new Problem("totp_off", "There is no second factor. Start one with POST /account/totp first.");
 
 /** Reports whether the account requires a second factor. */
 export const hasSecondFactor = (account: AccountRecord): boolean => account.totpSince !== null;
 
 /**
  * Accepts a code of the authenticator or a recovery code, and returns which it was. Each is accepted only once.
- * @throws {Refused} `second_factor_failed`, `rate_limited`
+ * @throws {Problem} `second_factor_failed`, `rate_limited`
  */
 export function takeCode(parts: AccountParts, account: AccountRecord, code: string): "totp" | "recovery_code" {
   const attempt = parts.attempts.code(account.id);
@@ -59,7 +58,7 @@ export async function beginSecondFactor(parts: AccountParts, account: AccountRec
   const secret = makeTotpSecret(parts.random);
   const { auditId } = await changed(parts, account, "account.begin_totp", (now) => {
     if (hasSecondFactor(now)) {
-      throw new Refused("totp_on", "There is already a second factor. Disable it before you start another one.");
+      throw new Problem("totp_on", "There is already a second factor. Disable it before you start another one.");
     }
     return [["beginTotp", { id: now.id, secret }]];
   });
@@ -82,7 +81,7 @@ function changed(
 /** Confirms a second factor with its first code. Returns the recovery codes, which are shown only once. */
 export async function confirmSecondFactor(parts: AccountParts, account: AccountRecord, code: string) {
   if (account.totpSecret === null) throw notOn();
-  if (hasSecondFactor(account)) throw new Refused("totp_on", "The second factor is already confirmed.");
+  if (hasSecondFactor(account)) throw new Problem("totp_on", "The second factor is already confirmed.");
   const attempt = parts.attempts.code(account.id);
   if (!isCode(code) || !takeTotp(parts, account, code)) throw wrongCode();
   attempt.succeeded();

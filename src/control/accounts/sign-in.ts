@@ -1,7 +1,7 @@
 /** Signing in, and everything else that asks for a password. */
+import { Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
 import type { Change } from "../changes.ts";
-import { Refused } from "../refused.ts";
 import { digestName, digestOf } from "../secret.ts";
 import { type AccountRecord, findAccount, findAccountByEmail, normaliseEmail } from "./accounts.ts";
 import { addressDetails, type FailureReason } from "./failed-sign-ins.ts";
@@ -28,7 +28,7 @@ export interface Credentials {
 /**
  * Signs in. An unknown account and a wrong password give the same response after the same time, and count against the
  * same limits.
- * @throws {Refused} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `rate_limited`, `unavailable`
+ * @throws {Problem} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `rate_limited`, `unavailable`
  */
 export async function signIn(parts: AccountParts, credentials: Credentials, origin: Origin): Promise<SignedInNow> {
   const email = normaliseEmail(credentials.email);
@@ -37,7 +37,7 @@ export async function signIn(parts: AccountParts, credentials: Credentials, orig
     const { device, factor } = await authenticated(parts, account, { ...credentials, email }, origin);
     return await begunFor(parts, account as AccountRecord, { device, factor }, origin);
   } catch (error) {
-    const reason = error instanceof Refused ? FAILURES[error.code] : undefined;
+    const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
     if (reason === undefined) throw error;
     // A sign-in that was refused for its number says nothing about the account.
     await parts.failures.failed(origin.address, reason === "rate_limited" ? null : (account?.id ?? null), reason);
@@ -52,7 +52,7 @@ const FAILURES: Readonly<Record<string, FailureReason>> = {
   rate_limited: "rate_limited",
 };
 
-const wrongPassword = () => new Refused("sign_in_failed", "The mail address or the password is wrong.");
+const wrongPassword = () => new Problem("sign_in_failed", "The mail address or the password is wrong.");
 
 /** How somebody proved who they are. */
 interface Proof {
@@ -61,7 +61,7 @@ interface Proof {
   factor: "totp" | "recovery_code" | null;
 }
 
-/** Checks credentials. @throws {Refused} when they are wrong */
+/** Checks credentials. @throws {Problem} when they are wrong */
 async function authenticated(
   parts: AccountParts,
   account: AccountRecord | undefined,
@@ -79,7 +79,7 @@ async function authenticated(
     // The password was correct. From here on, only codes are counted.
     attempt.succeeded();
     if (credentials.code === null) {
-      throw new Refused(
+      throw new Problem(
         "second_factor_required",
         "Also send `code`: the code of the authenticator, or a recovery code.",
         { param: "code" },
@@ -113,7 +113,7 @@ async function begunFor(
 
 /**
  * Checks the password of a signed-in person again, for actions for which an open session is not enough.
- * @throws {Refused} `password_wrong`, `rate_limited`, `unavailable`
+ * @throws {Problem} `password_wrong`, `rate_limited`, `unavailable`
  */
 export async function confirmPassword(
   { control, passwords, attempts }: AccountParts,
@@ -124,7 +124,7 @@ export async function confirmPassword(
   const account = findAccount(control.connection, session.accountId);
   const right = await passwords.verify(password, account?.password ?? null);
   if (account === undefined || !right) {
-    throw new Refused("password_wrong", "This is not your current password.");
+    throw new Problem("password_wrong", "This is not your current password.");
   }
   attempt.succeeded();
   return account;
@@ -171,7 +171,7 @@ export function endSessions(
 
 /**
  * Sets a password with a link of the command line and ends all sessions.
- * @throws {Refused} `link_not_found`, `rate_limited`, `unavailable`
+ * @throws {Problem} `link_not_found`, `rate_limited`, `unavailable`
  */
 export async function resetPassword(
   parts: AccountParts,

@@ -1,8 +1,8 @@
 /** Creates accounts: with a link, or without one where the setting `signup` allows it. */
 import { showTime } from "../../ids.ts";
+import { Problem } from "../../problem.ts";
 import { act } from "../acts.ts";
 import type { Change } from "../changes.ts";
-import { Refused } from "../refused.ts";
 import { digestOf } from "../secret.ts";
 import { nameProblem } from "../workspaces.ts";
 import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } from "./accounts.ts";
@@ -39,20 +39,20 @@ interface AdmittedSignUp {
 }
 
 export const linkNotFound = () =>
-  new Refused(
+  new Problem(
     "link_not_found",
     "The link was used, has expired or was replaced. Ask for a new one. The operator creates links with: governd account link",
     { param: "token" },
   );
 
 const emailTaken = () =>
-  new Refused(
+  new Problem(
     "email_taken",
     "There is already an account with this mail address. Sign in with it; you can then accept an invitation.",
     { param: "email" },
   );
 
-/** @throws {Refused} `sign_up_closed`, `link_not_found`, `email_taken`, `rate_limited`, `unavailable` */
+/** @throws {Problem} `sign_up_closed`, `link_not_found`, `email_taken`, `rate_limited`, `unavailable` */
 export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Origin): Promise<SignedUp> {
   const { control, clock, ids, passwords } = parts;
   const link = admit(parts, wish.token, origin);
@@ -101,7 +101,7 @@ function admit({ control, clock, attempts, signup }: AccountParts, token: string
   return link;
 }
 
-const closed = (detail: string) => new Refused("sign_up_closed", detail);
+const closed = (detail: string) => new Problem("sign_up_closed", detail);
 
 /** Decides on a new account. Returns the changes that create it and use up its link. */
 function added(

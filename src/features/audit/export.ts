@@ -13,13 +13,14 @@ import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/expor
 import { presentEvent, storedFromPresented } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
 import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
+import { Problem } from "../../problem.ts";
 import { erasuresOf, scanEvents, windowLimits } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import { newestSeal, type StoredSeal, sealingKeyAt, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
-import { type Context, finished, type Inquiry, noAgent, Refusal } from "../../workspace/operation.ts";
+import { type Context, finished, type Inquiry, noAgent } from "../../workspace/operation.ts";
 import { announcedKeys } from "./announced-keys.ts";
 import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
@@ -134,7 +135,7 @@ export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
     }
     // A cursor is not secret. It must lead to the event of such an export, and to events that this export holds.
     const resumed = await bindingAt(reader, plan);
-    if (resumed === null || received > resumed.said.event_count) throw new Refusal("invalid_request", NO_EXPORT);
+    if (resumed === null || received > resumed.said.event_count) throw new Problem("invalid_request", NO_EXPORT);
     return finished(agent, { ...details, received }, answer);
   },
 };

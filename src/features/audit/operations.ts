@@ -1,25 +1,18 @@
 /** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
-
 import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { Problem } from "../../problem.ts";
 import { countActivity, INTERVALS } from "../../state/activity.ts";
 import { readAgent } from "../../state/agents.ts";
 import { listEvents } from "../../state/events.ts";
 import { sealingKeys } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
-import {
-  answered,
-  inquiry,
-  noAgent,
-  type OperationsOf,
-  type QueryContext,
-  Refusal,
-} from "../../workspace/operation.ts";
+import { answered, inquiry, noAgent, type OperationsOf, type QueryContext } from "../../workspace/operation.ts";
 import { exportAudit } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
@@ -153,7 +146,7 @@ async function queryActivity(
   const endMs = Math.ceil((window.endMs ?? nowMs + 1) / ms) * ms;
   const startMs = window.startMs === undefined ? endMs - DEFAULT_INTERVALS * ms : Math.floor(window.startMs / ms) * ms;
   if (endMs - startMs > MAX_INTERVALS * ms || endMs < startMs) {
-    throw new Refusal(
+    throw new Problem(
       "invalid_request",
       `The window must hold 0 to ${MAX_INTERVALS} intervals. Choose a later start_time, an end_time after it, or a longer interval.`,
     );

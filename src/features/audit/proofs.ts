@@ -12,6 +12,7 @@ import { makeReceipt } from "../../log/receipt.ts";
 import { hexOf } from "../../log/rows.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
+import { Problem } from "../../problem.ts";
 import { publicKeyPem } from "../../seals/keyring.ts";
 import { readEvent } from "../../state/events.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
@@ -25,7 +26,6 @@ import {
   knownAgent,
   notFound,
   type Operation,
-  Refusal,
   requireAgentAllowed,
 } from "../../workspace/operation.ts";
 import { announcedKeys } from "./announced-keys.ts";
@@ -36,7 +36,7 @@ const NO_EVENT =
   "There is no audit event with this id. GET /v1/audit lists the events of an agent. Pruned events are in the export that the operator kept, from which `governd receipt` makes receipts.";
 const NOT_SEALED = "The event cannot be sealed now. The operator's log says why; try again later.";
 
-/** Returns the event and its agent; null when there is no such event. @throws {Refusal} for a key of other agents */
+/** Returns the event and its agent; null when there is no such event. @throws {Problem} for a key of other agents */
 async function findAllowed(reader: Reader, context: Context, eventId: string) {
   const event = await readEvent(reader, eventId);
   if (event === undefined) return null;
@@ -90,7 +90,7 @@ const NO_SEAL = "There is no seal yet. The first one is made soon after the firs
 
 async function requireSeal(reader: Reader): Promise<StoredSeal> {
   const seal = await newestSeal(reader);
-  if (seal === null) throw new Refusal("seal_not_found", NO_SEAL);
+  if (seal === null) throw new Problem("seal_not_found", NO_SEAL);
   return seal;
 }
 
@@ -113,7 +113,7 @@ export async function showKey(reader: Reader): Promise<Answer> {
     };
   });
   const current = shown.pop();
-  if (current === undefined) throw new Refusal("internal", "The workspace names no sealing key.");
+  if (current === undefined) throw new Problem("internal", "The workspace names no sealing key.");
   return { kind: "json", status: 200, body: JSON.stringify({ ...current, earlier: shown }) };
 }
 
@@ -125,9 +125,9 @@ export async function showConsistency(reader: Reader, input: OperationInputs["au
   const seal = await requireSeal(reader);
   const { from, to = seal.size } = input;
   if (to > seal.size) {
-    throw new Refusal("invalid_request", `"to" is beyond the newest seal, which covers ${seal.size} events.`);
+    throw new Problem("invalid_request", `"to" is beyond the newest seal, which covers ${seal.size} events.`);
   }
-  if (from > to) throw new Refusal("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
+  if (from > to) throw new Problem("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
   // The root is in base64, as in seals, so that the two can be compared by eye.
   const tree = async (size: number) => ({ size, root: Buffer.from(await treeRoot(reader, size)).toString("base64") });
   const proof = (await consistencyProof(from, to, treeReader(reader))).map(hexOf);

@@ -3,7 +3,6 @@ import { Type as t } from "@sinclair/typebox";
 import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
-import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
@@ -11,6 +10,7 @@ import { isId } from "../../ids.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
 import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-facts.ts";
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
+import { invalid, Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import {
   ACTIVITY_INTERVALS,

@@ -41,7 +41,7 @@ export interface AllowedCheckpoint {
   agentId: string;
 }
 
-/** Returns the checkpoint and its agent; null when there is none. @throws {Refusal} for a key of other agents */
+/** Returns the checkpoint and its agent; null when there is none. @throws {Problem} for a key of other agents */
 export async function findAllowed(reader: Reader, context: Context, id: string): Promise<AllowedCheckpoint | null> {
   const checkpoint = await findCheckpoint(reader, id);
   if (checkpoint === undefined) return null;

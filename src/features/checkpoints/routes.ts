@@ -2,9 +2,9 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, flag, Label, Metadata, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
-import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { Deleted, object } from "../../http/shapes.ts";
+import { invalid, Problem } from "../../problem.ts";
 import { Checkpoint, CheckpointList, CheckpointWithState, RestoreResult } from "./schema.ts";
 
 function nothingToRestore(configWanted: boolean): Problem {

@@ -6,11 +6,11 @@ import { listInput } from "../../http/page.ts";
 import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
-import { invalid, Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
 import { exampleOf, object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
 import type { IfMatch } from "../../operation-facts.ts";
+import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS } from "./schema.ts";
 
 const IF_MATCH = {

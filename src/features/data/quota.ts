@@ -4,6 +4,7 @@
  * operation). These have a reserve above the quota.
  */
 import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } from "../../operations.ts";
+import { Problem } from "../../problem.ts";
 import type { AgentDirectory } from "../../state/agents.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
@@ -16,7 +17,6 @@ import {
   naming,
   type Operation,
   type Outcome,
-  Refusal,
   refused,
   requireAgentAllowed,
   subjectOf,
@@ -71,7 +71,7 @@ export function refusingOverQuota(
     if (rule === "refused") return refuse(reader, context, input, excess, past <= reserve / 2);
     if (past <= reserve) return operation(reader, context, input, prepared);
     const outcome = rule === "accepted" ? await operation(reader, context, input, prepared) : null;
-    if (outcome === null || isEmpty(outcome)) throw new Refusal("quota_exceeded", explain(excess));
+    if (outcome === null || isEmpty(outcome)) throw new Problem("quota_exceeded", explain(excess));
     return outcome;
   };
 }
@@ -88,7 +88,7 @@ async function refuse(reader: Reader, context: Context, input: Input, excess: Ex
   const agent = await subjectOf(reader, context, input);
   const agentId = "agentId" in input ? input.agentId : (agent?.agentId ?? null);
   requireAgentAllowed(context.principal, agentId);
-  if (!isRecorded) throw new Refusal("quota_exceeded", explain(excess));
+  if (!isRecorded) throw new Problem("quota_exceeded", explain(excess));
   // The details do not name the key: it is not screened yet.
   const what = {
     ...excess,

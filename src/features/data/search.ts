@@ -4,13 +4,14 @@ import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
+import { Problem } from "../../problem.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, inquiry, knownAgent, naming, type QueryContext, Refusal } from "../../workspace/operation.ts";
+import { answered, inquiry, knownAgent, naming, type QueryContext } from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
@@ -42,7 +43,7 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
 }
 
 function explainMissingModel(error: unknown): never {
-  if (error instanceof ModelNotBuilt) throw new Refusal("unavailable", NO_MODEL_YET);
+  if (error instanceof ModelNotBuilt) throw new Problem("unavailable", NO_MODEL_YET);
   throw error;
 }
 

@@ -1,8 +1,8 @@
 /** The HTTP routes of the log as tiles (C2SP tlog-tiles): for keys, and below a workspace's id for everybody. */
 import { Type as t } from "@sinclair/typebox";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
-import { Problem } from "../../http/problem.ts";
 import { route } from "../../http/route.ts";
+import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import { parseBundlePath, parseTilePath } from "./paths.ts";
 

@@ -8,17 +8,17 @@
 import { canonicalText } from "../../log/rows.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { Problem } from "../../problem.ts";
 import { scanEvents } from "../../state/events.ts";
 import { newestSeal } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { Answer } from "../../workspace/contract.ts";
-import { Refusal } from "../../workspace/operation.ts";
 
 const NOT_COVERED = "The newest seal covers no such tile. GET the checkpoint, and ask only for tiles of its tree.";
 const PRUNED = "Events of this bundle were pruned. Their hashes are still served as tiles.";
 
-/** Returns the tile of hashes that a path names. @throws {Refusal} when the newest seal does not cover it */
+/** Returns the tile of hashes that a path names. @throws {Problem} when the newest seal does not cover it */
 export async function showTile(reader: Reader, input: OperationInputs["tlog.tile"]): Promise<Answer> {
   const { level, index, width } = input;
   await requireCovered(reader, level, index, width);
@@ -27,14 +27,14 @@ export async function showTile(reader: Reader, input: OperationInputs["tlog.tile
 
 /**
  * Returns the bundle of entries that a path names: each a length of two bytes, big-endian, and the bytes of an event.
- * @throws {Refusal} when the newest seal does not cover it, or events of it were pruned
+ * @throws {Problem} when the newest seal does not cover it, or events of it were pruned
  */
 export async function showEntries(reader: Reader, input: OperationInputs["tlog.entries"]): Promise<Answer> {
   const { index, width } = input;
   await requireCovered(reader, 0, index, width);
   const from = index * TILE_WIDTH;
   const events = await scanEvents(reader, null, { from, to: from + width - 1 });
-  if (events.length !== width) throw new Refusal("not_found", PRUNED);
+  if (events.length !== width) throw new Problem("not_found", PRUNED);
   return immutable(Buffer.concat(events.flatMap((event) => withLength(Buffer.from(canonicalText(event), "latin1")))));
 }
 
@@ -47,7 +47,7 @@ function withLength(entry: Buffer): Buffer[] {
 async function requireCovered(reader: Reader, level: number, index: number, width: number): Promise<void> {
   const size = (await newestSeal(reader))?.size ?? 0;
   const hashes = Math.floor(size / TILE_WIDTH ** level);
-  if (index * TILE_WIDTH + width > hashes) throw new Refusal("not_found", NOT_COVERED);
+  if (index * TILE_WIDTH + width > hashes) throw new Problem("not_found", NOT_COVERED);
 }
 
 const immutable = (body: Uint8Array): Answer => ({ kind: "bytes", contentType: "application/octet-stream", body });

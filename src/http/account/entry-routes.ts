@@ -1,5 +1,4 @@
 /** The routes that need no session: signing up, signing in, and inspecting a link. */
-
 import { Type as t } from "@sinclair/typebox";
 import { hasAccounts } from "../../control/accounts/accounts.ts";
 import { findUsableLink } from "../../control/accounts/links.ts";

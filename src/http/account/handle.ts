@@ -1,14 +1,13 @@
 /** The steps of a request under `/account`: session, origin, body, action. */
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
-import { Refused } from "../../control/refused.ts";
 import { Failure } from "../../failure.ts";
+import { invalid, Problem } from "../../problem.ts";
 import { closingIsKnown } from "../../timer.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
 import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
-import { invalid, Problem } from "../problem.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
 
 export type RoutedAction = Pick<RoutedRequest, "request" | "queryText" | "params" | "exchange">;
@@ -59,14 +58,8 @@ const CHALLENGE = { "www-authenticate": 'Session realm="governd"' };
 const UNAUTHENTICATED: ReadonlySet<string> = new Set(["sign_in_failed", "second_factor_required"]);
 
 function problemOf(error: unknown): unknown {
-  if (error instanceof Refused) {
-    const { code, detail, extra } = error;
-    const retry = extra.retryAfterSeconds;
-    const headers = {
-      ...(retry === undefined ? {} : { "retry-after": String(retry) }),
-      ...(UNAUTHENTICATED.has(code) ? CHALLENGE : {}),
-    };
-    return new Problem(code, detail, { headers, ...(extra.param === undefined ? {} : { param: extra.param }) });
+  if (error instanceof Problem && UNAUTHENTICATED.has(error.code)) {
+    return new Problem(error.code, error.message, { ...error.options, headers: CHALLENGE });
   }
   if (error instanceof Failure && error.code === "usage") return invalid(error.message);
   if (error instanceof Failure && error.code === "busy") return new Problem("unavailable", error.message);

@@ -3,7 +3,7 @@ import { Type as t } from "@sinclair/typebox";
 import { type AccountParts, administrationOf } from "../../control/accounts/parts.ts";
 import { KEY_AGENTS_MAX, KeyEnded } from "../../control/administration.ts";
 import { findKey, type KeyRecord, listKeys } from "../../control/keys.ts";
-import { Refused } from "../../control/refused.ts";
+import { Problem } from "../../problem.ts";
 import { AgentId, optionalInteger } from "../fields.ts";
 import { listWithoutPages, object } from "../shapes.ts";
 import { memberAction, ownerAction } from "./action.ts";
@@ -22,7 +22,7 @@ const OVERLAP_HOURS = 24;
 function requireKey({ control }: AccountParts, workspaceId: string, keyId: string): KeyRecord {
   const key = findKey(control.connection, keyId);
   if (key?.workspaceId === workspaceId) return key;
-  throw new Refused("key_not_found", "The workspace has no such key. GET …/keys lists them.");
+  throw new Problem("key_not_found", "The workspace has no such key. GET …/keys lists them.");
 }
 
 export const keyActions = [
@@ -106,7 +106,7 @@ export const keyActions = [
       const { record, apiKey, auditId } = await administrationOf(parts, accountId)
         .rotateKey(old.id, overlapMs)
         .catch((error: unknown) => {
-          throw error instanceof KeyEnded ? new Refused("key_ended", error.message) : error;
+          throw error instanceof KeyEnded ? new Problem("key_ended", error.message) : error;
         });
       return { body: { ...showKey(record, parts.clock()), api_key: apiKey, replaces: old.id }, auditId };
     },

@@ -1,5 +1,4 @@
 /** The routes for the account that is signed in. */
-
 import { type AccountRecord, findAccount, renameAccount } from "../../control/accounts/accounts.ts";
 import { acceptInvitation } from "../../control/accounts/membership.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
@@ -12,7 +11,7 @@ import {
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { listSessions } from "../../control/accounts/sessions.ts";
 import { changePassword, confirmPassword, endSessions } from "../../control/accounts/sign-in.ts";
-import { Refused } from "../../control/refused.ts";
+import { Problem } from "../../problem.ts";
 import { clearSession } from "../pipeline/session.ts";
 import { Count, listWithoutPages, object } from "../shapes.ts";
 import { action } from "./action.ts";
@@ -111,7 +110,7 @@ export const selfActions = [
     async run({ params, signedIn }, { parts }) {
       const { ended, auditId } = await endSessions(signedIn, parts, params.id);
       if (ended === 0)
-        throw new Refused("session_not_found", "You have no such session. GET /account/sessions lists them.");
+        throw new Problem("session_not_found", "You have no such session. GET /account/sessions lists them.");
       return params.id === signedIn.session.id ? { cookies: [clearSession()], auditId } : { auditId };
     },
   }),

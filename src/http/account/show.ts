@@ -1,5 +1,4 @@
 /** Records of the control database as the API shows them. */
-
 import type { Static } from "@sinclair/typebox";
 import { type AccountRecord, countRecoveryCodes } from "../../control/accounts/accounts.ts";
 import type { LinkRecord } from "../../control/accounts/links.ts";

@@ -5,10 +5,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { Problem } from "../../problem.ts";
 import stylePath from "../../web/assets/dashboard.css" with { type: "file" };
 import scriptPath from "../../web/assets/dashboard.js" with { type: "file" };
 import type { Exchange } from "../pipeline/exchange.ts";
-import { Problem } from "../problem.ts";
 import { contentSecurityPolicy, type PublicPage, page } from "./public-page.ts";
 
 /** The addresses of the page. The router in the browser handles those below `/workspaces`. */

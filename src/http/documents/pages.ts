@@ -1,6 +1,6 @@
 /** The public pages: probes, the API's documentation, the dashboard. */
+import { Problem } from "../../problem.ts";
 import type { Action } from "../account/action.ts";
-import { Problem } from "../problem.ts";
 import type { Route } from "../route.ts";
 import { DOCS_PAGES, OPENAPI_PATH } from "./api/page.ts";
 import { DASHBOARD_PAGES } from "./dashboard.ts";

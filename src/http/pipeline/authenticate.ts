@@ -1,6 +1,6 @@
 /** Authentication: the first thing that is checked of a request. */
+import { invalid, Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
-import { invalid, Problem } from "../problem.ts";
 import { requireSameOrigin, sessionToken } from "./session.ts";
 
 /** Returns the principal of an API key, null when the key is unknown, malformed, expired or revoked. */

@@ -1,6 +1,6 @@
 /** Reads a request's body: its media type, size and JSON. */
 import type { JsonObject } from "../../json.ts";
-import { invalid, Problem } from "../problem.ts";
+import { invalid, Problem } from "../../problem.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 
 /** Largest body by default, in bytes. */

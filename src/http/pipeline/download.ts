@@ -2,8 +2,7 @@
  * An export that the browser saves to a file. A form of the dashboard cannot set headers or send JSON, so it is
  * converted to a request to `POST /v1/audit/export`.
  */
-
-import { invalid } from "../problem.ts";
+import { invalid } from "../../problem.ts";
 import { authenticateRequest, type Sessions } from "./authenticate.ts";
 import { readForm } from "./body.ts";
 

@@ -1,9 +1,10 @@
 /** The steps from a routed request to its response: scope, body, validation, operation. */
 import type { JsonObject } from "../../json.ts";
 import { isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
+import { invalid, Problem } from "../../problem.ts";
 import type { Bytes, OperationRequest, Principal, Reply, WorkspaceClient } from "../../workspace/contract.ts";
 import { hasControlCharacter } from "../fields.ts";
-import { invalid, Problem, problemResponse } from "../problem.ts";
+import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
 import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";

@@ -1,9 +1,10 @@
 /** The steps of every request: id, authentication, response, log entry. */
+import { Problem } from "../../problem.ts";
 import type { Principal, WorkspaceClient } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { ReadinessAnswer } from "../documents/pages.ts";
-import { Problem, problemResponse } from "../problem.ts";
+import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
 import { type Authenticate, authenticateRequest, type Sessions } from "./authenticate.ts";
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
@@ -16,7 +17,6 @@ import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-prox
 
 /** The message when the control database cannot be read or written. */
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
-const RETRY_AFTER_SECONDS = 1;
 
 /** What HTTP needs of the rest of the program. */
 export interface AppDeps {
@@ -220,8 +220,7 @@ export class Pipeline {
   #internal(error: unknown, requestId: string): Problem {
     this.#deps.onInternalError(error, requestId);
     if (error instanceof Error && isStorageFailure(error)) {
-      const headers = { "retry-after": `${RETRY_AFTER_SECONDS}` };
-      return new Problem("unavailable", STORAGE_FAILED, { headers });
+      return new Problem("unavailable", STORAGE_FAILED);
     }
     return new Problem("internal", "Internal error. Tell the operator the request_id; the daemon's log has more.");
   }

@@ -2,7 +2,7 @@
  * Strict parsing of query strings: each parameter at most once, valid percent-encoding, valid UTF-8. `+` is a space, as
  * form encoders write it (WHATWG URL, application/x-www-form-urlencoded).
  */
-import { invalid } from "../problem.ts";
+import { invalid } from "../../problem.ts";
 
 /** The parameters of a request by name, decoded. */
 export type Query = ReadonlyMap<string, string>;

@@ -1,6 +1,6 @@
 /** Limits of requests: per second for each API key, and per minute for addresses that send wrong keys. */
 import { CellRates, networkOf, type Rate } from "../../cell-rate.ts";
-import { Problem } from "../problem.ts";
+import { Problem } from "../../problem.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -10,10 +10,7 @@ const MAX_KEYS = 10_000;
 const MAX_ADDRESSES = 50_000;
 
 /** The headers of a response about its key's limit (draft-ietf-httpapi-ratelimit-headers-10). */
-export interface RateLimitHeaders {
-  "ratelimit-policy": string;
-  ratelimit: string;
-}
+export type RateLimitHeaders = { "ratelimit-policy": string; ratelimit: string };
 
 /** The limit of each API key. A key that was idle may send a second's worth at once. */
 export class RateLimit {
@@ -77,8 +74,5 @@ export class WrongKeys {
   }
 }
 
-function rateLimited(detail: string, waitMs: number, headers: object = {}): Problem {
-  return new Problem("rate_limited", detail, {
-    headers: { ...headers, "retry-after": String(Math.ceil(waitMs / SECOND_MS)) },
-  });
-}
+const rateLimited = (detail: string, waitMs: number, headers: Record<string, string> = {}): Problem =>
+  new Problem("rate_limited", detail, { headers, retryAfterSeconds: Math.ceil(waitMs / SECOND_MS) });

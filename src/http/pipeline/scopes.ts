@@ -1,8 +1,8 @@
 /** What each scope of an API key allows. */
 import type { Scope } from "../../operation-facts.ts";
 import { OPERATIONS, type OperationName } from "../../operations.ts";
+import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
-import { Problem } from "../problem.ts";
 
 /** The scopes whose keys may ask for an operation. */
 export const scopesOf = (operation: OperationName): readonly Scope[] => OPERATIONS[operation].scopes;

@@ -1,5 +1,5 @@
 /** What the request of a session carries: its cookie, and the origin of the page that sent it. */
-import { Problem } from "../problem.ts";
+import { Problem } from "../../problem.ts";
 
 /**
  * The cookies of a session and of a known browser. With `__Host-` the browser requires Secure, Path=/ and this host

@@ -1,6 +1,6 @@
 /** With TLS off, only configured proxies may send requests, and only for HTTPS clients. */
 import { BlockList, isIP } from "node:net";
-import { Problem } from "../problem.ts";
+import { Problem } from "../../problem.ts";
 
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;

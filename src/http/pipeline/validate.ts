@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { invalid, type Problem } from "../problem.ts";
+import { invalid, type Problem } from "../../problem.ts";
 import { type Query, quoteName, shortName } from "./query.ts";
 
 /** The most unknown names that one error lists. */

@@ -1,10 +1,10 @@
 /** How the documentation describes responses: success and every error. */
-
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { leavesNoTrace } from "../../../operations.ts";
+import { PROBLEMS, Problem, type ProblemCode } from "../../../problem.ts";
 import type { Action } from "../../account/action.ts";
-import { PROBLEMS, Problem, type ProblemCode, problemBody } from "../../problem.ts";
+import { problemBody } from "../../problem-document.ts";
 import type { CompiledEndpoint, Route } from "../../route.ts";
 import { component } from "../../shapes.ts";
 

@@ -1,10 +1,5 @@
-/**
- * Errors as the client sees them: RFC 9457 problem documents.
- *
- * What refuses a request before its operation throws a {@link Problem}; an operation returns a `ProblemReply`. {@link
- * problemResponse} makes the response of both, so they have the same form.
- */
-import type { JsonObject } from "../json.ts";
+/** Why a request is refused, as codes of the API. `http/problem-document.ts` makes the response. */
+import type { JsonObject } from "./json.ts";
 
 /** Status and title of every error code. The codes are stable; clients switch on them. */
 export const PROBLEMS = {
@@ -56,59 +51,34 @@ export const PROBLEMS = {
 /** A stable error code. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Seconds of `Retry-After` when the cause gives none. */
-const DEFAULT_RETRY_AFTER_SECONDS = 1;
-
 /** What a problem may carry besides its code and its detail. */
 export interface ProblemOptions {
   /** The offending field: a body member (`policies.block_pii`), a query parameter, a header. */
   param?: string;
   headers?: Record<string, string>;
+  /** The value of `Retry-After`. */
+  retryAfterSeconds?: number;
   /** Further members of the document (RFC 9457 section 3.2). */
   extra?: JsonObject;
 }
 
-/** Why a request is refused. `detail` is for a person and repeats no value of the request. */
+/**
+ * Why a request is refused. It is thrown before anything is changed or recorded. `detail` is for a person: it says what
+ * to do, and repeats no value of the request.
+ */
 export class Problem extends Error {
   override readonly name = "Problem";
-  readonly code: ProblemCode;
-  readonly options: ProblemOptions;
 
-  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+  constructor(
+    readonly code: ProblemCode,
+    detail: string,
+    readonly options: ProblemOptions = {},
+  ) {
     super(detail);
-    this.code = code;
-    this.options = options;
   }
 }
 
 /** Returns a 400 `invalid_request` about one field. */
 export function invalid(detail: string, param?: string): Problem {
   return new Problem("invalid_request", detail, param === undefined ? {} : { param });
-}
-
-/** Returns the problem document. `type` is a URN, which is stable and needs no web page behind it. */
-export function problemBody(problem: Problem, requestId: string): string {
-  const [status, title] = PROBLEMS[problem.code];
-  const { param, extra } = problem.options;
-  return JSON.stringify({
-    type: `urn:governd:problem:${problem.code}`,
-    title,
-    status,
-    detail: problem.message,
-    code: problem.code,
-    ...(param === undefined ? {} : { param }),
-    request_id: requestId,
-    ...extra,
-  });
-}
-
-/** Returns the response for a problem. `headers` are those of every response. */
-export function problemResponse(problem: Problem, requestId: string, headers: Record<string, string>): Response {
-  Object.assign(headers, problem.options.headers);
-  headers["content-type"] = "application/problem+json";
-  const [status] = PROBLEMS[problem.code];
-  if ((status === 429 || status === 503) && headers["retry-after"] === undefined) {
-    headers["retry-after"] = String(DEFAULT_RETRY_AFTER_SECONDS);
-  }
-  return new Response(problemBody(problem, requestId), { status, headers });
 }
