@@ -74,14 +74,16 @@ export class AgentDirectory {
   /** Live entries of all agents; null until first needed. */
   #liveEntries: number | null = null;
 
+  constructor(private readonly reader: Reader) {}
+
   /** The agent's state, or null when it never began. */
-  find(reader: Reader, agentId: string | null): MaybePromise<AgentState | null> {
+  find(agentId: string | null): MaybePromise<AgentState | null> {
     // Without a promise when it is cached: every operation asks.
-    return this.#cache.get(agentId) ?? this.#load(reader, agentId);
+    return this.#cache.get(agentId) ?? this.#load(agentId);
   }
 
-  async #load(reader: Reader, agentId: string | null): Promise<AgentState | null> {
-    const loaded = await readAgent(reader, agentId);
+  async #load(agentId: string | null): Promise<AgentState | null> {
+    const loaded = await readAgent(this.reader, agentId);
     if (loaded !== null) this.#cache.set(agentId, loaded);
     return loaded;
   }
@@ -92,9 +94,9 @@ export class AgentDirectory {
   }
 
   /** By its name in the file. */
-  async findByFirstSeq(reader: Reader, firstSeq: number): Promise<AgentState> {
-    const id = await reader.value<string | null>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
-    const agent = id === undefined ? null : await this.find(reader, id);
+  async findByFirstSeq(firstSeq: number): Promise<AgentState> {
+    const id = await this.reader.value<string | null>("SELECT agent_id FROM agents WHERE first_seq = ?", [firstSeq]);
+    const agent = id === undefined ? null : await this.find(id);
     if (agent === null) throw new Error(`no agent begins at position ${firstSeq}`);
     return agent;
   }
@@ -115,10 +117,10 @@ export class AgentDirectory {
   }
 
   /** Live entries of the whole workspace. Counted on the first call; `advance` keeps the count. */
-  async liveEntries(reader: Reader): Promise<number> {
+  async liveEntries(): Promise<number> {
     if (this.#liveEntries === null) {
       const unwritten = Array.from(this.#dirty, (agentId) => this.#cache.get(agentId) as AgentState);
-      const written = await reader.value<number | null>(
+      const written = await this.reader.value<number | null>(
         "SELECT sum(live_entries) FROM agents WHERE first_seq NOT IN (SELECT value FROM json_each(?))",
         [JSON.stringify(unwritten.map(({ firstSeq }) => firstSeq))],
       );

@@ -16,7 +16,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Connection } from "../store/connection.ts";
-import type { MaybePromise, Reader } from "../store/transaction.ts";
+import type { Reader } from "../store/transaction.ts";
 import type { Answer, Principal } from "./contract.ts";
 
 /** The circumstances of one operation. */
@@ -120,21 +120,12 @@ export type OperationsOf<Word extends string> = {
     : Operation<N, Own> | PreparedOperation<N, Own>;
 };
 
-/** The agent's state, for operations that never begin an agent. */
-export function knownAgent(tx: Reader, context: Context, agentId: string): MaybePromise<AgentState | null> {
-  return context.agents.find(tx, agentId);
-}
-
 /** Returns the agent that an operation is about; null when that never began, or it is about none. */
-export async function subjectOf(
-  reader: Reader,
-  context: Context,
-  input: OperationInputs[OperationName],
-): Promise<AgentState | null> {
-  if ("agentId" in input) return knownAgent(reader, context, input.agentId);
+export async function subjectOf(reader: Reader, { agents }: Context, input: OperationInputs[OperationName]) {
+  if ("agentId" in input) return agents.find(input.agentId);
   if (!("checkpointId" in input)) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId);
-  return checkpoint === undefined ? null : context.agents.findByFirstSeq(reader, checkpoint.agent);
+  return checkpoint === undefined ? null : agents.findByFirstSeq(checkpoint.agent);
 }
 
 /** Refuses when the key is limited to agents and this is none of them. */

@@ -43,14 +43,13 @@ export interface WriterOptions {
 type Preparation = { prepared: unknown } | { failure: Reply };
 
 export class WorkspaceWriter {
-  readonly #agents = new AgentDirectory();
+  readonly #agents: AgentDirectory;
   /** The last moment that an operation had, and its text: RFC 3339, UTC, three decimals. */
   #nowMs = Number.NaN;
   #timestamp = "";
   readonly #clock: Clock;
   readonly #random: RandomPool;
   readonly #ids: IdSource;
-  readonly #sealer: WorkspaceSealer | null;
   readonly workspaceId: string;
   #head: Head;
   /** Something was erased, and the write-ahead log may still hold it. */
@@ -63,10 +62,10 @@ export class WorkspaceWriter {
     private readonly connection: Connection,
     private readonly options: WriterOptions = {},
   ) {
+    this.#agents = new AgentDirectory(connection);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? new RandomPool();
     this.#ids = new IdSource(this.#clock, this.#random);
-    this.#sealer = options.sealer ?? null;
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
     connection.own?.watch("head", this.#head.hash);
   }
@@ -119,7 +118,7 @@ export class WorkspaceWriter {
 
   /** Whether there are events that no seal covers yet. */
   get unsealed(): boolean {
-    return this.#sealer !== null && this.#sealer.sealedSize <= this.#head.seq;
+    return (this.options.sealer?.sealedSize ?? Number.POSITIVE_INFINITY) <= this.#head.seq;
   }
 
   /**
@@ -127,8 +126,8 @@ export class WorkspaceWriter {
    * @throws {SealRefused} and whatever the file throws; the log is as it was then
    */
   async seal(): Promise<void> {
-    const sealer = this.#sealer;
-    if (sealer === null) return;
+    const { sealer } = this.options;
+    if (sealer === undefined) return;
     await this.#transact(() => sealer.seal(this.connection, this.#head.seq + 1));
   }
 
@@ -136,7 +135,7 @@ export class WorkspaceWriter {
   async addCosignatures(size: number, note: string): Promise<void> {
     const kept = await this.#transact(() => keepCosignatures(this.connection, size, note));
     if (kept === null) return;
-    this.#report("file of seals", () => this.#sealer?.fileAgain(kept));
+    this.#report("file of seals", () => this.options.sealer?.fileAgain(kept));
   }
 
   /**
@@ -150,7 +149,7 @@ export class WorkspaceWriter {
       const { auditId } = await this.#performOne({ ...job, run: async () => answered(null, details, "{}") });
       if (auditId === null) throw new Error(`${job.operation} could not be recorded`);
       const { seq } = this.#head;
-      if (job.operation === ROTATE_SEAL_KEY) await this.#sealer?.seal(this.connection, seq + 1);
+      if (job.operation === ROTATE_SEAL_KEY) await this.options.sealer?.seal(this.connection, seq + 1);
       await insertSealingKey(this.connection, seq, formatVerifierKey(next));
     });
   }
@@ -186,7 +185,7 @@ export class WorkspaceWriter {
 
   /** The transaction is on disk, whatever fails here. What failed is reported, and tried again after a later one. */
   #afterCommit(): void {
-    this.#report("file of seals", () => this.#sealer?.committed());
+    this.#report("file of seals", () => this.options.sealer?.committed());
     // While readers need the write-ahead log, it cannot be emptied.
     if (this.#toScrub) {
       this.#report("emptying the write-ahead log", () => {
@@ -210,9 +209,8 @@ export class WorkspaceWriter {
 
   /** A seal over every event before position `seq`; null when it cannot be made. */
   async #sealBefore(seq: number): Promise<StoredSeal | null> {
-    if (this.#sealer === null) return null;
     try {
-      return await this.#sealer.seal(this.connection, seq);
+      return (await this.options.sealer?.seal(this.connection, seq)) ?? null;
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       this.options.onFailure?.("seal", error);
@@ -284,7 +282,7 @@ export class WorkspaceWriter {
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
     }
-    const chain = outcome.agent ?? (await this.#agents.find(this.connection, null));
+    const chain = outcome.agent ?? (await this.#agents.find(null));
     if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
     const change = await applyEffect(this.connection, chain, effect, context);
     const appended = await appendEvent(this.connection, this.#random, chain, {
@@ -321,7 +319,7 @@ export class WorkspaceWriter {
 
   /** Back to before the transaction, in the file and in memory. */
   #abandon(before: Head): void {
-    this.#sealer?.abandoned();
+    this.options.sealer?.abandoned();
     this.#agents.clear();
     this.#head = before;
     this.#dataVersion = -1;

@@ -1,13 +1,12 @@
 /** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
 import { OPERATIONS, type OperationInputs, type OperationName } from "../operations.ts";
 import { RETENTION, retentionCutoff } from "../policy/retention.ts";
-import type { AgentState } from "../state/agents.ts";
-import { findCheckpoint } from "../state/checkpoints.ts";
+import type { AgentDirectory } from "../state/agents.ts";
 import { countExpiredVersions } from "../state/entries.ts";
-import type { MaybePromise, Reader } from "../store/transaction.ts";
+import type { Reader } from "../store/transaction.ts";
 import type { Principal } from "./contract.ts";
 import type { Job } from "./job.ts";
-import { answered, type Context } from "./operation.ts";
+import { answered, type Context, subjectOf } from "./operation.ts";
 import type { WorkspaceWriter } from "./perform.ts";
 
 /** Versions removed in one transaction, so that a large sweep never holds up other operations. */
@@ -25,7 +24,7 @@ async function agentsWithRetention(reader: Reader): Promise<string[]> {
   return rows.map(([agentId]) => agentId);
 }
 
-type FindAgent = (reader: Reader, context: Context) => MaybePromise<AgentState | null>;
+type FindAgent = (reader: Reader, context: Context) => ReturnType<AgentDirectory["find"]>;
 
 /** Removes what is past one agent's retention, at most `limit` versions; records nothing if there is none. */
 function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
@@ -48,34 +47,16 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
  * What goes before an operation that may put another configuration into force: what is past its retention until then is
  * gone, and a longer retention must not bring it back. Null for all others.
  */
-export function expiryBefore(
-  name: OperationName,
-  input: OperationInputs[OperationName],
-  workspaceId: string,
-): Job | null {
+export function expiryBefore(name: OperationName, input: OperationInputs[OperationName], workspaceId: string) {
   const { effect } = OPERATIONS[name];
   if (effect !== "add_config" && effect !== "restore") return null;
-  const findAgent: FindAgent = async (reader, { agents }) => {
-    if ("agentId" in input) return agents.find(reader, input.agentId);
-    return "checkpointId" in input ? agentOfCheckpoint(reader, agents, input.checkpointId) : null;
-  };
-  return expiryJob(workspaceId, findAgent, EVERYTHING);
-}
-
-async function agentOfCheckpoint(
-  reader: Reader,
-  agents: Context["agents"],
-  checkpointId: string,
-): Promise<AgentState | null> {
-  const checkpoint = await findCheckpoint(reader, checkpointId);
-  return checkpoint === undefined ? null : agents.findByFirstSeq(reader, checkpoint.agent);
+  return expiryJob(workspaceId, (reader, context) => subjectOf(reader, context, input), EVERYTHING);
 }
 
 /** Sweeps every agent of a workspace until nothing expired is left. */
 export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): Promise<void> {
   for (const agentId of await agentsWithRetention(reader)) {
-    const findAgent: FindAgent = (reader, { agents }) => agents.find(reader, agentId);
-    const job = expiryJob(writer.workspaceId, findAgent, VERSIONS_AT_ONCE);
+    const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
     // Nothing is recorded once nothing is left, or when the workspace cannot be written.
     while ((await writer.perform([job]))[0]?.auditId);
   }

@@ -1,6 +1,6 @@
 /** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
 import type { JsonObject } from "../../json.ts";
-import { listBody } from "../../lists.ts";
+import { listBody, pageOf } from "../../lists.ts";
 import type { OperationName } from "../../operations.ts";
 import { decide } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
@@ -11,7 +11,6 @@ import {
   answered,
   type Context,
   inquiry,
-  knownAgent,
   noAgent,
   type Operation,
   type OperationsOf,
@@ -48,13 +47,12 @@ const listAgents = inquiry("agent.list", {
     const { limit, offset, after } = page;
     const wanted = { prefix, after: after === undefined ? "" : String(after), offset, limit: limit + 1 };
     const found = await listOverviews(reader, wanted, nowMs);
-    return { agents: found.slice(0, limit).map(showAgent), hasMore: found.length > limit };
+    const { page: agents, last } = pageOf(found, limit);
+    return { agents: agents.map((agent) => JSON.stringify(showAgent(agent))), next: last?.agentId ?? null };
   },
-  async record(_tx, _context, input, { agents, hasMore }) {
-    const items = agents.map((agent) => JSON.stringify(agent));
-    const next = hasMore ? ((agents.at(-1)?.agent_id as string | undefined) ?? null) : null;
+  async record(_tx, _context, input, { agents, next }) {
     const details = { prefix: input.prefix, count: agents.length };
-    return answered(null, details, listBody("agent.list", input, items, next));
+    return answered(null, details, listBody("agent.list", input, agents, next));
   },
 });
 
@@ -63,8 +61,8 @@ const readAgentOverview = inquiry("agent.read", {
     const found = await findOverview(reader, agentId, nowMs);
     return found === null ? null : showAgent(found);
   },
-  async record(reader, context, { agentId }, found) {
-    const agent = await knownAgent(reader, context, agentId);
+  async record(_reader, context, { agentId }, found) {
+    const agent = await context.agents.find(agentId);
     if (found === null) return noAgent(agent, agentId);
     return answered(agent, {}, JSON.stringify(found));
   },
@@ -77,7 +75,7 @@ async function setSuspended(
   context: Context,
   { agentId, reason }: { agentId: string; reason: string | null },
 ): Promise<Outcome> {
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   // The overview reads the heads from the file, where those of this transaction's earlier events must be.
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);

@@ -114,7 +114,7 @@ export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
   },
   async record(reader, context, input, found) {
     const { scope, format, window, resume } = input;
-    const { agent, asked } = await subjectOf(reader, context, scope);
+    const { agent, asked } = await subjectOf(context, scope);
     if (agent === null && "agentId" in scope) {
       return noAgent(null, scope.agentId, { format });
     }

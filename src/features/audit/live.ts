@@ -22,7 +22,7 @@ const NO_EVENT = "This trail has no event with the id in Last-Event-ID. Leave th
 
 export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after }) => {
   const agentId = agentIdOf(scope);
-  const { agent, asked } = await subjectOf(reader, context, scope);
+  const { agent, asked } = await subjectOf(context, scope);
   const details = after === undefined ? asked : { ...asked, after };
   // A new stream starts after this operation's own event. A resumed stream leaves no event out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;

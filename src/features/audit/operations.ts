@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { listBody } from "../../lists.ts";
+import { listBody, pageOf } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
@@ -31,11 +31,11 @@ const queryAudit = inquiry("audit.query", {
       offset,
       limit: limit + 1,
     });
-    const shown = rows.slice(0, limit);
-    return { events: shown.map((row) => row.json), next: rows.length > limit ? (shown.at(-1)?.agentSeq ?? 0) : null };
+    const shown = pageOf(rows, limit);
+    return { events: shown.page.map(({ json }) => json), next: shown.last?.agentSeq ?? null };
   },
-  async record(reader, context, input, { events, next }) {
-    const { agent, asked } = await subjectOf(reader, context, input.scope);
+  async record(_reader, context, input, { events, next }) {
+    const { agent, asked } = await subjectOf(context, input.scope);
     const filters: JsonObject = windowDetails(input.window);
     if (input.operations !== undefined) filters.operations = [...input.operations];
     if (input.result !== undefined) filters.result = input.result;
@@ -123,9 +123,9 @@ const verifyAudit = inquiry("audit.verify", {
     const exists = agentId === null || (await readAgent(reader, agentId)) !== null;
     return exists ? await verifyTrail(reader, agentId, openControl) : null;
   },
-  async record(reader, context, { scope }, found) {
+  async record(_reader, context, { scope }, found) {
     if (found === null) return noAgent(null, agentIdOf(scope));
-    const { agent, asked } = await subjectOf(reader, context, scope);
+    const { agent, asked } = await subjectOf(context, scope);
     const { valid, chain_intact, events_checked } = found;
     const body = JSON.stringify({ ...found, verified_at: context.timestamp });
     return answered(agent, { ...asked, valid, chain_intact, events_checked }, body);
@@ -162,8 +162,8 @@ async function queryActivity(
 
 const countEvents = inquiry("audit.activity", {
   query: queryActivity,
-  async record(reader, context, { scope }, found) {
-    const { agent, asked } = await subjectOf(reader, context, scope);
+  async record(_reader, context, { scope }, found) {
+    const { agent, asked } = await subjectOf(context, scope);
     const { interval, start_time, end_time } = found;
     return answered(agent, { ...asked, interval, start_time, end_time }, JSON.stringify(found));
   },

@@ -23,7 +23,6 @@ import {
   answered,
   type Context,
   finished,
-  knownAgent,
   notFound,
   type Operation,
   requireAgentAllowed,
@@ -41,7 +40,7 @@ async function findAllowed(reader: Reader, context: Context, eventId: string) {
   const event = await readEvent(reader, eventId);
   if (event === undefined) return null;
   requireAgentAllowed(context.principal, event.agentId);
-  return { event, agent: event.agentId === null ? null : await knownAgent(reader, context, event.agentId) };
+  return { event, agent: event.agentId === null ? null : await context.agents.find(event.agentId) };
 }
 
 const noEvent = (id: string) => notFound(null, null, "audit_event_not_found", NO_EVENT, recorded("event_id", id));

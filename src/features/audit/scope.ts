@@ -3,8 +3,7 @@ import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditScope, TimeWindow } from "../../operation-facts.ts";
 import type { AgentState } from "../../state/agents.ts";
-import type { Reader } from "../../store/transaction.ts";
-import { type Context, knownAgent } from "../../workspace/operation.ts";
+import type { Context } from "../../workspace/operation.ts";
 
 /** Returns the agent's id; null for a scope that is not one agent. */
 export const agentIdOf = (scope: AuditScope): string | null => ("agentId" in scope ? scope.agentId : null);
@@ -14,12 +13,11 @@ export const agentIdOf = (scope: AuditScope): string | null => ("agentId" in sco
  * the details that name the scope. An event in an agent's own chain needs none.
  */
 export async function subjectOf(
-  reader: Reader,
   context: Context,
   scope: AuditScope,
 ): Promise<{ agent: AgentState | null; asked: JsonObject }> {
   if (!("agentId" in scope)) return { agent: null, asked: { scope: scope.scope } };
-  const agent = await knownAgent(reader, context, scope.agentId);
+  const agent = await context.agents.find(scope.agentId);
   return { agent, asked: agent === null ? { agent_id: scope.agentId } : {} };
 }
 

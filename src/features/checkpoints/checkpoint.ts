@@ -45,7 +45,7 @@ export interface AllowedCheckpoint {
 export async function findAllowed(reader: Reader, context: Context, id: string): Promise<AllowedCheckpoint | null> {
   const checkpoint = await findCheckpoint(reader, id);
   if (checkpoint === undefined) return null;
-  const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
+  const agent = await context.agents.findByFirstSeq(checkpoint.agent);
   requireAgentAllowed(context.principal, agent.agentId);
   return { checkpoint, agent, agentId: agent.agentId as string };
 }

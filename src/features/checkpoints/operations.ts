@@ -1,5 +1,5 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
-import { listBody } from "../../lists.ts";
+import { listBody, pageOf } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { decide } from "../../policy/decide.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
@@ -8,7 +8,6 @@ import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
 import {
   answered,
   finished,
-  knownAgent,
   naming,
   type Operation,
   type OperationsOf,
@@ -18,7 +17,7 @@ import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./check
 import { restoreCheckpoint } from "./restore.ts";
 
 export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
-  const known = await knownAgent(reader, context, input.agentId);
+  const known = await context.agents.find(input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   const decision = decide(agent.policies, {
     key: "",
@@ -49,13 +48,12 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
 };
 
 const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
-  const agent = await knownAgent(reader, context, input.agentId);
+  const agent = await context.agents.find(input.agentId);
   const { limit, offset, after } = input.page;
   const before = after === undefined ? null : Number(after);
   const found =
     agent === null ? [] : await listCheckpoints(reader, agent.firstSeq, { before, offset, limit: limit + 1 });
-  const page = found.slice(0, limit);
-  const last = found.length > limit ? page.at(-1) : undefined;
+  const { page, last } = pageOf(found, limit);
   const items = page.map((checkpoint) => showCheckpoint(input.agentId, checkpoint));
   const details = naming(agent, input.agentId, { count: page.length });
   return answered(agent, details, listBody("checkpoint.list", input, items, last?.eventSeq ?? null));

@@ -1,6 +1,6 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
 import type { JsonObject } from "../../json.ts";
-import { listBody } from "../../lists.ts";
+import { listBody, pageOf } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
@@ -12,11 +12,9 @@ import {
   readConfigVersion,
   showVersion,
 } from "../../state/configs.ts";
-import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
   type Context,
-  knownAgent,
   naming,
   notFound,
   type Operation,
@@ -38,29 +36,21 @@ function showConfig(agentId: string, version: ConfigVersion): string {
   );
 }
 
-const readConfig: Operation<"config.read"> = async (reader, context, { agentId }) => {
-  const found = await findVersion(reader, context, agentId, null);
-  return "answer" in found ? found : answerVersion(reader, found.agent, agentId, found.version);
+const readConfig: Operation<"config.read" | "config.read_version"> = async (reader, context, input) => {
+  const found = await findVersion(context, input.agentId, "version" in input ? input.version : null);
+  if ("answer" in found) return found;
+  const config = await readConfigVersion(reader, found.agent.firstSeq, found.version);
+  const version = `v${found.version}`;
+  return answered(found.agent, { version }, showConfig(input.agentId, config), { etag: version });
 };
-
-const readVersion: Operation<"config.read_version"> = async (reader, context, { agentId, version }) => {
-  const found = await findVersion(reader, context, agentId, version);
-  return "answer" in found ? found : answerVersion(reader, found.agent, agentId, found.version);
-};
-
-async function answerVersion(reader: Reader, agent: AgentState, agentId: string, version: number): Promise<Outcome> {
-  const config = await readConfigVersion(reader, agent.firstSeq, version);
-  return answered(agent, { version: `v${version}` }, showConfig(agentId, config), { etag: `v${version}` });
-}
 
 /** Returns the number and the agent of a requested version, null for the newest, or the outcome when it does not exist. */
 async function findVersion(
-  reader: Reader,
   context: Context,
   agentId: string,
   text: string | null,
 ): Promise<{ agent: AgentState; version: number } | Outcome> {
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   const newest = agent?.configVersion ?? null;
   const version = text === null ? newest : parseVersion(text);
   // What is not a version could be arbitrary text. The details leave it out.
@@ -72,14 +62,13 @@ async function findVersion(
 }
 
 const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
-  const agent = await knownAgent(reader, context, input.agentId);
+  const agent = await context.agents.find(input.agentId);
   const { limit, offset, after } = input.page;
   const found =
     agent === null
       ? []
       : await listConfigs(reader, agent.firstSeq, { before: Number(after ?? 0), offset, limit: limit + 1 });
-  const page = found.slice(0, limit);
-  const last = found.length > limit ? page.at(-1) : undefined;
+  const { page, last } = pageOf(found, limit);
   const items = page.map((version) => JSON.stringify(showListed(input.agentId, version)));
   const details = naming(agent, input.agentId, { count: page.length });
   return answered(agent, details, listBody("config.list_versions", input, items, last?.version ?? null));
@@ -97,15 +86,15 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
   };
 }
 
-export const updateConfig: Operation<"config.update"> = async (reader, context, input) => {
-  const known = await knownAgent(reader, context, input.agentId);
+export const updateConfig: Operation<"config.update"> = async (_reader, context, input) => {
+  const known = await context.agents.find(input.agentId);
   if (!matches(input.ifMatch, known)) return conflict(known, input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   return addVersion(context, agent, canonicalJson(input.config), null);
 };
 
 export const rollbackConfig: Operation<"config.rollback"> = async (reader, context, input) => {
-  const found = await findVersion(reader, context, input.agentId, input.version);
+  const found = await findVersion(context, input.agentId, input.version);
   if ("answer" in found) return found;
   const { agent, version } = found;
   if (!matches(input.ifMatch, agent)) return conflict(agent, input.agentId);
@@ -140,6 +129,6 @@ export const configOperations: OperationsOf<"config"> = {
   "config.read": readConfig,
   "config.update": updateConfig,
   "config.list_versions": listConfigVersions,
-  "config.read_version": readVersion,
+  "config.read_version": readConfig,
   "config.rollback": rollbackConfig,
 };

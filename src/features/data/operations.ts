@@ -10,7 +10,6 @@ import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
 import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
-  knownAgent,
   naming,
   notFound,
   type Operation,
@@ -23,7 +22,7 @@ import { prepareWrite, writeData } from "./write.ts";
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (entry === undefined) return noEntry(agent, agentId, key);
   return answered(
@@ -34,7 +33,7 @@ export const readData: Operation<"data.read"> = async (reader, context, { agentI
 };
 
 const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
@@ -59,7 +58,7 @@ function noEntry(agent: AgentState | null, agentId: string, key: string): Outcom
 }
 
 export const deleteData: Operation<"data.delete"> = async (reader, context, { agentId, key }) => {
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   if (agent === null) return noEntry(agent, agentId, key);
   const cutoffMs = retentionCutoff(agent.policies, context.nowMs);
   if (!(await hasEntry(reader, agent, key, cutoffMs))) return noEntry(agent, agentId, key);
@@ -69,7 +68,7 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, { ag
 };
 
 export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, { agentId, prefix }) => {
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
   const named = count === 0 ? recorded("prefix", prefix, agent?.policies ?? null) : { prefix };
   const details = naming(agent, agentId, { ...named, count });
@@ -86,7 +85,7 @@ const ROWS_AT_ONCE = 64;
 type ListInput = OperationInputs["data.list"];
 
 const listData: Operation<"data.list"> = async (reader, context, input) => {
-  const agent = await knownAgent(reader, context, input.agentId);
+  const agent = await context.agents.find(input.agentId);
   const page = agent === null ? { rows: [], hasMore: false } : await readPage(reader, agent, input, context.nowMs);
   const last = page.rows.at(-1);
   const next = page.hasMore && last !== undefined ? last.key : null;
@@ -144,7 +143,7 @@ const NOTHING = "Nothing has this key, neither a stored entry nor the details of
  */
 export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
-  const agent = await knownAgent(reader, context, agentId);
+  const agent = await context.agents.find(agentId);
   const target: ErasureTarget = "key" in input ? { key: input.key } : { prefix: input.prefix };
   const found = await countErasable(reader, agent, agentId, target);
   const { entries, versions, events, erased } = found;

@@ -13,7 +13,6 @@ import type { Reader } from "../../store/transaction.ts";
 import type { Answer } from "../../workspace/contract.ts";
 import {
   type Context,
-  knownAgent,
   naming,
   type Operation,
   type Outcome,
@@ -113,7 +112,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
   if (!("checkpointId" in input) || !("restoreData" in input) || !input.restoreData) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId);
   if (checkpoint === undefined) return null;
-  const agent = await context.agents.findByFirstSeq(reader, checkpoint.agent);
+  const agent = await context.agents.findByFirstSeq(checkpoint.agent);
   const entries = checkpoint.entryCount - agent.liveEntries;
   // A restore copies what comes back. How many bytes that is is known only afterwards.
   return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
@@ -121,7 +120,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
 
 async function excessOf(reader: Reader, context: Context, quota: Quota, growth: Growth | null): Promise<Excess | null> {
   if (quota.entries > 0 && growth !== null && growth.entries > 0) {
-    const used = await context.agents.liveEntries(reader);
+    const used = await context.agents.liveEntries();
     const isOver = used + growth.entries > quota.entries;
     if (isOver && !(await replaces(reader, context, growth))) return { quota: "entries", limit: quota.entries, used };
   }
@@ -141,6 +140,6 @@ const unmeasured = new WeakMap<AgentDirectory, number>();
 
 /** Whether a write replaces an entry, so that the number of entries stays the same. */
 async function replaces(reader: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
-  const agent = key === undefined ? null : await knownAgent(reader, context, agentId);
+  const agent = key === undefined ? null : await context.agents.find(agentId);
   return agent !== null && key !== undefined && (await hasEntry(reader, agent, key, -1));
 }

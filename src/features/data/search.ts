@@ -11,7 +11,7 @@ import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, inquiry, knownAgent, naming, type QueryContext } from "../../workspace/operation.ts";
+import { answered, inquiry, naming, type QueryContext } from "../../workspace/operation.ts";
 
 const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
@@ -76,8 +76,8 @@ function showHit([, key, value, metadata, updatedAt]: HitRow, similarity: number
 
 export const searchData = inquiry("data.search", {
   query,
-  async record(reader, context, input, found) {
-    const agent = await knownAgent(reader, context, input.agentId);
+  async record(_reader, context, input, found) {
+    const agent = await context.agents.find(input.agentId);
     const { prefix, limit } = input;
     const details = {
       query_digest: sha256Hex(input.query),

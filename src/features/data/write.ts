@@ -6,7 +6,7 @@ import type { OperationInputs } from "../../operations.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { AgentDirectory } from "../../state/agents.ts";
-import { answered, knownAgent, type Operation } from "../../workspace/operation.ts";
+import { answered, type Operation } from "../../workspace/operation.ts";
 
 const STORED = "Stored.";
 
@@ -39,8 +39,8 @@ function screenWrite(input: Write, policies: PolicySettings): ScreenedWrite {
   return { policies, decision, content: { value, metadata, digest } };
 }
 
-export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
-  const known = await knownAgent(reader, context, input.agentId);
+export const writeData: Operation<"data.write", ScreenedWrite> = async (_reader, context, input, ahead) => {
+  const known = await context.agents.find(input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   // An earlier operation of the group may have changed the policies.
   const screened = ahead?.policies === agent.policies ? ahead : screenWrite(input, agent.policies);
