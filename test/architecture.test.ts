@@ -113,6 +113,22 @@ test("no module imports itself by way of others", () => {
   expect(cycles).toEqual([]);
 });
 
+test("threads start without the verifier and the schema compiler, which few of them need", () => {
+  const loaded = new Map<string, string>();
+  const load = (path: string, by: string): void => {
+    if (loaded.has(path)) return;
+    loaded.set(path, by);
+    const source = SOURCES.find((one) => one.path === path);
+    if (source === undefined) return;
+    // What is imported as a type, or by a call, is not loaded at the start.
+    const atStart = source.text.replace(/^(import|export) type\b[^;]*;|\bimport\(/gm, "");
+    for (const target of importsOf(path, atStart)) load(target, path);
+  };
+  for (const entry of ["threads/worker.ts", "threads/reader-worker.ts"]) load(entry, "");
+  const unwanted = [...loaded].filter(([path]) => /^verify\/|^@sinclair\/typebox/.test(path));
+  expect(unwanted).toEqual([]);
+});
+
 test("a folder shows its parts: few files lie side by side", () => {
   const files = new Map<string, number>();
   for (const { path } of SOURCES) files.set(dirname(path), (files.get(dirname(path)) ?? 0) + 1);

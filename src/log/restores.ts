@@ -13,16 +13,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { EventName } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
 import { hexOf } from "./rows.ts";
-import { namesSealKey, parseOrigin, type Seal } from "./seal.ts";
-
-/** The operation that declares a restore. */
-export const LOG_RESTORE = "log.restore" satisfies EventName;
-
-/** Reports whether the details of an operation may name the key under which the log is sealed next. */
-export const mayNameSealKey = (operation: string): boolean => namesSealKey(operation) || operation === LOG_RESTORE;
+import { LOG_RESTORE, parseOrigin, type Seal } from "./seal.ts";
 
 /** The most lost seals that an event names: the newest ones. */
 export const MAX_LOST_SEALS = 1_000;

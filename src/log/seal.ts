@@ -26,8 +26,14 @@ import {
 /** The operation that announces the log's next sealing key; its details carry `signing_key`. */
 export const ROTATE_SEAL_KEY = "seal.rotate_key" satisfies EventName;
 
+/** The operation that declares a restore (restores.ts). */
+export const LOG_RESTORE = "log.restore" satisfies EventName;
+
 /** Reports whether the details of an operation name a sealing key. The genesis names the first one. */
 export const namesSealKey = (operation: string): boolean => operation === GENESIS || operation === ROTATE_SEAL_KEY;
+
+/** Reports whether the details of an operation may name the key under which the log is sealed next. */
+export const mayNameSealKey = (operation: string): boolean => namesSealKey(operation) || operation === LOG_RESTORE;
 
 /** A signed tree head. */
 export interface Seal {

@@ -4,7 +4,7 @@
  * that a stored entry, config, checkpoint or key names, every event that states rows of the control database, and the
  * declared restores.
  */
-import { LOG_RESTORE } from "../log/restores.ts";
+import { LOG_RESTORE } from "../log/seal.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import { CONTROL_EVENT_NAMES, type EventName } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";

@@ -5,8 +5,7 @@
  */
 import { HASH_BYTES, sameHash } from "../log/merkle.ts";
 import { NoteError } from "../log/note.ts";
-import { LOG_RESTORE } from "../log/restores.ts";
-import { parseSeal, type Seal, sealedWorkspace } from "../log/seal.ts";
+import { LOG_RESTORE, parseSeal, type Seal, sealedWorkspace } from "../log/seal.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import { holdsSeal, lastFiledSeal } from "../seals/seal-file.ts";
 import { newestSeal, sealOfSize } from "../state/seals.ts";

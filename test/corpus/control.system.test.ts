@@ -12,7 +12,7 @@ import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { ControlTable } from "../../src/log/control-effects.ts";
-import { LOG_RESTORE } from "../../src/log/restores.ts";
+import { LOG_RESTORE } from "../../src/log/seal.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { COVERED } from "../../src/verify/control/stored.ts";
 import { readHead } from "../../src/workspace/head.ts";

@@ -1,7 +1,8 @@
 /** The events of a workspace that say what the control database must hold. The log itself is verified elsewhere. */
 import type { JsonObject } from "../../json.ts";
 import { type ControlTable, controlChanges, type RowChange } from "../../log/control-effects.ts";
-import { type DeclaredRestore, declaredRestore, LOG_RESTORE } from "../../log/restores.ts";
+import { type DeclaredRestore, declaredRestore } from "../../log/restores.ts";
+import { LOG_RESTORE } from "../../log/seal.ts";
 import { CONTROL_EVENT_NAMES } from "../../operations.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";

@@ -8,7 +8,7 @@ import { Bytes, copy, isHex, isHexOf, readHex, same } from "../../../log/bytes.t
 import { CanonicalScan } from "../../../log/canonical-scan.ts";
 import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
-import { mayNameSealKey } from "../../../log/restores.ts";
+import { mayNameSealKey } from "../../../log/seal.ts";
 import { eventFacts } from "../../../operations.ts";
 import type { ChainState } from "../chains.ts";
 import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
