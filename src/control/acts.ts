@@ -219,11 +219,7 @@ const unsettled = (cause?: unknown): Failure =>
   );
 
 /** Records the trace of an act whose event is recorded, and applies its changes. Returns what `also` returns. */
-async function finish(
-  { control, journal }: SettleParts,
-  pending: Pending,
-  also?: (connection: Connection) => object,
-): Promise<object | undefined> {
+async function finish({ control, journal }: SettleParts, pending: Pending, also?: (connection: Connection) => object) {
   if (pending.event.trace !== undefined) await trace(journal, pending.event.trace);
   return control.change((connection) => {
     applyChanges(connection, pending.changes);

@@ -7,12 +7,7 @@ import { type Reply, unrecorded, type WorkspaceClient } from "../workspace/contr
 import type { Logger } from "./logger.ts";
 
 /** Returns a consistency proof from a workspace. @throws {AnchorFailed} when the workspace cannot make one now */
-export async function proveConsistency(
-  workspaces: WorkspaceClient,
-  workspaceId: string,
-  from: number,
-  to: number,
-): Promise<Uint8Array[]> {
+export async function proveConsistency(workspaces: WorkspaceClient, workspaceId: string, from: number, to: number) {
   const { answer } = await workspaces.perform({
     name: "audit.consistency",
     input: { from, to },

@@ -65,11 +65,7 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
 }
 
 /** Allowed writes by interval, agent by agent, each from an index alone; null when there are too many agents. */
-async function countAllowed(
-  reader: Reader,
-  window: ActivityWindow,
-  characters: number,
-): Promise<Map<string, number> | null> {
+async function countAllowed(reader: Reader, window: ActivityWindow, characters: number) {
   const agents: (readonly [string])[] = window.agentId === null ? await reader.all(AGENTS) : [[window.agentId]];
   if (agents.length > MAX_AGENTS) return null;
   const counts = new Map<string, number>();
@@ -116,11 +112,7 @@ async function firstAt(
 }
 
 /** Refused operations by interval and result. The `+` keeps SQLite to the index of refused operations. */
-async function countRefused(
-  reader: Reader,
-  { agentId, startMs, endMs }: ActivityWindow,
-  characters: number,
-): Promise<Map<string, number>> {
+async function countRefused(reader: Reader, { agentId, startMs, endMs }: ActivityWindow, characters: number) {
   const parameters: SqlValue[] = [new Date(startMs).toISOString(), new Date(endMs).toISOString()];
   if (agentId !== null) parameters.push(agentId);
   const rows = await reader.all<[string, string, number]>(

@@ -39,12 +39,7 @@ export const NO_EFFECT: Effect = { kind: "none" };
  * agent's cached state.
  * @throws when a count in the effect is not the number of rows changed: the event would say what is not so
  */
-export async function applyEffect(
-  tx: Transaction,
-  agent: AgentState,
-  effect: Effect,
-  moment: Moment,
-): Promise<AgentChange | undefined> {
+export async function applyEffect(tx: Transaction, agent: AgentState, effect: Effect, moment: Moment) {
   const { liveEntries } = agent;
   switch (effect.kind) {
     case "none":

@@ -134,12 +134,7 @@ function unpacked(bytes: Uint8Array, dimensions: number): Float32Array[] {
 }
 
 /** The next vectors of an agent's live entries by this model, in the order in which they were made. */
-export async function vectorsAfter(
-  reader: Reader,
-  agent: number,
-  model: string,
-  made: number,
-): Promise<{ made: number; entry: number; writtenSeq: number; vectors: Float32Array[] }[]> {
+export async function vectorsAfter(reader: Reader, agent: number, model: string, made: number) {
   const rows = await reader.all<[number, number, number, number, Uint8Array]>(
     `SELECT v.made, v.entry, v.written_seq, v.dimensions, v.vectors FROM search_vectors v
      JOIN entries e ON e.id = v.entry AND e.written_seq = v.written_seq AND e.live_to IS NULL
@@ -155,11 +150,7 @@ export async function vectorsAfter(
 }
 
 /** The vectors of some live entries by this model, by the entries' ids. */
-export async function vectorsOfEntries(
-  reader: Reader,
-  ids: readonly number[],
-  model: string,
-): Promise<Map<number, Float32Array[]>> {
+export async function vectorsOfEntries(reader: Reader, ids: readonly number[], model: string) {
   if (!(await hasEmbeddings(reader))) return new Map();
   const rows = await reader.all<[entry: number, dimensions: number, vectors: Uint8Array]>(
     `SELECT v.entry, v.dimensions, v.vectors FROM search_vectors v

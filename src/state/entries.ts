@@ -71,12 +71,7 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
 }
 
 /** The present content of a key, unless it is past its retention. */
-export async function findEntry(
-  reader: Reader,
-  agent: AgentState,
-  key: string,
-  nowMs: number,
-): Promise<EntryRow | undefined> {
+export async function findEntry(reader: Reader, agent: AgentState, key: string, nowMs: number) {
   const row = await reader.get<EntryTuple>(
     `SELECT ${ENTRY_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`,
     [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)],
@@ -91,10 +86,7 @@ export async function hasEntry(reader: Reader, agent: AgentState, key: string, c
 }
 
 /** The event that wrote an entry's content: id, actor, and the config version in force then. */
-export async function findEntryOrigin(
-  reader: Reader,
-  id: number,
-): Promise<{ auditId: string; writtenBy: string; configVersion: string | null }> {
+export async function findEntryOrigin(reader: Reader, id: number) {
   const row = await reader.get<[string, string, string | null]>(
     `SELECT v.id, v.body ->> '$.actor', v.body ->> '$.config_version'
      FROM entries e JOIN events v ON v.seq = e.written_seq WHERE e.id = ?`,
@@ -112,12 +104,7 @@ export interface EntryRange {
   limit: number;
 }
 
-export async function listEntries(
-  reader: Reader,
-  agent: AgentState,
-  range: EntryRange,
-  nowMs: number,
-): Promise<EntryRow[]> {
+export async function listEntries(reader: Reader, agent: AgentState, range: EntryRange, nowMs: number) {
   const from = range.after === null ? "key >= ?" : "key > ?";
   const rows = await reader.all<EntryTuple>(
     `SELECT ${ENTRY_COLUMNS} FROM entries
@@ -143,12 +130,7 @@ const OVERWRITE = `UPDATE entries SET value = ?, metadata = ?, written_seq = ?, 
   WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND updated_at >= ?`;
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
-export async function putEntry(
-  tx: Transaction,
-  agent: AgentState,
-  content: NewContent,
-  moment: Moment,
-): Promise<number> {
+export async function putEntry(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
   const cutoff = retentionCutoff(agent.policies, moment.nowMs);
   const { seq, nowMs } = moment;
   const { key, value, metadata } = content;
@@ -160,13 +142,7 @@ export async function putEntry(
 type LiveTuple = [id: number, liveFrom: number, createdSeq: number, createdAt: number, updatedAt: number];
 
 /** Does so where no content is, a checkpoint sees it, or it is past its retention. */
-async function replaceLive(
-  tx: Transaction,
-  agent: AgentState,
-  content: NewContent,
-  cutoff: number,
-  moment: Moment,
-): Promise<number> {
+async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, cutoff: number, moment: Moment) {
   const live = await tx.get<LiveTuple>(
     `SELECT id, live_from, created_seq, created_at, updated_at FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
@@ -263,12 +239,7 @@ export async function countExpired(reader: Reader, agent: { firstSeq: number }, 
 const EXPIRED = "FROM entries WHERE agent = ? AND updated_at < ? ORDER BY updated_at, id LIMIT ?";
 
 /** Versions last written before `cutoffMs`, in history too, `limit` at most; and how many of them are present. */
-export async function countExpiredVersions(
-  reader: Reader,
-  agent: AgentState,
-  cutoffMs: number,
-  limit: number,
-): Promise<{ versions: number; live: number }> {
+export async function countExpiredVersions(reader: Reader, agent: AgentState, cutoffMs: number, limit: number) {
   if (cutoffMs < 0) return { versions: 0, live: 0 };
   const sql = `SELECT count(*), count(*) - count(live_to) FROM (SELECT live_to ${EXPIRED})`;
   const [versions, live] = (await reader.get<[number, number]>(sql, [agent.firstSeq, cutoffMs, limit])) ?? [0, 0];

@@ -13,28 +13,15 @@ import { sqlNames } from "./entry-changes.ts";
 /** What is erased of an agent: one key, or all that begin with a prefix. */
 export type ErasureTarget = { key: string } | { prefix: string };
 
-interface Erased {
-  /** Present entries. */
-  entries: number;
-  /** Versions, those that only checkpoints see included. */
-  versions: number;
-  /** Events whose details say something of the keys. */
-  events: number;
-}
-
 /** A condition as SQL with its parameters. */
 type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
 
 /**
- * What erasing would remove, and the positions of these events, ascending and not adjacent. `agent` is null when the
- * agent never began.
+ * Returns how much erasing would remove: present entries, versions with those that only checkpoints see, and events whose
+ * details say something of the keys; and the positions of these events, ascending and not adjacent. `agent` is null when
+ * the agent never began.
  */
-export async function countErasable(
-  reader: Reader,
-  agent: AgentState | null,
-  agentId: string,
-  target: ErasureTarget,
-): Promise<Erased & { erased: SeqRange[] }> {
+export async function countErasable(reader: Reader, agent: AgentState | null, agentId: string, target: ErasureTarget) {
   const count = async ([condition, parameters]: Condition) =>
     (await reader.value<number>(`SELECT count(*) FROM entries WHERE ${condition}`, parameters)) ?? 0;
   const { live, past } = versionsOf(agent, target);
@@ -56,13 +43,8 @@ async function positionsAbout(reader: Reader, agentId: string, target: ErasureTa
   );
 }
 
-/** Erases; returns what was removed. */
-export async function erase(
-  tx: Transaction,
-  agent: AgentState,
-  agentId: string,
-  target: ErasureTarget,
-): Promise<Erased> {
+/** Erases. Returns how much was removed, counted as {@link countErasable} does. */
+export async function erase(tx: Transaction, agent: AgentState, agentId: string, target: ErasureTarget) {
   const { live, past } = versionsOf(agent, target);
   const remove = ([condition, parameters]: Condition) => tx.run(`DELETE FROM entries WHERE ${condition}`, parameters);
   const entries = await remove(live);

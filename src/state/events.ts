@@ -18,32 +18,30 @@ export interface EventQuery {
   limit: number;
 }
 
-type BodyRow = [body: string, hash: string, details: string | null, salt: string | null];
+const SELECT = "SELECT seq, body, hash, details, details_salt";
+type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
+
+/** Returns the event of a row, whose further columns are left out. */
+const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, ...unknown[]]): StoredEvent => ({
+  seq,
+  canonical,
+  hash,
+  details,
+  salt,
+});
 
 /** One event by its id. `json`: as the API shows it. */
-export async function readEvent(
-  reader: Reader,
-  id: string,
-): Promise<{ stored: StoredEvent; json: string; seq: number; agentId: string | null } | undefined> {
-  const row = await reader.get<[...BodyRow, number, string | null]>(
-    "SELECT body, hash, details, details_salt, seq, agent_id FROM events WHERE id = ?",
-    [id],
-  );
+export async function readEvent(reader: Reader, id: string) {
+  const row = await reader.get<[...EventRow, string | null]>(`${SELECT}, agent_id FROM events WHERE id = ?`, [id]);
   if (row === undefined) return undefined;
-  const [canonical, hash, details, salt, seq, agentId] = row;
-  const stored = { canonical, hash, details, salt };
-  return { stored, json: presentEventJson(stored), seq, agentId };
+  const stored = toStored(row);
+  return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
 }
 
 /** Where an event stands: in the log, and in which chain. */
-export async function findPosition(
-  reader: Reader,
-  id: string,
-): Promise<{ seq: number; agentId: string | null; agentSeq: number } | undefined> {
-  const row = await reader.get<[number, string | null, number]>(
-    "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?",
-    [id],
-  );
+export async function findPosition(reader: Reader, id: string) {
+  const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
+  const row = await reader.get<[number, string | null, number]>(sql, [id]);
   return row && { seq: row[0], agentId: row[1], agentSeq: row[2] };
 }
 
@@ -62,15 +60,11 @@ export async function listEvents(reader: Reader, query: EventQuery): Promise<{ j
   if (query.result !== null) where("result = ?", query.result);
   if (query.window.startMs !== undefined) where("timestamp >= ?", toTimestamp(query.window.startMs));
   if (query.window.endMs !== undefined) where("timestamp < ?", toTimestamp(query.window.endMs));
-  const rows = await reader.all<[...BodyRow, number]>(
-    `SELECT body, hash, details, details_salt, agent_seq FROM events
-     WHERE ${conditions.join(" AND ")} ORDER BY agent_seq DESC LIMIT ? OFFSET ?`,
+  const rows = await reader.all<[...EventRow, number]>(
+    `${SELECT}, agent_seq FROM events WHERE ${conditions.join(" AND ")} ORDER BY agent_seq DESC LIMIT ? OFFSET ?`,
     [...parameters, query.limit, query.offset],
   );
-  return rows.map(([canonical, hash, details, salt, agentSeq]) => ({
-    json: presentEventJson({ canonical, hash, details, salt }),
-    agentSeq,
-  }));
+  return rows.map((row) => ({ json: presentEventJson(toStored(row)), agentSeq: row[5] }));
 }
 
 /**
@@ -100,6 +94,15 @@ export async function windowLimits(
 
 const toTimestamp = (ms: number): string => new Date(ms).toISOString();
 
+/** Returns the event with a number: `seq` in the log, or `agent_seq` in an agent's chain. */
+export async function eventAt(
+  reader: Reader,
+  agentId: string | null,
+  number: number,
+): Promise<StoredEvent | undefined> {
+  return (await scanEvents(reader, agentId, { from: number, to: number }))[0];
+}
+
 /**
  * Events of the log by `seq`, or of an agent's chain by `agent_seq`, in order: those with a number from `from` to `to`,
  * inclusive, the first `limit` of them.
@@ -109,13 +112,14 @@ export async function scanEvents(
   agentId: string | null,
   { from, to = Number.MAX_SAFE_INTEGER, limit = ALL }: { from: number; to?: number; limit?: number },
 ): Promise<StoredEvent[]> {
-  const columns = "SELECT seq, body, hash, details, details_salt FROM events";
   const [sql, named] =
     agentId === null
-      ? [`${columns} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, []]
-      : [`${columns} WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`, [agentId]];
-  const rows = await reader.all<[number, ...BodyRow]>(sql, [...named, from, to, limit]);
-  return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
+      ? [`${SELECT} FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, []]
+      : [
+          `${SELECT} FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`,
+          [agentId],
+        ];
+  return (await reader.all<EventRow>(sql, [...named, from, to, limit])).map(toStored);
 }
 
 /** No `LIMIT`. */
@@ -130,13 +134,13 @@ export async function erasuresOf(
   agentId: string | null,
   { first, last }: { first: number; last: number },
 ): Promise<StoredEvent[]> {
-  const rows = await reader.all<[number, ...BodyRow]>(
-    `SELECT seq, body, hash, details, details_salt FROM events
+  const rows = await reader.all<EventRow>(
+    `${SELECT} FROM events
      WHERE seq > ?1 AND operation = 'data.erase' AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
        AND (details -> '$.erased' IS NULL OR EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
          WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3))
      ORDER BY seq`,
     [last, agentId, first],
   );
-  return rows.map(([seq, canonical, hash, details, salt]) => ({ seq, canonical, hash, details, salt }));
+  return rows.map(toStored);
 }

@@ -15,12 +15,7 @@ const BEGINNINGS = [3, 4];
  * The stems of the agent that a word of the query may be a misspelling of, nearest first, with how many entries hold
  * each. A slip within the beginning is found unless it put one letter in another's place or left one out.
  */
-export async function repairStem(
-  reader: Reader,
-  agent: AgentState,
-  token: string,
-  stem: string,
-): Promise<[stem: string, frequency: number][]> {
+export async function repairStem(reader: Reader, agent: AgentState, token: string, stem: string) {
   if (!isMisspellable(token)) return [];
   const frequencies = new Map<string, number>();
   for (const letters of BEGINNINGS) {
@@ -32,16 +27,11 @@ export async function repairStem(
     if (complete) break;
   }
   const alike = misspeltStems(token, stem, frequencies.keys()).slice(0, MAX_REPAIRS);
-  return alike.map((word) => [word, frequencies.get(word) as number]);
+  return alike.map((word) => [word, frequencies.get(word) as number] as const);
 }
 
 /** Adds the agent's stems with this prefix. Returns how many were read. */
-async function readStems(
-  reader: Reader,
-  agent: AgentState,
-  beginning: string,
-  into: Map<string, number>,
-): Promise<number> {
+async function readStems(reader: Reader, agent: AgentState, beginning: string, into: Map<string, number>) {
   const from = termOf(agent.firstSeq, beginning);
   const rows = await reader.all<[string, number]>(
     "SELECT term, doc FROM search_terms WHERE term >= ? AND term < ? LIMIT ?",

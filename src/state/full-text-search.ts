@@ -71,11 +71,7 @@ async function recentKeys(reader: Reader, agent: AgentState, state: FullTextStat
 }
 
 /** How many of the agent's entries hold each stem. */
-async function frequenciesOf(
-  reader: Reader,
-  agent: AgentState,
-  stems: ReadonlyMap<string, string>,
-): Promise<Map<string, number>> {
+async function frequenciesOf(reader: Reader, agent: AgentState, stems: ReadonlyMap<string, string>) {
   const frequencies = new Map<string, number>();
   for (const stem of stems.keys()) {
     const sql = "SELECT doc FROM search_terms WHERE term = ?";

@@ -32,12 +32,7 @@ type PastRow = [id: number, key: string, writtenSeq: number];
 type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number];
 
 /** Compares the state at `asOfSeq` with the present. Entries written before `cutoffMs` are gone on both sides. */
-export async function planRestore(
-  reader: Reader,
-  agent: AgentState,
-  asOfSeq: number,
-  cutoffMs: number,
-): Promise<RestorePlan> {
+export async function planRestore(reader: Reader, agent: AgentState, asOfSeq: number, cutoffMs: number) {
   const past = await reader.all<PastRow>(
     `SELECT id, key, written_seq FROM entries
      WHERE agent = ? AND live_to > ? AND live_from <= ? AND updated_at >= ?`,

@@ -95,11 +95,7 @@ export class EmbeddingUpkeep {
   }
 }
 
-async function embedBatch(
-  model: Embedder,
-  { entries }: EmbeddingBatch,
-  signal: AbortSignal,
-): Promise<Float32Array[][]> {
+async function embedBatch(model: Embedder, { entries }: EmbeddingBatch, signal: AbortSignal) {
   const texts = entries.flatMap((entry) => entry.texts);
   const vectors = texts.length === 0 ? [] : await model.embed(texts, signal);
   let at = 0;

@@ -57,11 +57,7 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
  * A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry.
  * `quota` is null where workspaces may hold what they like.
  */
-export function jobOf(
-  { name, input, principal }: OperationRequest,
-  found?: JsonValue,
-  quota: Quota | null = null,
-): Job {
+export function jobOf({ name, input, principal }: OperationRequest, found?: JsonValue, quota: Quota | null = null) {
   if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   const own = OPERATIONS[name] as AnyOperation;
   let operation = operationOf(own, found);

@@ -48,11 +48,7 @@ export function openWorkspaceFile(path: string, encryptionKey: EncryptionKey | n
  * Opens a workspace for reading.
  * @throws {DamagedWorkspace} when the file holds another one: it must not be shown to this one's clients
  */
-export function openWorkspaceReader(
-  path: string,
-  workspaceId: string,
-  encryptionKey: EncryptionKey | null = null,
-): Connection {
+export function openWorkspaceReader(path: string, workspaceId: string, encryptionKey: EncryptionKey | null = null) {
   return checked(openConnection(path, { readOnly: true, encryptionKey }), (connection) => {
     if (readHead(connection).workspaceId !== workspaceId)
       throw new DamagedWorkspace("the file holds another workspace");

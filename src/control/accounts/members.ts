@@ -68,11 +68,7 @@ export function listMemberships(connection: Connection, accountId: string): Memb
 }
 
 /** Returns the membership of an account in a workspace. @throws {Problem} `workspace_not_found` */
-export function requireMembership(
-  { control }: { control: ControlDatabase },
-  accountId: string,
-  workspaceId: string,
-): Membership {
+export function requireMembership({ control }: { control: ControlDatabase }, accountId: string, workspaceId: string) {
   const found = listMemberships(control.connection, accountId).find(({ id }) => id === workspaceId);
   if (found === undefined) {
     throw new Problem(

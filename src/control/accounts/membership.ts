@@ -45,11 +45,7 @@ export function foundWorkspace(parts: AccountParts, accountId: string, name: str
 }
 
 /** Changes the role of a member, for owners. @throws {Problem} `member_not_found`, `last_owner` */
-export function changeRole(
-  parts: AccountParts,
-  actor: string,
-  wish: MemberKey & { role: Role },
-): Promise<{ member: MemberRecord } & Recorded<string | null>> {
+export function changeRole(parts: AccountParts, actor: string, wish: MemberKey & { role: Role }) {
   const { workspaceId, accountId, role } = wish;
   return act(parts, workspaceId, () => {
     requireOwner(parts, actor, workspaceId);

@@ -94,12 +94,7 @@ async function authenticated(
 }
 
 /** Records a sign-in and begins its session. */
-async function begunFor(
-  parts: AccountParts,
-  account: AccountRecord,
-  { device, factor }: Proof,
-  origin: Origin,
-): Promise<SignedInNow> {
+async function begunFor(parts: AccountParts, account: AccountRecord, { device, factor }: Proof, origin: Origin) {
   const { control } = parts;
   const details = { second_factor: factor, known_device: device !== null, ...addressDetails(origin.address) };
   const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
@@ -173,11 +168,7 @@ export function endSessions(
  * Sets a password with a link of the command line and ends all sessions.
  * @throws {Problem} `link_not_found`, `rate_limited`, `unavailable`
  */
-export async function resetPassword(
-  parts: AccountParts,
-  wish: { token: string; next: string },
-  origin: Origin,
-): Promise<Recorded> {
+export async function resetPassword(parts: AccountParts, wish: { token: string; next: string }, origin: Origin) {
   const { control, clock, passwords } = parts;
   const attempt = parts.attempts.link(origin.address);
   const link = findUsableLink(control.connection, digestOf(wish.token), clock());

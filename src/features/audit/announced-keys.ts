@@ -5,7 +5,7 @@ import { parseVerifierKey } from "../../log/note.ts";
 import { presentEvent } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
 import { hexOf } from "../../log/rows.ts";
-import { scanEvents } from "../../state/events.ts";
+import { eventAt } from "../../state/events.ts";
 import { sealingKeys, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -25,7 +25,7 @@ export async function announcedKeys(reader: Reader, size: number): Promise<{ key
   for (const { announcedSeq, verifierKey } of keys) {
     // The genesis is shown under the seal over the first rotation, which its key made.
     const seal = await sealOfSize(reader, Math.max(announcedSeq, keys[1]?.announcedSeq ?? 0) + 1);
-    const [stored] = await scanEvents(reader, null, { from: announcedSeq, to: announcedSeq });
+    const stored = await eventAt(reader, null, announcedSeq);
     if (stored === undefined || seal === null) return {};
     const event = presentEvent(stored);
     const path = (await inclusionProof(announcedSeq, seal.size, treeReader(reader))).map(hexOf);

@@ -8,13 +8,13 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeExportCursor } from "../../lists.ts";
 import { type AuditEventBody, parseEvent } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
-import type { BoundExportHeader, ExportErasures } from "../../log/export-schema.ts";
+import type { BoundExportHeader } from "../../log/export-schema.ts";
 import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
 import { presentEvent, storedFromPresented } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
 import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
 import { Problem } from "../../problem.ts";
-import { erasuresOf, scanEvents, windowLimits } from "../../state/events.ts";
+import { erasuresOf, eventAt, scanEvents, windowLimits } from "../../state/events.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import { newestSeal, type StoredSeal, sealingKeyAt, sealOfSize } from "../../state/seals.ts";
 import { treeReader } from "../../state/tree.ts";
@@ -93,7 +93,7 @@ async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?:
   const { first, last, pruned } = await findLimits(reader, wanted, found);
   const agentId = agentIdOf(wanted.scope);
   const edge = async (number: number) => {
-    const [event] = await scanEvents(reader, agentId, { from: number, to: number });
+    const event = await eventAt(reader, agentId, number);
     if (event === undefined) throw new Error("an event of the export is missing");
     const { seq, agent_seq } = bodyOf(event);
     return { seq, agent_seq, hash: hexOf(event.hash as string) };
@@ -146,7 +146,7 @@ const NO_EXPORT = 'The "cursor" does not continue an export of this trail. Expor
 async function bindingAt(reader: Reader, { scope, format, eventSeq }: ExportPlan) {
   // Imported when first needed: it brings the schema compiler, a third of what a thread would load at its start.
   const { EXPORT, readBinding } = await import("../../log/export-binding.ts");
-  const [stored] = await scanEvents(reader, null, { from: eventSeq, to: eventSeq });
+  const stored = await eventAt(reader, null, eventSeq);
   if (stored === undefined || bodyOf(stored).operation !== EXPORT || stored.details === null) return null;
   if (!Object.hasOwn(JSON.parse(stored.details) as JsonObject, "tree_root")) return null;
   const shown = presentEvent(stored);
@@ -177,7 +177,9 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
   const { first, last } = said;
   const bounds = first === null || last === null ? null : { first: numberOf(first), last: numberOf(last) };
   const next = bounds === null ? await firstAfter(reader, agentId, plan, said, numberOf(event)) : bounds.last + 1;
-  const [before, after] = await around(reader, agentId, (bounds?.first ?? next) - 1, next);
+  const before = await bodyAt(reader, agentId, (bounds?.first ?? next) - 1);
+  const after = await bodyAt(reader, agentId, next);
+  if (after === null) throw new Error("the event after the export is missing");
   const seal = await sealOfSize(reader, event.seq + 1);
   const key = await sealingKeyAt(reader, event.seq);
   const sealed = seal !== null && key !== null;
@@ -211,7 +213,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
   if (bounds !== null) {
     const from = bounds.first + received;
     if (received > 0) {
-      const [previous] = await scanEvents(reader, agentId, { from: from - 1, to: from - 1 });
+      const previous = await eventAt(reader, agentId, from - 1);
       writer.resume(received, hexOf(previous?.hash ?? ""));
     }
     for await (const page of pages(reader, agentId, from, bounds.last)) {
@@ -236,28 +238,17 @@ async function firstAfter(
   return Math.min(first ?? own, own);
 }
 
-/** Returns the bodies of the events with these numbers. The first is null when there is none. */
-async function around(
-  reader: Reader,
-  agentId: string | null,
-  before: number,
-  after: number,
-): Promise<[AuditEventBody | null, AuditEventBody]> {
-  const [left] = await scanEvents(reader, agentId, { from: before, to: before });
-  const [right] = await scanEvents(reader, agentId, { from: after, to: after });
-  if (right === undefined) throw new Error("the event after the export is missing");
-  return [left === undefined ? null : bodyOf(left), bodyOf(right)];
+/** Returns the body of the event with this number; null when there is none. */
+async function bodyAt(reader: Reader, agentId: string | null, number: number): Promise<AuditEventBody | null> {
+  const event = await eventAt(reader, agentId, number);
+  return event === undefined ? null : bodyOf(event);
 }
 
 /**
  * Returns the erasures after the last exported event that destroyed details of exported events, with proofs to the
  * newest seal; undefined when there is none.
  */
-async function laterErasures(
-  reader: Reader,
-  agentId: string | null,
-  { first, last }: BoundExport,
-): Promise<ExportErasures | undefined> {
+async function laterErasures(reader: Reader, agentId: string | null, { first, last }: BoundExport) {
   if (first === null || last === null) return undefined;
   const found = await erasuresOf(reader, agentId, { first: first.seq, last: last.seq });
   if (found.length === 0) return undefined;
@@ -280,12 +271,7 @@ async function sealOver(reader: Reader, seq: number): Promise<StoredSeal | null>
   }
 }
 
-async function* pages(
-  reader: Reader,
-  agentId: string | null,
-  first: number,
-  last: number,
-): AsyncGenerator<StoredEvent[]> {
+async function* pages(reader: Reader, agentId: string | null, first: number, last: number) {
   for (let from = first; from <= last; from += EVENTS_AT_ONCE) {
     yield await scanEvents(reader, agentId, { from, to: Math.min(from + EVENTS_AT_ONCE - 1, last) });
   }

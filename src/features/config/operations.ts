@@ -45,11 +45,7 @@ const readConfig: Operation<"config.read" | "config.read_version"> = async (read
 };
 
 /** Returns the number and the agent of a requested version, null for the newest, or the outcome when it does not exist. */
-async function findVersion(
-  context: Context,
-  agentId: string,
-  text: string | null,
-): Promise<{ agent: AgentState; version: number } | Outcome> {
+async function findVersion(context: Context, agentId: string, text: string | null) {
   const agent = await context.agents.find(agentId);
   const newest = agent?.configVersion ?? null;
   const version = text === null ? newest : parseVersion(text);

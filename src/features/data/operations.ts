@@ -95,12 +95,7 @@ const listData: Operation<"data.list"> = async (reader, context, input) => {
   return answered(agent, details, listBody("data.list", input, items, next));
 };
 
-async function readPage(
-  reader: Reader,
-  agent: AgentState,
-  input: ListInput,
-  nowMs: number,
-): Promise<{ rows: EntryRow[]; hasMore: boolean }> {
+async function readPage(reader: Reader, agent: AgentState, input: ListInput, nowMs: number) {
   const { page } = input;
   const { limit } = page;
   const rows: EntryRow[] = [];
