@@ -59,7 +59,6 @@ export interface EpochPlan {
 /**
  * Plans the epoch of a restored workspace. Its number is `number`, or a greater one when the log or a known seal names an
  * epoch that is not less.
- *
  * @param number from {@link epochNumber}
  * @param sealFile the workspace's own file of seals, as restored
  * @throws {Failure} `usage` when a kept seal is damaged

@@ -1,20 +1,11 @@
 /** Copies files into a backup and computes their digests. */
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, fsyncSync, linkSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { asFailure, systemCode } from "../failure.ts";
+import { withFile, writeAll } from "../store/sync.ts";
 import type { ManifestFile } from "./manifest.ts";
 
 const PIECE_BYTES = 1024 * 1024;
@@ -32,25 +23,19 @@ export function digestOfFile(path: string): Digest {
 
 /** Copies a file to a new one with mode 0600, durably. Returns the digest of the copied bytes. */
 export function copyFile(from: string, to: string): Digest {
-  const target = openSync(to, "wx", PRIVATE_FILE_MODE);
-  try {
-    const digest = eachPiece(from, (piece) => {
-      for (let written = 0; written < piece.length; ) written += writeSync(target, piece, written);
-    });
+  const copy = (target: number) => {
+    const digest = eachPiece(from, (piece) => writeAll(target, piece));
     fsyncSync(target);
     return digest;
-  } finally {
-    closeSync(target);
-  }
+  };
+  return withFile(to, "wx", copy, PRIVATE_FILE_MODE);
 }
 
 function eachPiece(path: string, take: (piece: Uint8Array) => void): Digest {
   const hash = createHash("sha256");
   const buffer = Buffer.alloc(PIECE_BYTES);
-  const file = openSync(path, "r");
-  try {
-    let size = 0;
-    for (;;) {
+  return withFile(path, "r", (file) => {
+    for (let size = 0; ; ) {
       const count = readSync(file, buffer, 0, PIECE_BYTES, null);
       if (count === 0) return { size, sha256: hash.digest("hex") };
       const piece = buffer.subarray(0, count);
@@ -58,9 +43,7 @@ function eachPiece(path: string, take: (piece: Uint8Array) => void): Digest {
       take(piece);
       size += count;
     }
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 /** The error codes of file systems without hard links, or with no more links for a file. */

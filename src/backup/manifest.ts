@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { Failure, systemReason } from "../failure.ts";
+import { Hash, orNull } from "../schemas.ts";
 
 /** The name of the manifest format. */
 export const BACKUP_FORMAT = "governd.backup/1";
@@ -18,7 +19,6 @@ export const CONTROL_PATH = "control.db";
 const FILE_PATH =
   /^(?:control\.db|workspaces\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.db|seals\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.log|(?:keys|tls)\/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$/;
 
-const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const Moment = Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
 const Id = Type.String({ pattern: "^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$" });
 const Count = Type.Integer({ minimum: 0 });
@@ -28,7 +28,7 @@ const ManifestFile = Type.Object({
   size: Count,
   sha256: Hash,
   /** Identifies the state of the source file. A source in the same state is not copied again. */
-  source_state: Type.Union([Type.String(), Type.Null()]),
+  source_state: orNull(Type.String()),
 });
 
 const ManifestWorkspace = Type.Object({
@@ -37,7 +37,7 @@ const ManifestWorkspace = Type.Object({
   head_seq: Count,
   head_hash: Hash,
   /** The last event under a seal. */
-  sealed_through: Type.Union([Count, Type.Null()]),
+  sealed_through: orNull(Count),
 });
 
 const Manifest = Type.Object({

@@ -14,7 +14,7 @@ import { differences, finish, type PendingAct, type StoredRow, storedRows } from
 
 /** A row that was not as the log of its workspace states. */
 export interface ReappliedRow {
-  workspaceId: string;
+  workspace_id: string;
   table: ControlTable;
   id: string;
   change: "added" | "removed" | "changed";
@@ -82,7 +82,14 @@ export function reapply(connection: Connection, { rows }: ReapplyPlan): Reapplie
     const { table, id, workspaceId, events } = row;
     const change = state === null ? "removed" : columns === null ? "added" : "changed";
     const { seq, operation, timestamp } = (events.at(-1) as ExpectedRow["events"][number]).event;
-    return { workspaceId, table, id, change, columns: columns ?? [], event: { seq, operation, timestamp } };
+    return {
+      workspace_id: workspaceId,
+      table,
+      id,
+      change,
+      columns: columns ?? [],
+      event: { seq, operation, timestamp },
+    };
   });
 }
 

@@ -61,31 +61,33 @@ export interface RestoreWish {
   onProgress?: (done: number, total: number) => void | Promise<void>;
 }
 
-/** The result of a restore. */
+/** The result of a restore, with the names that `governd restore --json` prints. */
 export interface Restored {
-  dataDir: string;
-  backupCreatedAt: string;
+  data_dir: string;
+  backup_created_at: string;
   workspaces: number;
-  leftOut: ReadManifest["manifest"]["left_out"];
+  left_out: ReadManifest["manifest"]["left_out"];
   epochs: BegunEpoch[];
   /** Workspaces whose new epoch is not sealed yet, and why. */
-  unsealed: { workspaceId: string; reason: string }[];
-  ended: { sessions: number; links: number };
+  unsealed: { workspace_id: string; reason: string }[];
+  ended_sessions: number;
+  ended_links: number;
   /** Accounts, and how many of them have a second factor. Both factors are those of the backup's time. */
-  accounts: { all: number; withTotp: number };
+  accounts: number;
+  accounts_with_second_factor: number;
   /** Rows of the control database that were not as the logs state, and are now. */
   reapplied: ReappliedRow[];
   /** Rows that the logs state and that could not be made. */
-  rowsLeftOut: { workspaceId: string; table: string; id: string }[];
+  rows_left_out: { workspace_id: string; table: string; id: string }[];
 }
 
 /** The epoch that a restore began in a workspace's log. */
-export interface BegunEpoch {
-  workspaceId: string;
+interface BegunEpoch {
+  workspace_id: string;
   /** The verifier key that seals from now on. Its name is the new origin. */
-  verifierKey: string;
+  verifier_key: string;
   /** The last position that is known to be lost, or null. */
-  lostThrough: number | null;
+  lost_through: number | null;
 }
 
 /** Restores a backup. @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind */
@@ -162,32 +164,31 @@ async function restoreInto(
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
   const epochs: BegunEpoch[] = [];
-  for (const [workspaceId, rowsLeftOut] of plan.leftOut) {
+  for (const [workspace_id, rowsLeftOut] of plan.leftOut) {
     const details = { ...backupOf, ...restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut }) };
     const number = epochNumber(clock(), random);
-    const seals = { number, kept: wish.kept, sealFile: sealFile(target, workspaceId) };
+    const seals = { number, kept: wish.kept, sealFile: sealFile(target, workspace_id) };
     const begin = async (writer: WorkspaceWriter, connection: Connection) => {
       epochs.push(await beginEpoch(writer, connection, details, seals));
       return await sealNow(writer);
     };
-    const reason = await withWriter(target, key, workspaceId, begin, { clock });
-    if (reason !== null) unsealed.push({ workspaceId, reason });
+    const reason = await withWriter(target, key, workspace_id, begin, { clock });
+    if (reason !== null) unsealed.push({ workspace_id, reason });
   }
-  const { ended, reapplied, accounts } = await finishControl(target, plan, revokedAt);
+  const { reapplied, ...ended } = await finishControl(target, plan, revokedAt);
   for (const path of foldersOf(target)) syncPath(path);
   rmSync(target.unfinished);
   syncPath(target.root);
   return {
-    dataDir: target.root,
-    backupCreatedAt: manifest.created_at,
+    data_dir: target.root,
+    backup_created_at: manifest.created_at,
     workspaces: plan.leftOut.size,
-    leftOut: manifest.left_out,
+    left_out: manifest.left_out,
     epochs,
     unsealed,
-    ended,
-    accounts,
+    ...ended,
     reapplied,
-    rowsLeftOut: [...plan.leftOut].flatMap(([workspaceId, rows]) => rows.map((row) => ({ workspaceId, ...row }))),
+    rows_left_out: [...plan.leftOut].flatMap(([workspace_id, rows]) => rows.map((row) => ({ workspace_id, ...row }))),
   };
 }
 
@@ -256,7 +257,7 @@ async function beginEpoch(
     if (isDiskFull(error)) throw error;
     throw asFailure(error, "backup_unusable", (reason) => `${workspaceId} could not be written (${reason}).`);
   }
-  return { workspaceId, verifierKey: formatVerifierKey(key), lostThrough: details.lost_through };
+  return { workspace_id: workspaceId, verifier_key: formatVerifierKey(key), lost_through: details.lost_through };
 }
 
 /**
@@ -292,8 +293,10 @@ async function finishControl(target: DataDirectory, plan: ReapplyPlan, nowMs: nu
     const accounts = listAccounts(connection);
     return {
       reapplied: reapply(connection, plan),
-      ended: { sessions: deleteAllSessions(connection), links: revokeUnusedLinks(connection, nowMs) },
-      accounts: { all: accounts.length, withTotp: accounts.filter(({ totpSince }) => totpSince !== null).length },
+      ended_sessions: deleteAllSessions(connection),
+      ended_links: revokeUnusedLinks(connection, nowMs),
+      accounts: accounts.length,
+      accounts_with_second_factor: accounts.filter(({ totpSince }) => totpSince !== null).length,
     };
   });
 }

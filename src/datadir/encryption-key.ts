@@ -1,7 +1,8 @@
 /** Reads the file that the setting `encryption_key_file` names: 32 random bytes, raw, in hex or in base64. */
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { fstatSync, readFileSync } from "node:fs";
 import { cannotRead, Failure } from "../failure.ts";
 import { ENCRYPTION_KEY_BYTES, EncryptionKey } from "../store/encryption.ts";
+import { withFile } from "../store/sync.ts";
 
 /** A longer file is not a key file. */
 const MAX_FILE_BYTES = 4096;
@@ -26,12 +27,9 @@ export function readEncryptionKey(path: string | null): EncryptionKey | null {
 
 function readKeyFile(path: string): Buffer {
   try {
-    const file = openSync(path, "r");
-    try {
-      return fstatSync(file).size > MAX_FILE_BYTES ? Buffer.alloc(0) : readFileSync(file);
-    } finally {
-      closeSync(file);
-    }
+    return withFile(path, "r", (file) =>
+      fstatSync(file).size > MAX_FILE_BYTES ? Buffer.alloc(0) : readFileSync(file),
+    );
   } catch (error) {
     throw cannotRead("encryption_key", `the encryption key ${path}`, error);
   }

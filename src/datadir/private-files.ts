@@ -1,19 +1,8 @@
 /** Files and directories that only the daemon's user can read. A file is either complete or absent. */
-import {
-  closeSync,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { fchmodSync, fstatSync, fsyncSync, linkSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { systemCode } from "../failure.ts";
-import { syncPath } from "../store/sync.ts";
+import { syncPath, withFile, writeAll } from "../store/sync.ts";
 
 export const PRIVATE_FILE_MODE = 0o600;
 export const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -59,31 +48,26 @@ export function replaceFile(path: string, content: string | Uint8Array, mode = P
  * data) and on flash memory the old content may remain on the medium.
  */
 export function destroyFile(path: string): void {
-  const file = openSync(path, "r+");
-  try {
-    const zeros = Buffer.alloc(fstatSync(file).size);
-    for (let written = 0; written < zeros.length; ) written += writeSync(file, zeros, written, undefined, written);
+  withFile(path, "r+", (file) => {
+    writeAll(file, Buffer.alloc(fstatSync(file).size));
     fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  });
   rmSync(path);
   syncPath(dirname(path));
 }
 
 function writeDraft(path: string, content: string | Uint8Array, mode = PRIVATE_FILE_MODE): string {
   const draft = `${path}.${crypto.randomUUID()}.tmp`;
-  const bytes = typeof content === "string" ? Buffer.from(content) : content;
-  const file = openSync(draft, "wx", mode);
-  try {
+  const write = (file: number) => {
     fchmodSync(file, mode);
-    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+    writeAll(file, Buffer.from(content));
     fsyncSync(file);
+  };
+  try {
+    withFile(draft, "wx", write, mode);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
-  } finally {
-    closeSync(file);
   }
   return draft;
 }

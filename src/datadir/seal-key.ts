@@ -72,10 +72,7 @@ const lostSealKey = ({ sealKey, sealPublicKey }: DataDirectory): Failure =>
       `If it is lost for good, move ${sealPublicKey} away. A new key is then created, and workspaces that the lost key sealed get no further seals.`,
   );
 
-/**
- * Reads the key pair.
- * @throws {Failure} `data_directory_unusable` when it is missing or not an Ed25519 key in PEM
- */
+/** Reads the key pair. @throws {Failure} `data_directory_unusable` when it is missing or not an Ed25519 key in PEM */
 export function readSealKey(source: SealKeySource): SealKey {
   const privateKey = parsePrivateKey(sealKeyPem(source), source.kind === "pem" ? "The setting seal_key" : source.path);
   const publicKey = createPublicKey(privateKey);

@@ -2,10 +2,9 @@
  * # Format governd.audit/1: an event of the audit log
  *
  * ## Canonical bytes
- * An event is the RFC 8785 (JCS) text of one JSON object with exactly these members. They are the
- * record: everything that is shown of an event is read from them. All of it is printable ASCII
- * without quotes or backslashes inside the strings, so the text has no escapes and each character
- * is one byte. JCS sorts the members, so they have this order:
+ * An event is the RFC 8785 (JCS) text of one JSON object with exactly these members. They are the record: everything
+ * that is shown of an event is read from them. All of it is printable ASCII without quotes or backslashes inside the
+ * strings, so the text has no escapes and each character is one byte. JCS sorts the members, so they have this order:
  *
  *   actor               string   `key_<typeid>`, `usr_<typeid>`, `cli` or `system`: who asked
  *   agent_id            string?  the agent, 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -; null: the workspace itself
@@ -34,9 +33,8 @@
  * genesis: agent_id null, agent_seq 1, previous_hash 64 zeros, result `ok`.
  *
  * ## Details
- * Details are a JSON object beside the event. They are bound to it by the commitment alone, with a
- * random salt of 16 bytes, so that details and salt can be erased while hash, chains and tree stand.
- * Members that the verifier knows:
+ * Details are a JSON object beside the event. They are bound to it by the commitment alone, with a random salt of 16
+ * bytes, so that details and salt can be erased while hash, chains and tree stand. Members that the verifier knows:
  *   data.write, allowed            key, value_digest = hex SHA-256 of JCS({key, metadata, value})
  *   config.update, config.rollback version, config_digest = hex SHA-256 of JCS(config)
  *   checkpoint.create              checkpoint_id, as_of_seq, entry_count, label, metadata
@@ -130,7 +128,6 @@ const EVENT = new RegExp(`^\\{${MEMBERS.map(([name, form]) => `"${name}":${form}
 
 /**
  * Returns the canonical text of an event, for hashing and storing.
- *
  * @throws EventFormatError when a member is malformed, so that nothing is written that {@link parseEvent} would refuse
  */
 export function canonicalEvent(body: AuditEventBody): string {
@@ -147,7 +144,6 @@ export function canonicalEvent(body: AuditEventBody): string {
 
 /**
  * Parses the canonical text of an event. It is the inverse of {@link canonicalEvent}.
- *
  * @throws EventFormatError for anything that is not exactly canonical: another order, white space, escapes, an unknown
  *   or missing member, a wrong type, a malformed id or number
  */

@@ -17,34 +17,26 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { EventName } from "../operations.ts";
+import { Count, Hash, only, orNull } from "../schemas.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "./event.ts";
-import { detailsCommitment, eventHash } from "./hash.ts";
 import { foldSubtrees } from "./merkle.ts";
-import type { ExportedEvent } from "./present.ts";
+import { type ExportedEvent, genuineDetails } from "./present.ts";
 
 /** The operation that records an export. */
 export const EXPORT = "audit.export" satisfies EventName;
 
-const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
-const Edge = Type.Union([
-  Type.Object({ seq: Count, agent_seq: Count, hash: Hash }, { additionalProperties: false }),
-  Type.Null(),
-]);
-const BoundSchema = Type.Object(
-  {
-    scope: Type.Optional(Type.Literal("workspace")),
-    format: Type.String(),
-    start_time: Type.Optional(Type.String()),
-    end_time: Type.Optional(Type.String()),
-    event_count: Count,
-    first: Edge,
-    last: Edge,
-    tree_root: Hash,
-    pruned_before: Type.Optional(Count),
-  },
-  { additionalProperties: false },
-);
+const Edge = orNull(only({ seq: Count, agent_seq: Count, hash: Hash }));
+const BoundSchema = only({
+  scope: Type.Optional(Type.Literal("workspace")),
+  format: Type.String(),
+  start_time: Type.Optional(Type.String()),
+  end_time: Type.Optional(Type.String()),
+  event_count: Count,
+  first: Edge,
+  last: Edge,
+  tree_root: Hash,
+  pruned_before: Type.Optional(Count),
+});
 const bound = TypeCompiler.Compile(BoundSchema);
 
 /** What the event of an export states. */
@@ -59,19 +51,16 @@ export interface ExportBinding {
 
 /**
  * Reads the event of an export. Its hash and its details are checked, its place in the log is not.
- *
  * @throws EventFormatError when it is not the event of an export, or was changed
  */
-export function readBinding({ canonical, details, salt, hash }: ExportedEvent): ExportBinding {
-  const event = parseEvent(canonical);
-  const genuine = eventHash(canonical) === hash;
-  const committed = details !== null && salt !== null && detailsCommitment(salt, details) === event.details_commitment;
-  const said: unknown = committed ? JSON.parse(details) : null;
+export function readBinding(stored: ExportedEvent): ExportBinding {
+  const event = parseEvent(stored.canonical);
+  const said: unknown = genuineDetails(stored, event);
   const isExport = event.operation === EXPORT && event.result === "ok" && bound.Check(said);
-  if (!genuine || !isExport || (event.agent_id === null) !== (said.scope === "workspace")) {
+  if (!isExport || (event.agent_id === null) !== (said.scope === "workspace")) {
     throw new EventFormatError("it is not the event of an export");
   }
-  return { event, hash, said };
+  return { event, hash: stored.hash, said };
 }
 
 /** Returns the root of the tree before its last leaf, from the inclusion proof of that leaf. */

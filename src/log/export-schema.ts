@@ -6,20 +6,19 @@ import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueErrorIterator, ValueErrorType } from "@sinclair/typebox/errors";
 import type { JsonObject } from "../json.ts";
+import { Count, Hash, only, orNull } from "../schemas.ts";
 import { EXPORT_FORMAT, ExportFormatError, ExportMalformed, OLDER_EXPORT_FORMAT } from "./export-format.ts";
 import { KeyChainSchema } from "./key-chain.ts";
 
-const NullableString = Type.Union([Type.String(), Type.Null()]);
-const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const NullableString = orNull(Type.String());
 
 /** More hashes than any proof has. */
 const MAX_HASHES = 128;
 const Hashes = Type.Array(Hash, { maxItems: MAX_HASHES });
-const OlderRange = Type.Object({ before: Hashes, after: Hashes }, { additionalProperties: false });
-const OlderPath = Type.Object({ path: Hashes }, { additionalProperties: false });
-const RangeSchema = Type.Object({ before: Hashes, after: Hashes, binding: Hashes }, { additionalProperties: false });
-const PathSchema = Type.Object({ path: Hashes, binding: Hashes }, { additionalProperties: false });
+const OlderRange = only({ before: Hashes, after: Hashes });
+const OlderPath = only({ path: Hashes });
+const RangeSchema = only({ before: Hashes, after: Hashes, binding: Hashes });
+const PathSchema = only({ path: Hashes, binding: Hashes });
 /** Its members are checked when it is read as an event. */
 const EventObject = Type.Unsafe<JsonObject>(Type.Object({}));
 
@@ -34,56 +33,36 @@ const COMMON = {
   public_key: NullableString,
 };
 
-const ErasuresSchema = Type.Object(
-  {
-    events: Type.Array(
-      Type.Object({ event: EventObject, path: Type.Union([Hashes, Type.Null()]) }, { additionalProperties: false }),
-    ),
-    seal: NullableString,
-  },
-  { additionalProperties: false },
-);
+const ErasuresSchema = only({
+  events: Type.Array(only({ event: EventObject, path: orNull(Hashes) })),
+  seal: NullableString,
+});
 
-const OlderHeaderSchema = Type.Object(
-  {
-    format: Type.Literal(OLDER_EXPORT_FORMAT),
-    ...COMMON,
-    starts_after: Type.Union([
-      Type.Object({ agent_seq: Count, hash: Hash }, { additionalProperties: false }),
-      Type.Null(),
-    ]),
-    proof: Type.Optional(Type.Union([OlderRange, OlderPath, Type.Null()])),
-  },
-  { additionalProperties: false },
-);
+const OlderHeaderSchema = only({
+  format: Type.Literal(OLDER_EXPORT_FORMAT),
+  ...COMMON,
+  starts_after: orNull(only({ agent_seq: Count, hash: Hash })),
+  proof: Type.Optional(Type.Union([OlderRange, OlderPath, Type.Null()])),
+});
 
-const HeaderSchema = Type.Object(
-  {
-    format: Type.Literal(EXPORT_FORMAT),
-    ...COMMON,
-    before: Type.Union([EventObject, Type.Null()]),
-    after: EventObject,
-    binding: EventObject,
-    proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
-    keys: Type.Optional(KeyChainSchema),
-    // In json it stands beside the header's members.
-    erasures: Type.Optional(ErasuresSchema),
-  },
-  { additionalProperties: false },
-);
+const HeaderSchema = only({
+  format: Type.Literal(EXPORT_FORMAT),
+  ...COMMON,
+  before: orNull(EventObject),
+  after: EventObject,
+  binding: EventObject,
+  proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
+  keys: Type.Optional(KeyChainSchema),
+  // In json it stands beside the header's members.
+  erasures: Type.Optional(ErasuresSchema),
+});
 
-const TrailerSchema = Type.Object(
-  {
-    type: Type.Literal("trailer"),
-    event_count: Count,
-    head: Type.Union([Hash, Type.Null()]),
-    erasures: Type.Optional(ErasuresSchema),
-  },
-  { additionalProperties: false },
-);
-
-/** What connects an export's events with its seal. */
-export type ExportProof = Static<typeof RangeSchema> | Static<typeof PathSchema>;
+const TrailerSchema = only({
+  type: Type.Literal("trailer"),
+  event_count: Count,
+  head: orNull(Hash),
+  erasures: Type.Optional(ErasuresSchema),
+});
 
 /** Erasures after the last exported event, which explain why details in the export are missing. */
 export type ExportErasures = Static<typeof ErasuresSchema>;
@@ -108,7 +87,6 @@ const trailer = TypeCompiler.Compile(TrailerSchema);
 
 /**
  * Checks the members of a header.
- *
  * @throws ExportMalformed naming the first member that is wrong
  * @throws ExportFormatError when it does not name this format
  */

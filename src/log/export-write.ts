@@ -9,21 +9,8 @@ import { inclusionProof, rangeProof } from "./proof.ts";
 import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
 import type { TileReader } from "./tiles.ts";
 
-/** Produces the pieces of one export, to be sent or written one after another. */
-interface ExportWriter {
-  /** The text before the first event. */
-  begin(): string;
-  /** One event. */
-  event(stored: StoredEvent): string;
-  /** In place of `begin` and the first `count` events, when the reader has them. @param head the hash of the last */
-  resume(count: number, head: string): void;
-  /** Returns the text after the last event. @throws RangeError when events are missing or too many */
-  end(erasures?: ExportErasures): string;
-}
-
 /**
  * Returns the proof that connects a run of events with a seal over `size` events.
- *
  * @param agentId whose chain is exported; null for the whole workspace
  * @param run the seqs of the first and the last event
  */
@@ -39,120 +26,24 @@ export async function exportProof(
   return { before: hex(before), after: hex(after) };
 }
 
-/** The content type of each format. */
-export const EXPORT_CONTENT_TYPES = {
-  json: "application/json",
-  ndjson: "application/x-ndjson",
-  csv: "text/csv; charset=utf-8; header=present",
-  cloudevents: "application/x-ndjson",
-  ocsf: "application/x-ndjson",
-} as const;
-
-/** Returns a writer for one export, which adds `format` to the header: the older format when there is no binding. */
-export function exportWriter(
-  format: keyof typeof EXPORT_CONTENT_TYPES,
-  about: Omit<BoundExportHeader, "format"> | Omit<OlderExportHeader, "format">,
-): ExportWriter {
-  const header: ExportHeader =
-    "binding" in about ? { format: EXPORT_FORMAT, ...about } : { format: OLDER_EXPORT_FORMAT, ...about };
-  switch (format) {
-    case "json":
-      return new JsonWriter(header);
-    case "ndjson":
-      return new NdjsonWriter(header);
-    case "csv":
-      return new CsvWriter(header);
-    case "cloudevents":
-      return new ViewWriter(header, cloudEvent);
-    case "ocsf":
-      return new ViewWriter(header, ocsfEvent);
-  }
+/** How a format writes what surrounds the events, and one event with its canonical text and its hash. */
+interface Format {
+  contentType: string;
+  begin(header: ExportHeader): string;
+  event(event: StoredEvent & { canonical: string }, hash: string, isFirst: boolean): string;
+  /** `head` is the hash of the last event. */
+  end(header: ExportHeader, head: string | null, erasures?: ExportErasures): string;
 }
 
-/** Counts the events, so that an export cannot end with more or fewer events than its header states. */
-abstract class Counter implements ExportWriter {
-  #left: number;
-  protected head: string | null = null;
+const nothing = (): string => "";
 
-  constructor(protected readonly header: ExportHeader) {
-    this.#left = header.event_count;
-  }
-
-  abstract event(stored: StoredEvent): string;
-
-  protected take(stored: StoredEvent): { text: string; hash: string; first: boolean } {
-    const text = canonicalText(stored);
-    const first = this.head === null;
-    this.head = eventHash(text);
-    this.#left -= 1;
-    return { text, hash: this.head, first };
-  }
-
-  resume(count: number, head: string): void {
-    this.#left -= count;
-    this.head = head;
-  }
-
-  begin(): string {
-    return "";
-  }
-
-  end(_erasures?: ExportErasures): string {
-    if (this.#left !== 0) throw new RangeError(`${this.#left} events are missing from the export`);
-    return "";
-  }
-}
-
-class JsonWriter extends Counter {
-  override begin(): string {
-    const { seal, public_key, ...members } = this.header;
-    return `${JSON.stringify(members).slice(0, -1)},"events":[`;
-  }
-
-  event(stored: StoredEvent): string {
-    const { text, hash, first } = this.take(stored);
-    return `${first ? "\n" : ",\n"}${renderEvent({ ...stored, canonical: text }, hash)}`;
-  }
-
-  override end(erasures?: ExportErasures): string {
-    super.end();
-    const { seal, public_key } = this.header;
-    const more = erasures === undefined ? "" : `"erasures":${JSON.stringify(erasures)},`;
-    return `\n],${more}"seal":${JSON.stringify(seal)},"public_key":${JSON.stringify(public_key)}}\n`;
-  }
-}
-
-class NdjsonWriter extends Counter {
-  override begin(): string {
-    return `${JSON.stringify({ type: "header", ...this.header })}\n`;
-  }
-
-  event(stored: StoredEvent): string {
-    const { text, hash } = this.take(stored);
-    return `{"type":"event",${renderEvent({ ...stored, canonical: text }, hash).slice(1)}\n`;
-  }
-
-  override end(erasures?: ExportErasures): string {
-    super.end();
-    const { event_count } = this.header;
-    return `${JSON.stringify({ type: "trailer", event_count, head: this.head, erasures })}\n`;
-  }
-}
-
-/** Writes one line per event and nothing else. */
-class ViewWriter extends Counter {
-  constructor(
-    header: ExportHeader,
-    readonly line: (stored: StoredEvent) => string,
-  ) {
-    super(header);
-  }
-
-  event(stored: StoredEvent): string {
-    this.take(stored);
-    return this.line(stored);
-  }
-}
+/** One line per event and nothing else. */
+const lines = (line: (stored: StoredEvent) => string): Format => ({
+  contentType: "application/x-ndjson",
+  begin: nothing,
+  event: line,
+  end: nothing,
+});
 
 /** The columns of a csv export, in order; each is the member of that name of a shown event. */
 const CSV_COLUMNS = [
@@ -175,22 +66,74 @@ const CSV_COLUMNS = [
   "format",
 ] as const;
 
-/**
- * RFC 4180 with a header line, for people and spreadsheets; it cannot be verified on its own. Null
- * is an empty field. A field that a spreadsheet could take for a formula (it begins with = + - @,
- * a tab or a carriage return) gets an apostrophe in front. `details` is JSON text.
- */
-class CsvWriter extends Counter {
-  override begin(): string {
-    return `${CSV_COLUMNS.join(",")}\r\n`;
-  }
+const FORMATS = {
+  json: {
+    contentType: "application/json",
+    begin: ({ seal, public_key, ...members }) => `${JSON.stringify(members).slice(0, -1)},"events":[`,
+    event: (event, hash, isFirst) => `${isFirst ? "\n" : ",\n"}${renderEvent(event, hash)}`,
+    end({ seal, public_key }, _head, erasures) {
+      const more = erasures === undefined ? "" : `"erasures":${JSON.stringify(erasures)},`;
+      return `\n],${more}"seal":${JSON.stringify(seal)},"public_key":${JSON.stringify(public_key)}}\n`;
+    },
+  },
+  ndjson: {
+    contentType: "application/x-ndjson",
+    begin: (header) => `${JSON.stringify({ type: "header", ...header })}\n`,
+    event: (event, hash) => `{"type":"event",${renderEvent(event, hash).slice(1)}\n`,
+    end: ({ event_count }, head, erasures) => `${JSON.stringify({ type: "trailer", event_count, head, erasures })}\n`,
+  },
+  /**
+   * RFC 4180 with a header line, for people and spreadsheets; it cannot be verified on its own. Null is an empty field.
+   * A field that a spreadsheet could take for a formula (it begins with = + - @, a tab or a carriage return) gets an
+   * apostrophe in front. `details` is JSON text.
+   */
+  csv: {
+    contentType: "text/csv; charset=utf-8; header=present",
+    begin: () => `${CSV_COLUMNS.join(",")}\r\n`,
+    event({ canonical, details, salt }, hash) {
+      const shown = { ...parseEvent(canonical), details, details_salt: salt === null ? null : hexOf(salt), hash };
+      return `${CSV_COLUMNS.map((column) => csvField(shown[column])).join(",")}\r\n`;
+    },
+    end: nothing,
+  },
+  cloudevents: lines(cloudEvent),
+  ocsf: lines(ocsfEvent),
+} satisfies Record<string, Format>;
 
-  event(stored: StoredEvent): string {
-    const { text, hash } = this.take(stored);
-    const salt = stored.salt === null ? null : hexOf(stored.salt);
-    const shown = { ...parseEvent(text), details: stored.details, details_salt: salt, hash };
-    return `${CSV_COLUMNS.map((column) => csvField(shown[column])).join(",")}\r\n`;
-  }
+export const contentTypeOf = (format: keyof typeof FORMATS): string => FORMATS[format].contentType;
+
+/** Returns a writer for one export, which adds `format` to the header: the older format when there is no binding. */
+export function exportWriter(
+  format: keyof typeof FORMATS,
+  about: Omit<BoundExportHeader, "format"> | Omit<OlderExportHeader, "format">,
+) {
+  const header: ExportHeader =
+    "binding" in about ? { format: EXPORT_FORMAT, ...about } : { format: OLDER_EXPORT_FORMAT, ...about };
+  const form: Format = FORMATS[format];
+  let left = header.event_count;
+  let head: string | null = null;
+  return {
+    /** Returns the text before the first event. */
+    begin: (): string => form.begin(header),
+    /** Returns the text of the next event. */
+    event(stored: StoredEvent): string {
+      const canonical = canonicalText(stored);
+      const isFirst = head === null;
+      head = eventHash(canonical);
+      left -= 1;
+      return form.event({ ...stored, canonical }, head, isFirst);
+    },
+    /** In place of `begin` and the first `count` events, when the reader has them. @param last the hash of the last */
+    resume(count: number, last: string): void {
+      left -= count;
+      head = last;
+    },
+    /** Returns the text after the last event. @throws RangeError when events are missing or too many */
+    end(erasures?: ExportErasures): string {
+      if (left !== 0) throw new RangeError(`${left} events are missing from the export`);
+      return form.end(header, head, erasures);
+    },
+  };
 }
 
 /** Returns one field of a csv file, safe to open in a spreadsheet. */

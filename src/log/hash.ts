@@ -33,7 +33,6 @@ export function eventHash(canonical: string | Uint8Array): string {
 
 /**
  * `details_commitment`: SHA-256(salt ‖ JCS(details)). `details` is canonical JSON text. The salt may be hex.
- *
  * @throws RangeError when the salt is not {@link SALT_BYTES} bytes, or not lower-case hex
  */
 export function detailsCommitment(salt: Uint8Array | string, details: string): string {
@@ -68,7 +67,6 @@ function hashAfter(prefix: number, rest: string | Uint8Array): string {
 /**
  * `value_digest` of an allowed data.write: SHA-256 of JCS({key, metadata, value}). `metadata` and `value` are canonical
  * JSON texts.
- *
  * @throws CanonicalJsonError when the key holds a lone surrogate
  */
 export function valueDigest(key: string, metadata: string, value: string): string {

@@ -17,7 +17,6 @@ export class CanonicalJsonError extends Error {
 
 /**
  * Returns the canonical text of a JSON value (RFC 8785).
- *
  * @throws CanonicalJsonError for lone surrogates, non-finite numbers, nesting beyond
  *   {@link MAX_JSON_DEPTH}, and whatever is not JSON at all (undefined, functions, bigint).
  */
@@ -27,7 +26,6 @@ export function canonicalJson(value: JsonValue): string {
 
 /**
  * Parses a text that must be canonical, as it is stored and hashed.
- *
  * @throws CanonicalJsonError when the text is not JSON, or is not the canonical text of its value
  *   (white space, order, escapes, number forms and duplicate members all show up here).
  */

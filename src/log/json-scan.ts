@@ -1,6 +1,4 @@
-/**
- * Scans JSON text for what `JSON.parse` does not report. canonical-scan.ts recognizes the canonical form.
- */
+/** Scans JSON text for what `JSON.parse` does not report. canonical-scan.ts recognizes the canonical form. */
 import type { JsonValue } from "../json.ts";
 
 /** The text is not the expected JSON. The message never repeats the text. */
@@ -58,11 +56,7 @@ export function parseJson(text: string): JsonValue {
   }
 }
 
-/**
- * Parses JSON in which no member is repeated. Parsers differ in which of two they take.
- *
- * @throws JsonTextError
- */
+/** Parses JSON in which no member is repeated. Parsers differ in which of two they take. @throws JsonTextError */
 export function parseStrictJson(text: string): JsonValue {
   const value = parseJson(text);
   if (hasRepeatedMember(text, value)) throw new RepeatedMember();
@@ -114,14 +108,10 @@ const PRIMITIVE_END = /[,\]} \t\n\r]/g;
 const STRUCTURE = /["{}[\]]/g;
 
 /**
- * Finds the pieces of one large JSON object as it arrives in chunks: its members, and the elements of one member
- * that is a long array. Only one piece is in memory at a time. Each piece is passed on as text, which may not be valid
- * JSON.
+ * Finds the pieces of one large JSON object as it arrives in chunks: its members, and the elements of one member that
+ * is a long array. Only one piece is in memory at a time. Each piece is passed on as text, which may not be valid JSON.
  */
 export class JsonScanner {
-  readonly #pieces: JsonPieces;
-  readonly #listName: string;
-  readonly #maxChars: number;
   #state: State = "start";
   #text = "";
   #at = 0;
@@ -135,11 +125,11 @@ export class JsonScanner {
    * @param listName the member whose elements are passed on one by one
    * @param maxChars the longest piece that is accepted
    */
-  constructor(pieces: JsonPieces, listName: string, maxChars: number) {
-    this.#pieces = pieces;
-    this.#listName = listName;
-    this.#maxChars = maxChars;
-  }
+  constructor(
+    private readonly pieces: JsonPieces,
+    private readonly listName: string,
+    private readonly maxChars: number,
+  ) {}
 
   /** Scans the next chunk. @throws JsonTextError when the text cannot become one JSON object */
   push(chunk: string): void {
@@ -147,7 +137,7 @@ export class JsonScanner {
     this.#seek -= this.#at;
     this.#at = 0;
     while (this.#step());
-    if (this.#text.length - this.#at > this.#maxChars) throw new JsonTextError("a part of it is too long");
+    if (this.#text.length - this.#at > this.maxChars) throw new JsonTextError("a part of it is too long");
   }
 
   /** Whether nothing is pending and an element of the list may come next. */
@@ -181,11 +171,11 @@ export class JsonScanner {
       case "colon":
         return this.#expect(next, ":", "value");
       case "value":
-        if (this.#name === this.#listName && next === "[" && this.#depth === 0) {
+        if (this.#name === this.listName && next === "[" && this.#depth === 0) {
           return this.#expect(next, "[", "first-element");
         }
         return this.#value((text) => {
-          this.#pieces.member(this.#name, text);
+          this.pieces.member(this.#name, text);
           this.#state = "after-value";
         });
       case "first-element":
@@ -194,7 +184,7 @@ export class JsonScanner {
         return true;
       case "element":
         return this.#value((text) => {
-          this.#pieces.element(text);
+          this.pieces.element(text);
           this.#state = "after-element";
         });
       case "after-element":

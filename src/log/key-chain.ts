@@ -12,24 +12,22 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { Hash, only } from "../schemas.ts";
 import { EventFormatError, GENESIS, parseEvent } from "./event.ts";
-import { detailsCommitment, eventHash, sha256Hex } from "./hash.ts";
+import { sha256Hex } from "./hash.ts";
 import { NoteError, parseVerifierKey } from "./note.ts";
-import { storedFromPresented } from "./present.ts";
+import { genuineDetails, storedFromPresented } from "./present.ts";
 import { MAX_PROOF_HASHES, verifyInclusion } from "./proof.ts";
 import { checkSeal, parseSeal, ROTATE_SEAL_KEY, sealedWorkspace } from "./seal.ts";
 
 /** The form of `keys`. The members of an event are checked when it is read. */
 export const KeyChainSchema = Type.Array(
-  Type.Object(
-    {
-      public_key: Type.String(),
-      event: Type.Unsafe<JsonObject>(Type.Object({})),
-      path: Type.Array(Type.String({ pattern: "^[0-9a-f]{64}$" }), { maxItems: MAX_PROOF_HASHES }),
-      seal: Type.String(),
-    },
-    { additionalProperties: false },
-  ),
+  only({
+    public_key: Type.String(),
+    event: Type.Unsafe<JsonObject>(Type.Object({})),
+    path: Type.Array(Hash, { maxItems: MAX_PROOF_HASHES }),
+    seal: Type.String(),
+  }),
   { minItems: 1 },
 );
 
@@ -45,7 +43,6 @@ export class KeyChainError extends Error {
 
 /**
  * Returns the keys of a log, 32 raw bytes each, after checking that each is announced under a seal by the one before it.
- *
  * @throws KeyChainError when one is not
  */
 export function readKeyChain(workspaceId: string, announcements: JsonValue): Uint8Array[] {
@@ -69,24 +66,20 @@ function readAnnouncement(
 ): { key: Uint8Array; seq: number } {
   try {
     const key = parseVerifierKey(text).publicKey;
-    const { canonical, details, salt, hash } = storedFromPresented(shown);
-    const event = parseEvent(canonical);
-    const genuine =
-      eventHash(canonical) === hash &&
-      details !== null &&
-      salt !== null &&
-      detailsCommitment(salt, details) === event.details_commitment;
+    const stored = storedFromPresented(shown);
+    const event = parseEvent(stored.canonical);
+    const details = genuineDetails(stored, event);
     const announces = event.operation === (previous === null ? GENESIS : ROTATE_SEAL_KEY);
     const own = event.workspace_id === workspaceId && event.agent_id === null && event.result === "ok";
-    if (!genuine || !announces || !own) throw new KeyChainError("an event does not announce a key of this log");
-    if ((JSON.parse(details) as JsonObject).signing_key !== sha256Hex(key)) {
+    if (details === null || !announces || !own) throw new KeyChainError("an event does not announce a key of this log");
+    if (details.signing_key !== sha256Hex(key)) {
       throw new KeyChainError(`event ${event.seq} announces another key than the one that is given with it`);
     }
     const seal = parseSeal(note);
     const bytes = (hex: string): Uint8Array => Buffer.from(hex, "hex");
     if (
       sealedWorkspace(seal) !== workspaceId ||
-      !verifyInclusion(bytes(hash), event.seq, seal, path.map(bytes)) ||
+      !verifyInclusion(bytes(stored.hash), event.seq, seal, path.map(bytes)) ||
       checkSeal(seal, previous ?? key) !== "good"
     ) {
       throw new KeyChainError(`event ${event.seq}, which announces a key, is not under a seal by the key before it`);

@@ -80,16 +80,11 @@ export function coveringSubtrees(start: number, end: number): Subtree[] {
  * tree. Appending a leaf is amortised O(1).
  */
 export class CompactRange {
-  readonly start: number;
   #end: number;
-  // The covering subtrees, as a stack: root, number of leaves, first leaf.
   readonly #roots: Uint8Array[] = [];
-  readonly #widths: number[] = [];
-  readonly #starts: number[] = [];
 
   /** Makes an empty run that begins at leaf `start`. */
-  constructor(start = 0) {
-    this.start = start;
+  constructor(readonly start = 0) {
     this.#end = start;
   }
 
@@ -103,11 +98,7 @@ export class CompactRange {
     return this.#roots;
   }
 
-  /**
-   * Returns a run from the roots of its covering subtrees.
-   *
-   * @throws RangeError when their number is wrong
-   */
+  /** Returns a run from the roots of its covering subtrees. @throws RangeError when their number is wrong */
   static of(start: number, end: number, roots: readonly Uint8Array[]): CompactRange {
     const subtrees = coveringSubtrees(start, end);
     if (subtrees.length !== roots.length) throw new RangeError("not the subtrees of such a run of leaves");
@@ -124,7 +115,8 @@ export class CompactRange {
   /** Appends the run that begins where this one ends. @throws RangeError when it begins elsewhere */
   appendRange(next: CompactRange): void {
     if (next.start !== this.#end) throw new RangeError("the runs do not meet");
-    for (const [at, root] of next.#roots.entries()) this.#push(next.#widths[at] as number, root);
+    const subtrees = coveringSubtrees(next.start, next.end);
+    for (const [at, { height }] of subtrees.entries()) this.#push(2 ** height, next.#roots[at] as Uint8Array);
   }
 
   /** Returns the root of the tree. @throws RangeError when the run does not begin at leaf 0 */
@@ -135,19 +127,13 @@ export class CompactRange {
 
   #push(width: number, root: Uint8Array): void {
     let [hash, wide, start] = [root, width, this.#end];
-    // The top of the stack is the left half of a larger subtree if it has the same width and an even index.
-    for (let top = this.#widths.length - 1; top >= 0 && this.#widths[top] === wide; top--) {
-      const left = this.#starts[top] as number;
-      if (left % (2 * wide) !== 0) break;
+    // A right half joins its left half, which is the last subtree of the run if the run holds it.
+    while (start % (2 * wide) !== 0 && start - wide >= this.start) {
       hash = hashNode(this.#roots.pop() as Uint8Array, hash);
-      start = left;
+      start -= wide;
       wide *= 2;
-      this.#widths.pop();
-      this.#starts.pop();
     }
     this.#roots.push(hash);
-    this.#widths.push(wide);
-    this.#starts.push(start);
     this.#end += width;
   }
 }

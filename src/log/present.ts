@@ -8,7 +8,7 @@ import {
   parseEvent,
   quotedOrNull,
 } from "./event.ts";
-import { eventHash, SALT_BYTES } from "./hash.ts";
+import { detailsCommitment, eventHash, isSalt } from "./hash.ts";
 import { CanonicalJsonError, canonicalJson } from "./jcs.ts";
 import { parseStrictJson } from "./json-scan.ts";
 import { canonicalText, hexOf, type StoredEvent } from "./rows.ts";
@@ -50,7 +50,6 @@ export const PRESENTED_MEMBERS = [
 
 /**
  * Returns the JSON text of an event as shown, from its stored form. The hash is computed, never copied.
- *
  * @throws EventFormatError when the stored bytes are not an event
  */
 export function presentEventJson(stored: StoredEvent): string {
@@ -81,7 +80,6 @@ export function presentEvent(stored: StoredEvent): PresentedEvent {
 
 /**
  * Turns a shown event back into the stored form, canonical bytes included.
- *
  * @param shown the result of JSON.parse; unknown members are refused
  * @throws EventFormatError when a member is missing, unknown, of a wrong type or malformed
  */
@@ -103,7 +101,6 @@ export function storedFromPresented(shown: JsonValue): ExportedEvent {
 
 /**
  * Returns the canonical text of an event that is given by its 14 members alone.
- *
  * @throws EventFormatError when a member is missing, unknown, of a wrong type or malformed
  */
 export function canonicalFromMembers(body: JsonObject): string {
@@ -138,11 +135,8 @@ function detailsText(details: JsonValue): string | null {
   }
 }
 
-const SALT = new RegExp(`^[0-9a-f]{${2 * SALT_BYTES}}$`);
-
 /**
  * Returns the stored form of an event that is given by its exact bytes, and the exact text of its details.
- *
  * @throws EventFormatError when a part is not in its form
  */
 export function storedFromLeaf({ leaf, details, details_salt: salt, ...others }: JsonObject): ExportedEvent {
@@ -159,8 +153,15 @@ export function storedFromLeaf({ leaf, details, details_salt: salt, ...others }:
 
 function saltText(salt: JsonValue): string | null {
   if (salt === null) return null;
-  if (typeof salt !== "string" || !SALT.test(salt)) {
+  if (typeof salt !== "string" || !isSalt(salt)) {
     throw new EventFormatError("details_salt has the wrong type or form");
   }
   return salt;
+}
+
+/** Returns the details of an event; null when they are erased, or one of them or the hash does not fit the event. */
+export function genuineDetails(stored: ExportedEvent, event: AuditEventBody): JsonObject | null {
+  const { canonical, details, salt, hash } = stored;
+  if (details === null || salt === null || eventHash(canonical) !== hash) return null;
+  return detailsCommitment(salt, details) === event.details_commitment ? (JSON.parse(details) as JsonObject) : null;
 }

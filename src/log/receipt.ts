@@ -92,7 +92,6 @@ export function parseReceipt(text: string): Receipt {
 
 /**
  * Returns what is wrong with a receipt; null when it proves its event.
- *
  * @param publicKey the sealing key, 32 raw bytes, known from elsewhere; null when the signature is not to be checked
  */
 export function receiptProblem(

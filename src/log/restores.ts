@@ -13,6 +13,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { Count, Hash, only, orNull } from "../schemas.ts";
 import type { AuditEventBody } from "./event.ts";
 import { hexOf } from "./rows.ts";
 import { LOG_RESTORE, parseOrigin, type Seal } from "./seal.ts";
@@ -20,10 +21,7 @@ import { LOG_RESTORE, parseOrigin, type Seal } from "./seal.ts";
 /** The most lost seals that an event names: the newest ones. */
 export const MAX_LOST_SEALS = 1_000;
 
-const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
-const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const ONLY = { additionalProperties: false };
-const TreeHead = { size: Size, root: Hash };
+const TreeHead = { size: Count, root: Hash };
 
 const NewEpoch = Type.Object({
   /** The origin of the seals that cover this event, and the one before it. */
@@ -32,11 +30,11 @@ const NewEpoch = Type.Object({
   /** SHA-256 of the raw Ed25519 key that seals, which is the key in force before. */
   signing_key: Hash,
   /** The last known seal of the previous origin. */
-  last_seal: Type.Union([Type.Object(TreeHead, ONLY), Type.Null()]),
+  last_seal: orNull(only(TreeHead)),
   /** The known seals over events that are lost, of any origin, in ascending order of size. */
-  lost_seals: Type.Array(Type.Object({ origin: Type.String(), ...TreeHead }, ONLY), { maxItems: MAX_LOST_SEALS }),
+  lost_seals: Type.Array(only({ origin: Type.String(), ...TreeHead }), { maxItems: MAX_LOST_SEALS }),
   /** The last position that is known to be lost. */
-  lost_through: Type.Union([Size, Type.Null()]),
+  lost_through: orNull(Count),
 });
 
 /** The members of `log.restore` that begin an epoch with an origin of its own. */

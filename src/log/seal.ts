@@ -1,6 +1,5 @@
 /**
- * Seals: signed tree heads of a workspace's log, after C2SP tlog-checkpoint. A seal is a signed note
- * of three lines,
+ * Seals: signed tree heads of a workspace's log, after C2SP tlog-checkpoint. A seal is a signed note of three lines,
  *
  *   <origin>          <host>/<workspace id>, and from the first restore on <host>/<workspace id>/<epoch>
  *   <tree size>       events sealed, decimal

@@ -31,7 +31,6 @@ export function cosignedText(seal: Seal, timestamp: bigint): string {
 
 /**
  * Returns the time of a witness's cosignature, POSIX seconds; null when the line has no valid cosignature of this key.
- *
  * @param witness a key of type 0x04
  */
 export function checkCosignature(seal: Seal, line: NoteSignature, witness: VerifierKey): bigint | null {
@@ -46,7 +45,6 @@ export function checkCosignature(seal: Seal, line: NoteSignature, witness: Verif
 
 /**
  * Returns the time of the newest cosignature that a witness made of a seal, POSIX seconds; null when it made none.
- *
  * @param witness a key of type 0x04
  * @throws NoteError when a line under the witness's name and key is not its cosignature
  */
@@ -63,7 +61,6 @@ export function cosignedAt(seal: Seal, witness: VerifierKey): bigint | null {
 
 /**
  * Returns the seal with the valid cosignatures of known witnesses from a response. Lines of unknown keys are left out.
- *
  * @throws NoteError when the response does not consist of signature lines, or none is valid
  */
 export function withCosignatures(sealNote: string, answer: string, witnesses: readonly VerifierKey[]): string {

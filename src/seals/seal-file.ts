@@ -7,12 +7,12 @@
  * A seal may occur more than once: again with cosignatures of witnesses, or when two processes updated the file at the
  * same time.
  */
-import { fstatSync, fsyncSync, ftruncateSync, readFileSync, readSync, writeSync } from "node:fs";
+import { fstatSync, fsyncSync, ftruncateSync, readFileSync, readSync } from "node:fs";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
 import { NoteError } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
-import { withFile } from "../store/sync.ts";
+import { withFile, writeAll } from "../store/sync.ts";
 
 /** How much of the file's end is read to find its last seal: first, and when that holds no complete one. */
 const TAIL_BYTES = 16 * 1024;
@@ -76,7 +76,7 @@ export function appendSeals(path: string, notes: readonly string[]): void {
     const cutOff = tail.length - wholeRecords(tail);
     if (cutOff > 0) ftruncateSync(file, size - cutOff);
     const bytes = Buffer.from(notes.map((note) => `${note}\n`).join(""));
-    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+    writeAll(file, bytes);
     fsyncSync(file);
   };
   withFile(path, "a+", append, PRIVATE_FILE_MODE);

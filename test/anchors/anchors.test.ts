@@ -205,7 +205,7 @@ describe("a witness", () => {
     const { epochs } = await restoreBackup({ ...wish, seals: [from.data.root] });
     directory = restored;
     await expect(deliver()).rejects.toThrow("does not know this origin");
-    const { name } = parseVerifierKey(epochs[0]?.verifierKey ?? "");
+    const { name } = parseVerifierKey(epochs[0]?.verifier_key ?? "");
     witness.trust(name, publicKey);
     await deliver();
     const origin = expect.stringMatching(new RegExp(`^localhost/${id}/[0-9]{15}$`));

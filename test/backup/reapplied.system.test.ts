@@ -228,8 +228,8 @@ test("an act that was pending is finished behind the restore, with its event in 
   await filesReleased(source.root);
   const path = await backup(source, home.join("backups"));
   const dataDir = home.join("restored");
-  const { rowsLeftOut } = await restore(path, dataDir);
-  expect(rowsLeftOut).toEqual([]);
+  const { rows_left_out } = await restore(path, dataDir);
+  expect(rows_left_out).toEqual([]);
   expect(await verify(dataDir)).toEqual({ exits: [0, 0], codes: [] });
   using log = openConnection(workspaceFile(dataDirectory(dataDir), installation), { readOnly: true });
   const operations = log.all<[string]>("SELECT operation FROM events ORDER BY seq DESC LIMIT 2").flat();

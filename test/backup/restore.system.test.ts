@@ -130,9 +130,9 @@ describe("a restore", () => {
         signing_key: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     });
-    expect(restored.epochs.find(({ workspaceId }) => workspaceId === id)).toEqual({
-      ...{ workspaceId: id, lostThrough: null },
-      verifierKey: expect.stringMatching(new RegExp(`^localhost/${id}/1[7-9][0-9]{13}\\+`)),
+    expect(restored.epochs.find(({ workspace_id }) => workspace_id === id)).toEqual({
+      ...{ workspace_id: id, lost_through: null },
+      verifier_key: expect.stringMatching(new RegExp(`^localhost/${id}/1[7-9][0-9]{13}\\+`)),
     });
     const { verdict, sources } = await verify(from.join("restored"), "--public-key", from.data.sealPublicKey);
     expect(verdict).toBe("verified");
@@ -182,11 +182,10 @@ describe("a restore", () => {
     });
     control.change((connection) => [1, 2].map((n) => insertAccount(connection, account(n))));
     const path = await backup(from);
-    const { ended, accounts } = await restore(from, path);
-    expect([ended, accounts]).toEqual([
-      { sessions: 0, links: 1 },
-      { all: 2, withTotp: 1 },
-    ]);
+    expect(await restore(from, path)).toMatchObject({
+      ...{ ended_sessions: 0, ended_links: 1 },
+      ...{ accounts: 2, accounts_with_second_factor: 1 },
+    });
     const { out } = await governd(["restore", path, "--data-dir", from.join("printed")]);
     expect(out).toMatch(/recovery codes of 2 accounts \(1 with a second factor\) are those of 20.*Z: what was changed/);
   });
@@ -263,7 +262,7 @@ describe("what an auditor sees who kept seals", () => {
     await from.write(id, 2, "unknown");
     const unknown = from.keepSeals(id, "unknown.log");
     const { epochs } = await restore(from, path, { seals: [from.join("dead")] });
-    expect(epochs).toEqual([expect.objectContaining({ workspaceId: id, lostThrough: 6 })]);
+    expect(epochs).toEqual([expect.objectContaining({ workspace_id: id, lost_through: 6 })]);
     const file = workspaceFile(dataDirectory(from.join("restored")), id);
     const python = (...words: string[]) => {
       const { exitCode, stdout } = Bun.spawnSync(["python3", PYTHON_VERIFIER, ...words, file]);
@@ -296,7 +295,7 @@ describe("what an auditor sees who kept seals", () => {
     const numbers: string[] = [];
     const again = async (dataDir: string, rest: Partial<RestoreWish>) => {
       const { epochs } = await restore(from, path, { dataDir: from.join(dataDir), ...rest });
-      numbers.push(numberOf(epochs[0]?.verifierKey));
+      numbers.push(numberOf(epochs[0]?.verifier_key));
       return join(from.join(dataDir), "workspaces", `${id}.db`);
     };
     const first = await again("restored", wish);
@@ -458,8 +457,8 @@ describe("nothing is restored", () => {
     rmSync(workspaceFile(from.data, gone));
     const path = await backup(from);
     expect(await refusal(restore(from, path))).toMatch(new RegExp(`${gone}: its file is missing`));
-    const { leftOut, workspaces } = await restore(from, path, { partial: true });
-    expect([leftOut.map((one) => one.workspace_id), workspaces]).toEqual([[gone], 1]);
+    const { left_out, workspaces } = await restore(from, path, { partial: true });
+    expect([left_out.map((one) => one.workspace_id), workspaces]).toEqual([[gone], 1]);
     expect(existsSync(workspaceFile(dataDirectory(from.join("restored")), there))).toBe(true);
   });
 });

@@ -29,78 +29,92 @@ interface DatabasesChecked {
   sealingKeys: Map<string, Uint8Array>;
 }
 
+/** The result for one database. */
+interface Checked {
+  findings: Finding[];
+  /** Null when the file cannot be read. */
+  schema: number | null;
+  /** The size of the copy that is made before its migration, bytes; 0 when there is none. */
+  bytesForCopy: number;
+}
+
 /** Reads what it needs from an open database. */
 type Read = (connection: Connection) => void | Promise<void>;
+
+const [NEWEST_CONTROL, NEWEST] = [CONTROL_MIGRATIONS.length, WORKSPACE_MIGRATIONS.length];
 
 /** Checks the control database and every workspace. */
 export async function checkDatabases(
   directory: DataDirectory,
   onProgress: (done: number, total: number) => Promise<void>,
 ): Promise<DatabasesChecked> {
-  const findings: Finding[] = [];
-  const sealingKeys = new Map<string, Uint8Array>();
-  let bytesForCopies = 0;
-
-  /** Checks a file and returns its schema, or null when it cannot be read. `newest` is the schema after an upgrade. */
-  const check = async (path: string, newest: number, read: Read): Promise<number | null> => {
-    const looked = await look(path, directory, read);
-    if (typeof looked === "string") {
-      findings.push(finding("database", "problem", looked, path));
-      return null;
-    }
-    const { schema, bytes } = looked;
-    if (schema > newest) {
-      const message = `a newer governd wrote it (schema ${schema}, this one knows ${newest}): use the newer governd`;
-      findings.push(finding("database", "problem", message, path));
-    }
-    if (schema < newest) bytesForCopies += bytes;
-    return schema;
-  };
-
-  const pending: string[] = [];
-  const [newestControl, newest] = [CONTROL_MIGRATIONS.length, WORKSPACE_MIGRATIONS.length];
-  let known: string[] = [];
-  const control = await check(directory.control, newestControl, (connection) => {
-    known = listLogs(connection).map(({ id }) => id);
+  const named = new Set<string>();
+  const control = await checkFile(directory.control, directory, NEWEST_CONTROL, (connection) => {
+    for (const { id } of listLogs(connection)) named.add(id);
   });
-  if (control !== null && control < newestControl) {
-    pending.push(`the control database from schema ${control} to ${newestControl}`);
-  }
-  const named = new Set(known);
   const present = existsSync(directory.workspaces) ? presentWorkspaces(directory) : [];
-  const all = [...named.union(new Set(present))].sort();
-  let behind = 0;
-  for (const [index, id] of all.entries()) {
-    await onProgress(index, all.length);
-    const path = workspaceFile(directory, id);
-    if (!existsSync(path)) {
-      const message = "the control database names this workspace, but its file is missing: restore it from a backup";
-      findings.push(finding("database", "problem", message, path));
-      continue;
-    }
-    const schema = await check(path, newest, async (connection) => {
-      if (readHead(connection).workspaceId !== id) {
-        throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
-      }
-      const key = await sealingKey(connection);
-      if (key !== null) sealingKeys.set(id, parseVerifierKey(key).publicKey);
-    });
-    if (schema !== null && schema < newest) behind += 1;
-    if (control !== null && !named.has(id)) {
-      const message = "the control database does not name this workspace, so nobody can use it";
-      findings.push(finding("database", "warning", message, path));
-    }
+  const ids = [...named.union(new Set(present))].sort();
+  const sealingKeys = new Map<string, Uint8Array>();
+  const workspaces: Checked[] = [];
+  for (const [index, id] of ids.entries()) {
+    await onProgress(index, ids.length);
+    const checked = await checkWorkspace(directory, id, sealingKeys);
+    workspaces.push(checked);
+    if (control.schema === null || named.has(id)) continue;
+    const message = "the control database does not name this workspace, so nobody can use it";
+    checked.findings.push(finding("database", "warning", message, workspaceFile(directory, id)));
   }
-  if (behind > 0) pending.push(`${count(behind, "workspace")} to schema ${newest}, each when it is first used`);
+  const all = [control, ...workspaces];
+  const findings = all.flatMap((checked) => checked.findings);
+  const bytesForCopies = all.reduce((sum, { bytesForCopy }) => sum + bytesForCopy, 0);
   if (worst(findings) !== "problem") {
-    const message = `control database and ${count(all.length, "workspace")}: integrity_check found no problems`;
+    const message = `control database and ${count(ids.length, "workspace")}: integrity_check found no problems`;
     findings.push(finding("database", "ok", message));
   }
-  findings.push(finding("upgrade", "ok", upgradeText(pending, bytesForCopies)));
+  findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, bytesForCopies)));
   return { findings, bytesForCopies, sealingKeys };
 }
 
-function upgradeText(pending: readonly string[], bytesForCopies: number): string {
+/** Adds the key that the workspace names for its seals to `sealingKeys`. */
+async function checkWorkspace(
+  directory: DataDirectory,
+  id: string,
+  sealingKeys: Map<string, Uint8Array>,
+): Promise<Checked> {
+  const path = workspaceFile(directory, id);
+  if (!existsSync(path)) {
+    return unread("the control database names this workspace, but its file is missing: restore it from a backup", path);
+  }
+  return await checkFile(path, directory, NEWEST, async (connection) => {
+    if (readHead(connection).workspaceId !== id) {
+      throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
+    }
+    const key = await sealingKey(connection);
+    if (key !== null) sealingKeys.set(id, parseVerifierKey(key).publicKey);
+  });
+}
+
+/** `newest` is the schema of the file after an upgrade. */
+async function checkFile(path: string, directory: DataDirectory, newest: number, read: Read): Promise<Checked> {
+  const looked = await look(path, directory, read);
+  if (typeof looked === "string") return unread(looked, path);
+  const { schema, bytes } = looked;
+  const message = `a newer governd wrote it (schema ${schema}, this one knows ${newest}): use the newer governd`;
+  const findings = schema > newest ? [finding("database", "problem", message, path)] : [];
+  return { findings, schema, bytesForCopy: schema < newest ? bytes : 0 };
+}
+
+const unread = (problem: string, path: string): Checked => {
+  return { findings: [finding("database", "problem", problem, path)], schema: null, bytesForCopy: 0 };
+};
+
+function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesForCopies: number): string {
+  const pending: string[] = [];
+  if (schema !== null && schema < NEWEST_CONTROL) {
+    pending.push(`the control database from schema ${schema} to ${NEWEST_CONTROL}`);
+  }
+  const behind = workspaces.filter((checked) => checked.schema !== null && checked.schema < NEWEST).length;
+  if (behind > 0) pending.push(`${count(behind, "workspace")} to schema ${NEWEST}, each when it is first used`);
   if (pending.length === 0) return "this governd would not change any schema";
   const migrations = pending.join(", and ");
   return `this governd would migrate ${migrations}; it first makes copies, which need ${mebibytes(bytesForCopies)}`;

@@ -112,58 +112,33 @@ async function runRestore(session: Session, backup: string, options: RestoreOpti
       onProgress: (done, total) => progress.step(done, total, "bytes"),
     }),
   );
-  await session.print(restoreResult(restored), restoreLines(restored));
+  const reapplied = restored.reapplied.map(({ event: { seq, operation }, ...row }) => ({ ...row, seq, operation }));
+  await session.print({ ...restored, reapplied }, restoreLines(restored));
 }
 
-function restoreResult(restored: Restored) {
-  return {
-    data_dir: restored.dataDir,
-    backup_created_at: restored.backupCreatedAt,
-    workspaces: restored.workspaces,
-    left_out: restored.leftOut,
-    epochs: restored.epochs.map(({ workspaceId, verifierKey, lostThrough }) => ({
-      workspace_id: workspaceId,
-      verifier_key: verifierKey,
-      lost_through: lostThrough,
-    })),
-    unsealed: restored.unsealed.map(({ workspaceId, reason }) => ({ workspace_id: workspaceId, reason })),
-    ended_sessions: restored.ended.sessions,
-    ended_links: restored.ended.links,
-    accounts: restored.accounts.all,
-    accounts_with_second_factor: restored.accounts.withTotp,
-    reapplied: restored.reapplied.map(({ workspaceId, event, ...row }) => ({
-      workspace_id: workspaceId,
-      ...row,
-      seq: event.seq,
-      operation: event.operation,
-    })),
-    rows_left_out: restored.rowsLeftOut.map(({ workspaceId, ...row }) => ({ workspace_id: workspaceId, ...row })),
-  };
-}
-
-function accountsLine({ all, withTotp }: Restored["accounts"], time: string): string {
-  const whose = `${count(all, "account")} (${withTotp} with a second factor)`;
+function accountsLine({ accounts, accounts_with_second_factor, backup_created_at: time }: Restored): string {
+  const whose = `${count(accounts, "account")} (${accounts_with_second_factor} with a second factor)`;
   return `  The passwords, second factors and recovery codes of ${whose} are those of ${time}: what was changed or ended later is valid again`;
 }
 
 function restoreLines(restored: Restored): string[] {
-  const { workspaces, dataDir, backupCreatedAt, leftOut, epochs, unsealed, ended, accounts } = restored;
+  const { workspaces, data_dir, backup_created_at, left_out, ended_sessions, ended_links, rows_left_out } = restored;
   return [
-    `Restored and verified ${count(workspaces, "workspace")} in ${dataDir}, as of ${backupCreatedAt}.`,
+    `Restored and verified ${count(workspaces, "workspace")} in ${data_dir}, as of ${backup_created_at}.`,
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
-    `  Ended ${count(ended.sessions, "session")} and ${count(ended.links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
-    ...(accounts.all === 0 ? [] : [accountsLine(accounts, backupCreatedAt)]),
-    ...epochs.map(
-      ({ verifierKey, lostThrough }) =>
-        `  Sealed from now on as ${verifierKey}${lostThrough === null ? "" : `; events through ${lostThrough} are known to be lost`}`,
-    ),
+    `  Ended ${count(ended_sessions, "session")} and ${count(ended_links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
+    ...(restored.accounts === 0 ? [] : [accountsLine(restored)]),
+    ...restored.epochs.map(({ verifier_key, lost_through: lost }) => {
+      return `  Sealed from now on as ${verifier_key}${lost === null ? "" : `; events through ${lost} are known to be lost`}`;
+    }),
     ...reappliedLines(restored.reapplied),
-    ...restored.rowsLeftOut.map(
-      ({ workspaceId, table, id }) =>
-        `  Not made, since the logs do not hold all of it: ${table} ${id} of ${workspaceId}`,
+    ...rows_left_out.map(({ workspace_id: workspace, table, id }) => {
+      return `  Not made, since the logs do not hold all of it: ${table} ${id} of ${workspace}`;
+    }),
+    ...left_out.map(({ workspace_id: id, reason }) => `  Not in the backup: ${id} (${reason})`),
+    ...restored.unsealed.map(
+      ({ workspace_id: id, reason }) => `  Not sealed yet, the daemon will retry: ${id} (${reason})`,
     ),
-    ...leftOut.map(({ workspace_id: id, reason }) => `  Not in the backup: ${id} (${reason})`),
-    ...unsealed.map(({ workspaceId, reason }) => `  Not sealed yet, the daemon will retry: ${workspaceId} (${reason})`),
   ];
 }
 
@@ -172,9 +147,9 @@ function reappliedLines(rows: Restored["reapplied"]): string[] {
   if (rows.length === 0) return [];
   return [
     `  Reapplied from the logs to control.db, which was copied before them: ${count(rows.length, "row")}`,
-    ...rows.map(({ table, id, change, columns, event: { seq, operation, timestamp }, workspaceId }) => {
+    ...rows.map(({ table, id, change, columns, event: { seq, operation, timestamp }, workspace_id: workspace }) => {
       const what = columns.length === 0 ? change : columns.join(", ");
-      return `    ${table} ${id}: ${what} (${operation} ${timestamp}, event ${seq} of ${workspaceId})`;
+      return `    ${table} ${id}: ${what} (${operation} ${timestamp}, event ${seq} of ${workspace})`;
     }),
   ];
 }

@@ -1,8 +1,7 @@
 /** `governd verify`: verifies evidence offline, without writing anything. */
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
+import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
@@ -90,7 +89,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   askForSeals(results, trust);
   askForWitnesses(results, quorum);
   if (options.complete) askForCompleteness(results);
-  await findPrunedExports(results);
+  findPrunedExports(results);
   const verdict = overallVerdict(results);
   session.exitCode = EXIT_CODES[verdict];
   await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
@@ -128,21 +127,17 @@ function askForSeals(results: SourceResult[], { seals }: Trust): void {
 }
 
 /** Compares the exports that are given with those that the prunings of a workspace name by their digests. */
-async function findPrunedExports(results: SourceResult[]): Promise<void> {
+function findPrunedExports(results: SourceResult[]): void {
   const named = results.flatMap(({ report }) => report.prunings ?? []);
   if (named.length === 0) return;
   for (const { report } of results) {
     if (report.kind !== "export") continue;
-    const hash = createHash("sha256");
-    for await (const piece of createReadStream(report.path)) hash.update(piece);
-    const digest = hash.digest("hex");
+    const digest = digestOfFile(report.path).sha256;
     for (const pruning of named) if (pruning.export_digest === digest) pruning.export = report.path;
   }
 }
 
-/**
- * Reports evidence that fewer witnesses than required have cosigned.
- */
+/** Reports evidence that fewer witnesses than required have cosigned. */
 function askForWitnesses(results: SourceResult[], quorum: number): void {
   for (const result of results) {
     const { kind, witnesses = [] } = result.report;

@@ -7,21 +7,12 @@
  * whatever a checkpoint moved into the database meanwhile is also in the log, which takes precedence, and a log that was
  * restarted would have other salts in its header (https://www.sqlite.org/walformat.html, "WAL Header").
  */
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  mkdtempSync,
-  openSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { constants, copyFileSync, mkdtempSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removedOnSignal } from "../../datadir/private-files.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
+import { withFile } from "../../store/sync.ts";
 
 const WAL_HEADER_BYTES = 32;
 /** A busy daemon restarts its log now and then, but not this often in a row. */
@@ -111,18 +102,13 @@ function copyOnce(file: string, copy: string): boolean {
 
 /** Returns the header of the write-ahead log in hex; null when there is no log or it is empty. */
 function readWalHeader(file: string): string | null {
-  let log: number;
+  const header = Buffer.alloc(WAL_HEADER_BYTES);
   try {
-    log = openSync(`${file}-wal`, "r");
+    const read = withFile(`${file}-wal`, "r", (log) => readSync(log, header, 0, WAL_HEADER_BYTES, 0));
+    return read === WAL_HEADER_BYTES ? header.toString("hex") : null;
   } catch (error) {
     if (systemCode(error) === "ENOENT") return null;
     throw error;
-  }
-  try {
-    const header = Buffer.alloc(WAL_HEADER_BYTES);
-    return readSync(log, header, 0, WAL_HEADER_BYTES, 0) === WAL_HEADER_BYTES ? header.toString("hex") : null;
-  } finally {
-    closeSync(log);
   }
 }
 

@@ -9,7 +9,7 @@ import { encodeExportCursor } from "../../lists.ts";
 import { type AuditEventBody, parseEvent } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
 import type { BoundExportHeader } from "../../log/export-schema.ts";
-import { EXPORT_CONTENT_TYPES, exportProof, exportWriter } from "../../log/export-write.ts";
+import { contentTypeOf, exportProof, exportWriter } from "../../log/export-write.ts";
 import { presentEvent, storedFromPresented } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
 import { canonicalText, hexOf, type StoredEvent } from "../../log/rows.ts";
@@ -161,8 +161,7 @@ function headersOf(plan: ExportPlan, at: string, workspaceId: string): { content
   const name = (agentIdOf(plan.scope) ?? workspaceId).replaceAll(/[^A-Za-z0-9._-]/g, "_");
   return {
     // The second part of a JSON text is not JSON.
-    contentType:
-      plan.received > 0 && plan.format === "json" ? "application/octet-stream" : EXPORT_CONTENT_TYPES[plan.format],
+    contentType: plan.received > 0 && plan.format === "json" ? "application/octet-stream" : contentTypeOf(plan.format),
     filename: `audit-${name}-${at.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
   };
 }

@@ -26,10 +26,7 @@ export function sectionsOf(text: string): Section[] {
   return sections;
 }
 
-/**
- * The lists of a file by their headings.
- * @throws {Error} when the file has other headings than `names`
- */
+/** The lists of a file by their headings. @throws {Error} when the file has other headings than `names` */
 export function listsOf<const N extends string>(text: string, names: readonly N[]): Record<N, readonly string[]> {
   const sections = sectionsOf(text);
   const headings = sections.map(({ heading }) => heading);

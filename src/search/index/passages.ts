@@ -11,9 +11,8 @@ const KEY_WEIGHT = 3;
 const MAX_WEIGHT = 255;
 
 /**
- * The words of an agent's entries: for each passage its forms and their weights. A query reads all of
- * them in order. At the size of an agent this is as fast as a list per word, takes half the memory, and
- * makes removal cheap.
+ * The words of an agent's entries: for each passage its forms and their weights. A query reads all of them in order. At
+ * the size of an agent this is as fast as a list per word, takes half the memory, and makes removal cheap.
  */
 export class Passages {
   readonly vocabulary: Vocabulary;

@@ -39,10 +39,9 @@ function vectorWeight(bestLexical: number, total: number): number {
 }
 
 /**
- * Returns the share of a query that an entry holds: the mean of `lexical`, its BM25 score divided by the
- * sum of the terms' idf (1: every word once, in an entry of average length), and `cosine`, that of its
- * nearest window, with weights 1 and `weight`. It can exceed 1 when words occur often or the entry is
- * short.
+ * Returns the share of a query that an entry holds: the mean of `lexical`, its BM25 score divided by the sum of the
+ * terms' idf (1: every word once, in an entry of average length), and `cosine`, that of its nearest window, with
+ * weights 1 and `weight`. It can exceed 1 when words occur often or the entry is short.
  */
 function share(lexical: number, cosine: number, weight: number): number {
   return (lexical + weight * cosine) / (1 + weight);

@@ -21,9 +21,8 @@ export interface FormMatch {
 }
 
 /**
- * Finds words that differ from a misspelt one by a slip or two. The letters of every word are stored as a
- * mask of 32 bits. A slip changes at most two of them, so one population count rules out nearly all
- * words, and no index is needed.
+ * Finds words that differ from a misspelt one by a slip or two. The letters of every word are stored as a mask of 32
+ * bits. A slip changes at most two of them, so one population count rules out nearly all words, and no index is needed.
  */
 export class SpellingRepair {
   readonly #vocabulary: Vocabulary;

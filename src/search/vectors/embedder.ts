@@ -1,6 +1,4 @@
-/**
- * An external model: a server (`OpenAiEmbedder`) or a directory (`Model2VecEmbedder`).
- */
+/** An external model: a server (`OpenAiEmbedder`) or a directory (`Model2VecEmbedder`). */
 export interface Embedder {
   /** The name that its vectors are stored under. Vectors of another name are not comparable. */
   readonly model: string;

@@ -21,9 +21,8 @@ const GROWTH = 1 / 8;
 type DotRows = (rows: number, count: number, stride: number, query: number, out: number) => void;
 
 /**
- * The memory of all vectors of a thread, with the WebAssembly kernel that scans them. An index takes
- * chunks and returns them when it closes. The memory is reused but never returned to the system, since
- * WebAssembly memory cannot shrink.
+ * The memory of all vectors of a thread, with the WebAssembly kernel that scans them. An index takes chunks and returns
+ * them when it closes. The memory is reused but never returned to the system, since WebAssembly memory cannot shrink.
  */
 export class VectorArena {
   readonly #memory: WebAssembly.Memory;

@@ -18,9 +18,8 @@ export interface Relations {
 }
 
 /**
- * Finds the words of an agent that are related to those of a query. Comparing a word with the whole
- * vocabulary is half the cost of a search, so the result is cached, and the next time only newer words
- * are compared.
+ * Finds the words of an agent that are related to those of a query. Comparing a word with the whole vocabulary is half
+ * the cost of a search, so the result is cached, and the next time only newer words are compared.
  */
 export class RelatedWords {
   readonly #vocabulary: Vocabulary;

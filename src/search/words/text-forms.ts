@@ -25,9 +25,8 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
 });
 
 /**
- * Appends the forms of the tokens of `tokenize` for a text, in the same order. Plain words and identifiers
- * of an ASCII text, by far the most common, are looked up in place; everything else uses the functions
- * of `tokenize`.
+ * Appends the forms of the tokens of `tokenize` for a text, in the same order. Plain words and identifiers of an ASCII
+ * text, by far the most common, are looked up in place; everything else uses the functions of `tokenize`.
  */
 export function appendForms(text: string, vocabulary: Vocabulary, into: FormList): void {
   if (!isAscii(text)) {
@@ -111,9 +110,8 @@ function appendChunkForms(text: string, from: number, to: number, vocabulary: Vo
 }
 
 /**
- * Returns the shape of a chunk. `appendChunk` must split a `HARD` one: it has a change of case or from
- * letters to digits inside a piece, an apostrophe or a comma. Hyphenated words are joined by single
- * hyphens or ampersands.
+ * Returns the shape of a chunk. `appendChunk` must split a `HARD` one: it has a change of case or from letters to
+ * digits inside a piece, an apostrophe or a comma. Hyphenated words are joined by single hyphens or ampersands.
  */
 function shapeOf(text: string, from: number, to: number): number {
   let shape = WORD;

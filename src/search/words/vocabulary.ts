@@ -13,9 +13,8 @@ const STRING_OVERHEAD_BYTES = 72;
 const STEMMABLE = /^[a-z]{3,}$/;
 
 /**
- * The words of one agent. A **form** is a token as written; forms with the same stem share a **term**,
- * which BM25 counts. Agents share nothing here, so neither the numbers nor the frequencies of one agent
- * show in another.
+ * The words of one agent. A **form** is a token as written; forms with the same stem share a **term**, which BM25
+ * counts. Agents share nothing here, so neither the numbers nor the frequencies of one agent show in another.
  */
 export class Vocabulary {
   readonly #forms = new SpellingTable();

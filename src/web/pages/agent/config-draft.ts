@@ -59,10 +59,7 @@ function parseRest(text: string): JsonObject {
   return rest;
 }
 
-/**
- * Returns the object in the JSON text of a field.
- * @throws {ApiProblem} when it is not an object, such as `example`.
- */
+/** Returns the object in the JSON text of a field. @throws {ApiProblem} when it is not an object, such as `example`. */
 export function parseObject(param: string, name: string, text: string, example: string): JsonObject {
   if (text.trim() === "") return {};
   let value: unknown;
