@@ -90,6 +90,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       onStorage: (_, trouble) => {
         if (trouble === "disk_full") reserve.release();
       },
+      onNoSpace: () => reserve.release(),
       onSealed: (workspaceId, { size, note }) => {
         tally.seals++;
         tally.lastSealMs = clock();
@@ -106,9 +107,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   );
   await pool.ready();
   const reserve = stack.use(
-    new DiskReserve(directory.reserve, (sparing) => {
-      pool.sparing = sparing;
-      if (sparing) logger.error("the disk is full: only reads and deletions are accepted");
+    new DiskReserve(directory.reserve, pool.space, () => {
+      if (pool.space.isFull) logger.error("the disk is full: only reads and deletions are accepted");
       else logger.info("the disk has space again");
     }),
   );
@@ -119,7 +119,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     threadsRunning: () => pool.running,
     controlReplaced: () => control.isReplaced,
     down: pool.down,
-    takesWrites: () => !pool.diskFails && !pool.sparing,
+    takesWrites: () => !pool.diskFails && !pool.space.isFull,
     monotonicMs: () => performance.now(),
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();

@@ -6,72 +6,86 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statSync } from "node:fs";
 import { rename, rm, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type DiskSpace, freeBytes } from "../store/disk-space.ts";
 import { PRIVATE_FILE_MODE } from "./private-files.ts";
 
-/** Enough for some thousands of recorded reads. */
-const RESERVE_BYTES = 4 * 1024 * 1024;
-/** The free space that is required to create the reserve. */
-const NEEDED_BYTES = 2 * RESERVE_BYTES;
-/** Time between two attempts to create the reserve. */
-const RETRY_MS = 1_000;
+const MIB = 1024 * 1024;
+/** What the reserve may measure: some ten thousand recorded reads, or on a small disk some thousands. */
+const RESERVE_BYTES: readonly number[] = [16 * MIB, 4 * MIB];
+/** Time between two looks at the free space. */
+const INTERVAL_MS = 1_000;
 
 export class DiskReserve implements Disposable {
-  #held: boolean;
-  #sparing = false;
-  #disposed = false;
-  #timer: NodeJS.Timeout | null = null;
+  /** The size of the reserve; 0 without one. */
+  #held: number;
+  /** The size of the reserve that was released: with less than that the disk stays full. */
+  #released = 0;
+  #looking = false;
+  readonly #timer: NodeJS.Timeout;
 
-  /** `onChange` is called with true when only operations that need little space are accepted, and with false afterwards. */
+  /** Keeps `space` up to date. `onChange` is called when the disk is full, and when it has space again. */
   constructor(
     private readonly path: string,
-    private readonly onChange: (sparing: boolean) => void,
+    private readonly space: DiskSpace,
+    private readonly onChange: () => void,
   ) {
     // The reserve of an earlier process can be used as well.
-    this.#held = statSync(path, { throwIfNoEntry: false })?.size === RESERVE_BYTES;
-    if (!this.#held) this.#retry();
+    const found = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    this.#held = RESERVE_BYTES.includes(found) ? found : 0;
+    void this.#look();
+    this.#timer = setInterval(() => void this.#look(), INTERVAL_MS).unref();
   }
 
-  /** Releases the reserve because the disk is full. Does nothing when there is no reserve. */
+  /** Releases the reserve because the disk is full. */
   release(): void {
-    if (!this.#held) return;
+    // Before its space can be used: what makes the data grow must not find it.
+    this.#setFull(true);
+    if (this.#held === 0) return;
     rmSync(this.path, { force: true });
-    this.#held = false;
-    this.#sparing = true;
-    this.onChange(true);
-    this.#retry();
+    this.#released = this.#held;
+    this.#held = 0;
   }
 
-  #retry(): void {
-    if (this.#disposed) return;
-    this.#timer = setTimeout(() => void this.#take(), RETRY_MS).unref();
+  #setFull(isFull: boolean): void {
+    if (this.space.isFull === isFull) return;
+    this.space.isFull = isFull;
+    this.onChange();
   }
 
-  async #take(): Promise<void> {
-    this.#held = await this.#write();
-    if (!this.#held) return this.#retry();
-    if (!this.#sparing) return;
-    this.#sparing = false;
-    this.onChange(false);
+  /** Looks how much space is free, and creates the reserve when there is none. */
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      const free = freeBytes(await statfs(dirname(this.path)));
+      this.space.free = free;
+      if (this.#held > 0) return;
+      this.#held = await this.#create(free);
+      if (this.#held > 0) this.#setFull(false);
+    } catch {
+      // The next look may succeed. What the disk refuses meanwhile is reported where it is refused.
+    } finally {
+      this.#looking = false;
+    }
   }
 
-  /** Creates the reserve. Reports whether it succeeded. */
-  async #write(): Promise<boolean> {
+  /** Creates the reserve, unless it would take more than half of the free space. Returns its size; 0 if there is none. */
+  async #create(free: number): Promise<number> {
+    const size = RESERVE_BYTES.find((bytes) => bytes >= this.#released && 2 * bytes <= free);
+    if (size === undefined) return 0;
     const draft = `${this.path}.tmp`;
     try {
-      const { bavail, bsize } = await statfs(dirname(this.path));
-      if (bavail * bsize < NEEDED_BYTES) return false;
       // Random bytes, so that no file system compresses them.
-      await writeFile(draft, randomBytes(RESERVE_BYTES), { mode: PRIVATE_FILE_MODE, flush: true });
+      await writeFile(draft, randomBytes(size), { mode: PRIVATE_FILE_MODE, flush: true });
       await rename(draft, this.path);
-      return true;
+      return size;
     } catch {
       await rm(draft, { force: true }).catch(() => {});
-      return false;
+      return 0;
     }
   }
 
   [Symbol.dispose](): void {
-    this.#disposed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearInterval(this.#timer);
   }
 }

@@ -16,10 +16,13 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
+  statfsSync,
   statSync,
   writeSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { sqliteCode } from "./damage.ts";
+import { freeBytes } from "./disk-space.ts";
 import type { Row } from "./transaction.ts";
 import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } from "./wal.ts";
 
@@ -37,11 +40,15 @@ export interface LogGuard {
   close(): void;
 }
 
-/** What a checkpoint did: frames in the log, and how many of them are in the database now. */
+/** What a checkpoint did: frames in the log, how many of them are in the database now, and whether the disk has the space. */
 export interface Checkpointed {
   frames: number;
   copied: number;
+  fits: boolean;
 }
+
+/** What must stay free on the disk when a log is copied back, so that what is recorded meanwhile has space. */
+const KEPT_FREE_BYTES = 1024 * 1024;
 
 /** Pages of the database that are read at once. */
 const PAGES_AT_ONCE = 64;
@@ -52,6 +59,7 @@ const unproved = new Map<string, CopyProof>();
 /**
  * Copies as much of the log of the database at `path` as its readers allow. No other process can write meanwhile, so
  * none starts the log over, which SQLite before 3.51.3 does not survive (https://sqlite.org/wal.html#walresetbug).
+ * Copies nothing while the disk has no space for what the database would grow.
  * @throws {UnreadableLog} when the log could not be read. The database is as it was, or its pages were written again
  *   from the log. When even that failed, the log stays as it is until {@link proveCopies} succeeds.
  */
@@ -63,17 +71,24 @@ export function checkpoint(
 ): Checkpointed {
   const guard = openGuard();
   try {
-    if (!tryToBegin(guard)) return { frames: log.readNew(), copied: 0 };
-    // A log that cannot be read is not copied.
-    if (log.readNew() === 0) return { frames: 0, copied: 0 };
+    // Also, a log that cannot be read is not copied.
+    const found = tryToBegin(guard) ? log.readNew() : 0;
+    const isFitting = found === 0 || fits(path, log);
+    if (found === 0 || !isFitting) return { frames: log.readNew(), copied: 0, fits: isFitting };
     const row = connection.get<[busy: number, frames: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)");
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
-    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied }, log));
+    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied, fits: true }, log));
   } finally {
     if (!unproved.has(path)) guard.close();
   }
-  return proveCopies(path) ?? { frames: 0, copied: 0 };
+  return proveCopies(path) ?? { frames: 0, copied: 0, fits: true };
+}
+
+/** Reports whether the disk has space for what the database at `path` grows when its log is copied back. */
+function fits(path: string, log: WriteAheadLog): boolean {
+  const growth = log.databaseBytes() - statSync(path).size;
+  return growth <= 0 || growth + KEPT_FREE_BYTES <= freeBytes(statfsSync(dirname(path)));
 }
 
 /** The device and number of the file at a path; null without one. */

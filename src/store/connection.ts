@@ -8,6 +8,7 @@
 import Database from "libsql";
 import { type Checkpointed, checkpoint, proveCopies } from "./checkpoint.ts";
 import { isDriverError } from "./damage.ts";
+import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
 import { OwnFiles } from "./own-files.ts";
@@ -19,10 +20,6 @@ import { WriteAheadLog } from "./wal.ts";
 const MAX_STATEMENTS = 256;
 /** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Frames of a write-ahead log before it is copied back. */
-const LOG_FRAMES = 8_000;
-/** The same where space is scarce. */
-const SHORT_LOG_FRAMES = 100;
 /** The fewest and the most writing statements between two looks at the length of the log. */
 const FEWEST_BETWEEN_LOOKS = 64;
 const MOST_BETWEEN_LOOKS = 512;
@@ -96,11 +93,12 @@ export class Connection implements Transaction, Disposable {
   readonly #driver: Driver;
   readonly #statements = new Map<string, Prepared>();
   #writes = 0;
-  #maxLogFrames = LOG_FRAMES;
+  #space = DiskSpace.ample();
+  #onNoSpace = () => {};
   /** At how many writing statements the length of the log is looked at next. */
   #lookAt = FEWEST_BETWEEN_LOOKS;
-  /** The writing statements and the frames at the last look. */
-  #lastLook = { writes: 0, frames: 0 };
+  /** The writing statements and the frames at the last look, and how often the log had started over. */
+  #lastLook = { writes: 0, frames: 0, starts: 0 };
   /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
   #framesBefore = 0;
   readonly #log: WriteAheadLog;
@@ -150,25 +148,29 @@ export class Connection implements Transaction, Disposable {
   checkpointIfDue(): void {
     if (this.#writes < this.#lookAt || this.file === null) return;
     const frames = this.#log.readNew();
-    // After a checkpoint that copied everything, the next commit starts the log over.
-    if (frames < this.#framesBefore) this.#framesBefore = 0;
-    this.#planLook(frames);
-    if (frames - this.#framesBefore < this.#maxLogFrames) return;
-    this.#framesBefore = this.#checkpoint(this.file.path).frames;
+    // The commit after a checkpoint that copied everything started the log over.
+    if (this.#log.starts !== this.#lastLook.starts) this.#framesBefore = 0;
+    const most = this.#space.logBytes / Math.max(1, this.#log.pageSize);
+    const left = Math.max(0, most - (frames - this.#framesBefore));
+    this.#planLook(frames, left);
+    if (left > 0) return;
+    const done = this.#checkpoint(this.file.path);
+    this.#framesBefore = done.frames;
+    if (!done.fits) this.#onNoSpace();
   }
 
-  /** The next look comes when half of what is left would be filled, if the log grew as it did since the last look. */
-  #planLook(frames: number): void {
+  /** The next look comes when half of the frames left would be filled, if the log grew as it did since the last look. */
+  #planLook(frames: number, left: number): void {
     const last = this.#lastLook;
-    const grown = frames < last.frames ? frames : frames - last.frames;
-    const left = Math.max(0, this.#maxLogFrames - (frames - this.#framesBefore));
+    const { starts } = this.#log;
+    const grown = starts === last.starts ? frames - last.frames : frames;
     const writes = ((this.#writes - last.writes) * left) / (2 * Math.max(1, grown));
     this.#lookAt = this.#writes + Math.max(FEWEST_BETWEEN_LOOKS, Math.min(MOST_BETWEEN_LOOKS, Math.floor(writes)));
-    this.#lastLook = { writes: this.#writes, frames };
+    this.#lastLook = { writes: this.#writes, frames, starts };
   }
 
   #checkpoint(path: string): Checkpointed {
-    if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0 };
+    if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0, fits: true };
     const options = { ...this.file?.options, readOnly: false, keyFits: true };
     try {
       const done = checkpoint(this, path, this.#log, () => openConnection(path, options));
@@ -198,12 +200,12 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Sets whether the write-ahead log is copied back while it is still small, for a disk where space is scarce, and
-   * gives its space back then.
+   * Sets the disk on whose free space it depends how long the write-ahead log gets before it is copied back.
+   * `onNoSpace` is called when the disk has no space for that.
    */
-  keepLogShort(short: boolean): void {
-    this.#maxLogFrames = short ? SHORT_LOG_FRAMES : LOG_FRAMES;
-    if (short) this.#tryToTruncateLog();
+  limitLog(space: DiskSpace, onNoSpace: () => void): void {
+    this.#space = space;
+    this.#onNoSpace = onNoSpace;
   }
 
   /** What cannot be copied back now stays in the log, which is read when the file is next opened. */

@@ -46,6 +46,7 @@ export class WriteAheadLog {
   /** The header of the last frame. Its checksum is one over everything before it, so it tells whether that is still there. */
   #lastHeader: Buffer | null = null;
   #pageSize = 0;
+  #starts = 0;
 
   /** `path`: that of the database. */
   constructor(path: string) {
@@ -57,6 +58,11 @@ export class WriteAheadLog {
     return this.#pageSize;
   }
 
+  /** How often the log was found started over. */
+  get starts(): number {
+    return this.#starts;
+  }
+
   /**
    * Reads the frames that were committed since the last call, or all of them when the log was started over. Returns
    * how many there are in all; 0 without a log.
@@ -64,7 +70,10 @@ export class WriteAheadLog {
    */
   readNew(): number {
     this.#withFile((file, header) => {
-      if (header === null || !this.#isStillThere(file, header)) this.#count = 0;
+      if (header === null || !this.#isStillThere(file, header)) {
+        this.#count = 0;
+        this.#starts++;
+      }
       if (header !== null) this.#readFrom(file, header);
     });
     return this.#count;
@@ -77,8 +86,7 @@ export class WriteAheadLog {
    * @throws {UnreadableLog}
    */
   newest(frames: number, copied: number): Map<number, NewestFrame> {
-    if (frames > this.#count) throw new UnreadableLog("the write-ahead log is shorter than SQLite says");
-    const end = this.#read(frames, PAGES_AFTER_COMMIT_AT, 4).readUInt32BE();
+    const end = this.#pagesAfter(frames);
     const newest = new Map<number, NewestFrame>();
     for (let at = 0; at < copied; at++) {
       const page = this.#pages[at] as number;
@@ -86,6 +94,17 @@ export class WriteAheadLog {
     }
     for (const page of this.#pages.subarray(copied, frames)) newest.delete(page);
     return newest;
+  }
+
+  /** Returns the size of the database once the whole log is copied back, bytes; 0 without a log. @throws {UnreadableLog} */
+  databaseBytes(): number {
+    return this.#count === 0 ? 0 : this.#pagesAfter(this.#count) * this.#pageSize;
+  }
+
+  /** Returns the pages of the database after the transaction that ends with frame `frame`. @throws {UnreadableLog} */
+  #pagesAfter(frame: number): number {
+    if (frame > this.#count) throw new UnreadableLog("the write-ahead log is shorter than SQLite says");
+    return this.#read(frame, PAGES_AFTER_COMMIT_AT, 4).readUInt32BE();
   }
 
   /** Returns the digest of a page as a checkpoint of the first `copied` frames copies it; null when it does not. */

@@ -40,6 +40,8 @@ export interface ThreadOptions {
   gauges: SharedArrayBuffer;
   /** The memory of the {@link KnownHeads} of its workspaces. */
   heads: SharedArrayBuffer;
+  /** The memory of the {@link DiskSpace} of all threads. */
+  space: SharedArrayBuffer;
 }
 
 /** One operation on its way to the thread that owns its workspace. */
@@ -65,7 +67,6 @@ export type ToWriter =
   /** `depth`: how many operations this thread is asked for and has not answered, these included. */
   | { kind: "operations"; depth: number; operations: (OperationMessage | EventMessage)[] }
   | { kind: "sweep"; workspaceIds: string[] }
-  | { kind: "spare"; sparing: boolean }
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   | { kind: "close" };
 
@@ -98,6 +99,8 @@ export type FromWriter =
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
+  /** The disk has no space to copy a write-ahead log back. */
+  | { kind: "no_space" }
   /** The file can be used again only when nobody has it open: it was opened while its disk took no writes, or replaced. */
   | { kind: "unwritable"; workspaceId: string };
 

@@ -111,11 +111,6 @@ export class OpenWorkspaces<T extends Closable> {
     return this.#held.size;
   }
 
-  /** What is open, without what is set aside. */
-  resources(): T[] {
-    return Array.from(this.#held.values(), ({ resource }) => resource);
-  }
-
   ids(): string[] {
     return [...this.#held.keys()];
   }

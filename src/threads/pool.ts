@@ -7,6 +7,7 @@ import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { isInquiry, isInspection, type OperationName, whatGrows } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
+import { DISK_IS_FULL, DiskSpace } from "../store/disk-space.ts";
 import {
   type Answer,
   type Bytes,
@@ -26,8 +27,8 @@ import { type UnavailableWorkspace, UnavailableWorkspaces } from "./unavailable-
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 export interface PoolOptions
-  extends Omit<ThreadOptions, "gauges" | "heads">,
-    Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed"> {
+  extends Omit<ThreadOptions, "gauges" | "heads" | "space">,
+    Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed" | "onNoSpace"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
   /** Called when a workspace's file cannot be used, and when it has recovered. */
@@ -43,7 +44,7 @@ export interface PoolOptions
 const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
-  full: ["unavailable", "The disk is full; nothing was written. What is stored can be read and deleted meanwhile."],
+  full: ["unavailable", DISK_IS_FULL],
   abandoned: [
     "invalid_request",
     "The connection was closed before the operation began; nothing was done. Wait for each response before you send the next request on the connection.",
@@ -71,7 +72,8 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[] = [];
-  #sparing = false;
+  /** What the disk has. While it is full, what makes the data grow is refused, so that the rest can be recorded. */
+  readonly space = DiskSpace.ample();
   #ending = false;
 
   constructor(private readonly options: PoolOptions) {
@@ -99,7 +101,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   async perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
-    if (this.#sparing && whatGrows(request.name) !== "nothing") return rejection("full");
+    if (this.space.isFull && whatGrows(request.name) !== "nothing") return rejection("full");
     // The thread that writes is not asked, and the file may be one that its own checks refuse.
     if (isInspection(request.name) && this.down.troubleOf(workspaceId) === "replaced")
       return problem("unavailable", REPLACED);
@@ -121,16 +123,6 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Whether the disk refuses writes: a damaged file is only its own workspace's trouble. */
   get diskFails(): boolean {
     return this.down.list().some(({ trouble }) => isOfDisk(trouble));
-  }
-
-  /** Whether the disk is full: then what makes the data grow is refused, so that the rest can be recorded. */
-  get sparing(): boolean {
-    return this.#sparing;
-  }
-
-  set sparing(sparing: boolean) {
-    this.#sparing = sparing;
-    for (const writer of this.#writers) writer.spare(sparing);
   }
 
   /** Whether every workspace thread runs. */
@@ -244,7 +236,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       sealing,
     };
     const [gauges, heads] = [this.gauges[kind][index] as ThreadGauges, this.#heads[index] as KnownHeads];
-    return { ...plain, searchMemoryBytes, gauges: gauges.memory, heads: heads.memory };
+    return { ...plain, searchMemoryBytes, gauges: gauges.memory, heads: heads.memory, space: this.space.memory };
   }
 }
 

@@ -15,7 +15,10 @@ import {
   leavesNoTrace,
   type OperationInputs,
   type OperationName,
+  whatGrows,
 } from "../operations.ts";
+import { Problem } from "../problem.ts";
+import { DISK_IS_FULL, type DiskSpace } from "../store/disk-space.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { Answer, OperationRequest } from "../workspace/contract.ts";
 import type { Job } from "../workspace/job.ts";
@@ -53,16 +56,20 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
   return INSPECTIONS[name](reader, input as never);
 }
 
-/**
- * A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry.
- * `quota` is null where workspaces may hold what they like.
- */
-export function jobOf({ name, input, principal }: OperationRequest, found?: JsonValue, quota: Quota | null = null) {
+/** What refuses operations that make the data grow; none of it where workspaces may hold what they like. */
+export interface Limits {
+  quota?: Quota | null;
+  space?: DiskSpace;
+}
+
+/** A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry. */
+export function jobOf({ name, input, principal }: OperationRequest, found?: JsonValue, { quota, space }: Limits = {}) {
   if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   const own = OPERATIONS[name] as AnyOperation;
   let operation = operationOf(own, found);
-  if (quota !== null) operation = refusingOverQuota(name, operation, quota);
+  if (quota) operation = refusingOverQuota(name, operation, quota);
   if (isSuspendable(name)) operation = refusingSuspended(operation);
+  if (space?.isFull && whatGrows(name) !== "nothing") operation = refuseFull;
   const job: Job = {
     operation: name,
     principal,
@@ -71,6 +78,11 @@ export function jobOf({ name, input, principal }: OperationRequest, found?: Json
   if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input);
   return job;
 }
+
+/** Refuses what was on its way when the disk became full. */
+const refuseFull: Operation<OperationName> = () => {
+  throw new Problem("unavailable", DISK_IS_FULL);
+};
 
 function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation<OperationName> {
   if ("record" in own) return (tx, context, input) => own.record(tx, context, input, found as JsonValue);

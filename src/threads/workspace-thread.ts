@@ -12,6 +12,7 @@ import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-o
 import { SerialQueue } from "../serial-queue.ts";
 import { identityOf } from "../store/checkpoint.ts";
 import type { Connection } from "../store/connection.ts";
+import { DiskSpace } from "../store/disk-space.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { nextTurn, repeat, type Timer } from "../timer.ts";
 import { headMs, requireContinuation, requireSealed } from "../workspace/continuity.ts";
@@ -87,8 +88,7 @@ export class WorkspaceThread {
   readonly #embedding: EmbeddingUpkeep | null;
   readonly #endUpkeep: () => void;
   readonly #endProbing: () => void;
-  /** While the disk is full, write-ahead logs are kept short. */
-  #sparing = false;
+  readonly #space: DiskSpace;
 
   constructor(
     private readonly options: ThreadOptions,
@@ -100,6 +100,7 @@ export class WorkspaceThread {
     this.#gauges = new ThreadGauges(options.gauges);
     this.#gauges.begin();
     this.#heads = new KnownHeads(options.heads);
+    this.#space = new DiskSpace(options.space);
     this.#workspaces = new OpenWorkspaces(
       (workspaceId) => this.#openWorkspace(workspaceId),
       { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
@@ -159,7 +160,7 @@ export class WorkspaceThread {
     const file = identityOf(path);
     if (file !== null && this.#overwritten.get(workspaceId) === file) throw new ReplacedWorkspace(OVERWRITTEN);
     const connection = openFile(path, this.#encryptionKey);
-    if (this.#sparing) connection.keepLogShort(true);
+    connection.limitLog(this.#space, () => this.#post({ kind: "no_space" }));
     const onFailure = (operation: string, error: unknown) => {
       if (operation === "commit") this.#gauges.increment("failedGroups");
       this.#breaker.fail(workspaceId, `${operation} in ${workspaceId}`, error);
@@ -239,10 +240,6 @@ export class WorkspaceThread {
     switch (message.kind) {
       case "sweep":
         return this.#sweep(message.workspaceIds);
-      case "spare":
-        this.#sparing = message.sparing;
-        for (const { connection } of this.#workspaces.resources()) connection.keepLogShort(message.sparing);
-        return;
       case "cosigned":
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),
@@ -284,7 +281,7 @@ export class WorkspaceThread {
   #jobsOf(message: Message): Job[] {
     if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
     const { name, input, found, workspaceId } = message;
-    const job = jobOf(message, found, this.options.quota);
+    const job = jobOf(message, found, { quota: this.options.quota, space: this.#space });
     const before = expiryBefore(name, input, workspaceId);
     return before === null ? [job] : [before, job];
   }
@@ -307,7 +304,8 @@ export class WorkspaceThread {
     await this.#sealAll(
       this.#workspaces.idle(this.around.clock()).filter((workspaceId) => this.#schedule.has(workspaceId)),
     );
-    this.#workspaces.closeIdle(this.around.clock());
+    // Closing one copies its log back, which a full disk may have no space for.
+    if (!this.#space.isFull) this.#workspaces.closeIdle(this.around.clock());
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
   }
 

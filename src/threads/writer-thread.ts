@@ -36,6 +36,8 @@ export interface ThreadEvents extends ThreadReports {
   onSealed?(workspaceId: string, seal: StoredSeal): void;
   /** Told when a workspace's file cannot be used, and with null when it can again. */
   onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
+  /** Told that the disk has no space to copy a write-ahead log back: it is as good as full. */
+  onNoSpace?(): void;
   /** Told of a file that can be written only once it is closed everywhere. */
   onUnwritable?(workspaceId: string): void;
   /** Called when the thread died; the troubles that it reported are unknown then. */
@@ -66,8 +68,6 @@ export class WriterThread {
   /** Turns of the event loop that were counted; they are while an operation waits for its turn. */
   #turn = 0;
   #turnScheduled = false;
-  /** Whether the disk is full. */
-  #sparing = false;
 
   constructor(
     options: ThreadOptions,
@@ -122,12 +122,6 @@ export class WriterThread {
     this.#waiting.push({ id, text, complete, isAbandoned, dueTurn: this.#turn + CLOSING_TURNS });
     this.#countTurns();
     return null;
-  }
-
-  /** Tells the thread whether the disk is full, so that it uses little space. A thread that is started again is told too. */
-  spare(sparing: boolean): void {
-    this.#sparing = sparing;
-    this.tell({ kind: "spare", sparing });
   }
 
   /** Sends a message that is not an operation; it is lost while a dead thread waits to be started again. */
@@ -188,19 +182,16 @@ export class WriterThread {
       case "trouble":
         this.events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
         break;
+      case "no_space":
+        this.events.onNoSpace?.();
+        break;
       case "unwritable":
         this.events.onUnwritable?.(message.workspaceId);
         break;
       default:
         this.#worker.receive(message);
-        if (message.kind === "ready") this.#begin();
+        if (message.kind === "ready") this.#flushDue();
     }
-  }
-
-  /** The thread runs, perhaps in place of one that died. */
-  #begin(): void {
-    if (this.#sparing) this.#post({ kind: "spare", sparing: true });
-    this.#flushDue();
   }
 
   #complete(replies: ReturnType<typeof readReplies>): void {

@@ -2,6 +2,7 @@
 import { openSync, writeSync } from "node:fs";
 import { openConnection } from "../../src/store/connection.ts";
 import { isDriverError } from "../../src/store/damage.ts";
+import { DiskSpace } from "../../src/store/disk-space.ts";
 import { EncryptionKey } from "../../src/store/encryption.ts";
 
 const [path = "", kind = "", rounds = "", keyText = ""] = process.argv.slice(2);
@@ -27,9 +28,11 @@ function reopen() {
   }
 }
 
+const smallDisk = DiskSpace.ample();
+smallDisk.free = 0;
 let connection = reopen();
 connection.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX by_text ON t (text)");
-connection.keepLogShort(true);
+connection.limitLog(smallDisk, () => {});
 let acknowledged = 0;
 let errors = 0;
 for (let round = 0; round < Number(rounds); round++) {
@@ -54,7 +57,7 @@ for (let round = 0; round < Number(rounds); round++) {
     }
     connection.close();
     connection = reopen();
-    connection.keepLogShort(true);
+    connection.limitLog(smallDisk, () => {});
   }
 }
 failReads(0);

@@ -71,45 +71,79 @@ const CAN_MOUNT =
     return exitCode === 0;
   })();
 
-test.skipIf(!CAN_MOUNT)("a small disk that is filled: reads and deletions go on, and are recorded", async () => {
-  using directory = temporaryDirectory();
-  const disk = directory.join("disk");
-  mkdirSync(disk);
-  Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk]);
-  try {
-    const data = `${disk}/data`;
-    const one = await makeWorkspace(data, "one");
-    await using daemon = await startGovernd(data, ["--threads", "1"]);
-    const user = new User(daemon, one.api_key);
-    for (let i = 0; i < 20; i++) expect((await user.write()).status).toBe(200);
-    const reserve = `${data}/disk.reserve`;
-    await eventually("space is set aside", () => Bun.file(reserve).exists());
-    // All that is left, to the last page.
-    Bun.spawnSync(["dd", "if=/dev/zero", `of=${disk}/filler`, "bs=4096"], { stderr: "ignore" });
-    let status = 200;
-    for (let i = 0; i < 500 && status === 200; i++) status = (await user.write(1_000)).status;
-    expect(status).toBe(503);
-    await isReady(daemon, 503);
-    await expectUnavailable(await user.write());
-    await eventually("reads go on", async () => (await user.read("k0")).status === 200);
-    for (let i = 0; i < 300; i++) {
-      const answer = await user.read(`k${i % 20}`);
-      expect([i, answer.status]).toEqual([i, 200]);
-      expect(answer.headers.get("x-audit-id")).toStartWith("aud_");
-    }
-    const deleted = await daemon.ask("/v1/data?agent_id=a&key=k19", { method: "DELETE", apiKey: one.api_key });
-    expect(deleted.status).toBe(200);
-    user.acknowledged.delete("k19");
-    await expectUnavailable(await user.write());
-    rmSync(`${disk}/filler`);
-    await isReady(daemon, 200);
-    await user.recovered();
-    await user.check();
-    await daemon.stop();
-    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
-  } finally {
-    Bun.spawnSync(["umount", "-l", disk]);
+/** A file system of its own, in memory. */
+class SmallDisk implements Disposable {
+  readonly #directory = temporaryDirectory();
+  readonly path = this.#directory.join("disk");
+
+  constructor(size: string) {
+    mkdirSync(this.path);
+    Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${size}`, "none", this.path]);
   }
+
+  [Symbol.dispose](): void {
+    Bun.spawnSync(["umount", "-l", this.path]);
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+/** Expects every kind of operation that reads or frees space to succeed and to be recorded, this many times. */
+async function expectRecordedReads({ daemon, apiKey }: User, count: number): Promise<void> {
+  const reads = ["data/read?agent_id=a&key=k0", "data/list?agent_id=a&limit=3", "audit?agent_id=a&limit=3"];
+  for (let i = 0; i < count; i++) {
+    const path = `/v1/${reads[i % reads.length]}`;
+    const response = await daemon.ask(path, { apiKey });
+    expect([i, path, response.status]).toEqual([i, path, 200]);
+    if (path.startsWith("/v1/data")) expect(response.headers.get("x-audit-id")).toStartWith("aud_");
+  }
+}
+
+test.skipIf(!CAN_MOUNT).each([
+  // The reserve of 16 MiB, and the small one.
+  ["96m", "busy workspaces fill", 20_000],
+  ["24m", "another program fills", 1_000],
+])("a disk of %s that %s: reads and deletions go on, and are recorded", async (size, filler, words) => {
+  using disk = new SmallDisk(size);
+  const data = `${disk.path}/data`;
+  const [one, two] = [await makeWorkspace(data, "one"), await makeWorkspace(data, "two")];
+  // Space that the workspaces do not use, so that there is some to give back.
+  await Bun.write(`${disk.path}/spare`, new Uint8Array(2 ** 20 * Math.floor(Number.parseInt(size, 10) / 2 - 4)));
+  await using daemon = await startGovernd(data, ["--threads", "2"]);
+  const [user, other] = [new User(daemon, one.api_key), new User(daemon, two.api_key)];
+  for (let i = 0; i < 20; i++) for (const each of [user, other]) expect((await each.write()).status).toBe(200);
+  const reserve = `${data}/disk.reserve`;
+  await eventually("space is set aside", () => Bun.file(reserve).exists());
+  // All that is left, to the last page.
+  if (filler === "another program fills")
+    Bun.spawnSync(["dd", "if=/dev/zero", `of=${disk.path}/filler`, "bs=4096"], { stderr: "ignore" });
+  // Large writes at once: those on their way when the disk becomes full must not take the reserve either.
+  let refused = 0;
+  for (let i = 0; i < 200 && refused === 0; i++) {
+    const responses = await Promise.all(
+      [user, other].flatMap((each) => Array.from({ length: 6 }, () => each.write(words))),
+    );
+    refused = responses.filter(({ status }) => status !== 200).length;
+    for (const response of responses) if (response.status !== 200) await expectUnavailable(response);
+  }
+  expect(refused).toBeGreaterThan(0);
+  await isReady(daemon, 503);
+  await expectUnavailable(await user.write());
+  await eventually("reads go on", async () => (await user.read("k0")).status === 200);
+  for (const each of [user, other]) await expectRecordedReads(each, 300);
+  for (const each of [user, other]) {
+    const { apiKey } = each;
+    expect((await daemon.ask("/v1/data?agent_id=a&key=k19", { method: "DELETE", apiKey })).status).toBe(200);
+    each.acknowledged.delete("k19");
+    await expectUnavailable(await each.write());
+  }
+  for (const file of ["filler", "spare"]) rmSync(`${disk.path}/${file}`, { force: true });
+  await isReady(daemon, 200);
+  for (const each of [user, other]) {
+    await each.recovered();
+    await each.check();
+  }
+  await daemon.stop();
+  expect(await governd(["verify", data])).toMatchObject({ code: 0 });
 });
 
 test.skipIf(!CAN_FAIL)("the control database cannot be written: people are asked to retry", async () => {

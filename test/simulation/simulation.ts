@@ -13,6 +13,7 @@ import { parseSeal, type Seal } from "../../src/log/seal.ts";
 import { retentionCutoff } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { listEntries } from "../../src/state/entries.ts";
+import { DiskSpace } from "../../src/store/disk-space.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
 import { KnownHeads } from "../../src/threads/known-heads.ts";
 import type { FailureReport, ThreadOptions } from "../../src/threads/messages.ts";
@@ -88,6 +89,7 @@ class Simulation {
   readonly #sealKey: { kind: "pem"; pem: string };
   readonly #publicKey: Uint8Array;
   readonly #workspaces: SimulatedWorkspace[] = [];
+  readonly #space = DiskSpace.ample();
   #main: WriterThread | null = null;
   #step = 0;
   #operations = 0;
@@ -152,6 +154,7 @@ class Simulation {
       sealing: { sealsDir: "", key: this.#sealKey, intervalMs: 20_000 },
       gauges: new ThreadGauges().memory,
       heads: new KnownHeads().memory,
+      space: this.#space.memory,
     };
   }
 
@@ -191,7 +194,7 @@ class Simulation {
       [3, () => this.#sleep(random.between(1, 60) * HOUR_MS)],
       [1, () => this.#jump(random.between(-48, 48) * HOUR_MS)],
       [4, () => this.#main?.tell({ kind: "sweep", workspaceIds: this.#workspaces.map(({ id }) => id) })],
-      [1, () => this.#main?.spare(random.chance(0.3))],
+      [1, () => this.#changeSpace()],
       [3, () => this.#disk.plan("fail")],
       [3, () => this.#disk.plan("stop")],
       [1, () => this.#disk.fail()],
@@ -200,6 +203,11 @@ class Simulation {
       [2, () => this.#writeBeside()],
     ]);
     await act();
+  }
+
+  #changeSpace(): void {
+    this.#space.free = this.#random.pick([0, 2 ** 24, 2 ** 40]);
+    this.#space.isFull = this.#random.chance(0.3);
   }
 
   #ask(count: number): void {

@@ -62,7 +62,7 @@ async function fullWorkspace(directory: string): Promise<OpenWorkspace> {
 }
 
 async function perform(workspace: OpenWorkspace, quota: Quota, [name, input]: Given): Promise<Reply> {
-  const job = jobOf({ name, input, principal: workspace.principal }, undefined, quota);
+  const job = jobOf({ name, input, principal: workspace.principal }, undefined, { quota });
   const [reply] = await workspace.writer.perform([job]);
   return reply as Reply;
 }
