@@ -17,6 +17,8 @@ import { poolOptions } from "../support/pool-options.ts";
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
 const PUBLIC_KEY = readSealKey(SEAL_KEY).publicBytes;
 const ENTRIES = 120;
+/** Workspaces that are damaged, one after another, between two starts of the threads. */
+const VICTIMS = 8;
 const PAGE_BYTES = 4096;
 
 /** A small generator (mulberry32): a seed is a case. */
@@ -122,40 +124,49 @@ async function useAll(id: string, agentId: string): Promise<number> {
   return failed;
 }
 
-const healthy = await makeWorkspace(root, systemClock, PUBLIC_KEY);
-const original = await makeWorkspace(root, systemClock, PUBLIC_KEY);
-for (let i = 0; i < ENTRIES; i++) {
-  const value = `words to find, number ${i}, größer als ${"x".repeat(i)}`;
-  await ask(original, "data.write", { agentId: "agent", key: `key ${i}`, value, metadata: { n: i } });
-  if (i % 40 === 0) await ask(original, "config.update", { agentId: "agent", config: { instructions: `i ${i}` } });
-  if (i % 50 === 0) await ask(original, "checkpoint.create", { agentId: "agent", label: "cp", metadata: {} });
+/** A workspace that is damaged, and its file before that. */
+interface Victim {
+  id: string;
+  bytes: Buffer;
 }
-if ((await useAll(original, "agent")) > 0) throw new Error("the workspace does not work before it is damaged");
-const bytes = Buffer.from(serialise(file(original)));
+
+async function makeVictim(): Promise<Victim> {
+  const id = await makeWorkspace(root, systemClock, PUBLIC_KEY);
+  for (let i = 0; i < ENTRIES; i++) {
+    const value = `words to find, number ${i}, größer als ${"x".repeat(i)}`;
+    await ask(id, "data.write", { agentId: "agent", key: `key ${i}`, value, metadata: { n: i } });
+    if (i % 40 === 0) await ask(id, "config.update", { agentId: "agent", config: { instructions: `i ${i}` } });
+    if (i % 50 === 0) await ask(id, "checkpoint.create", { agentId: "agent", label: "cp", metadata: {} });
+  }
+  if ((await useAll(id, "agent")) > 0) throw new Error("the workspace does not work before it is damaged");
+  return { id, bytes: serialise(file(id)) };
+}
 
 /** The file with what its write-ahead log holds. */
 function serialise(path: string): Buffer {
   const copy = join(root, "copy.db");
+  rmSync(copy, { force: true });
   const connection = openConnection(path);
   connection.exec(`VACUUM INTO '${copy}'`);
   connection.close();
   return readFileSync(copy);
 }
 
-function replace(content: Buffer): void {
+function replace({ id }: Victim, content: Buffer): void {
   // As an operator puts back a file: the old one is gone, with what stands beside it.
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file(original)}${suffix}`, { force: true });
-  rmSync(join(root, `${original}.log`), { force: true });
-  writeFileSync(file(original), content);
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file(id)}${suffix}`, { force: true });
+  rmSync(join(root, `${id}.log`), { force: true });
+  writeFileSync(file(id), content);
 }
 
 const totals = { seeds: 0, failing: 0, tampered: 0 };
-for (const seed of seeds.map(Number)) {
+
+/** Damages the file of a victim that no thread has used since it was whole, and uses it. */
+async function useDamaged(victim: Victim, seed: number): Promise<void> {
   console.log(`seed ${seed}`);
-  const damaged = damage(Buffer.from(bytes), seed);
-  await reopen();
-  replace(damaged);
-  const failed = await useAll(original, "agent");
+  const damaged = damage(Buffer.from(victim.bytes), seed);
+  replace(victim, damaged);
+  const failed = await useAll(victim.id, "agent");
   const other = await ask(healthy, "data.write", { agentId: "a", key: "k", value: `${seed}`, metadata: {} });
   if (other.answer.kind !== "json") throw new Error(`another workspace suffers: ${JSON.stringify(other)}`);
   const copy = join(root, "verified.db");
@@ -165,10 +176,20 @@ for (const seed of seeds.map(Number)) {
   if (failed > 0) totals.failing++;
   if (verdict !== "verified") totals.tampered++;
 }
+
+const healthy = await makeWorkspace(root, systemClock, PUBLIC_KEY);
+const victims: Victim[] = [];
+for (let i = 0; i < Math.min(VICTIMS, seeds.length); i++) victims.push(await makeVictim());
+for (let at = 0; at < seeds.length; at += VICTIMS) {
+  await reopen();
+  for (const [i, seed] of seeds.slice(at, at + VICTIMS).entries()) await useDamaged(victims[i] as Victim, Number(seed));
+}
 await reopen();
-replace(bytes);
-if ((await useAll(original, "agent")) > 0)
-  throw new Error(`a file that was put back is not used again: ${failures.at(-1)}`);
+for (const victim of victims) {
+  replace(victim, victim.bytes);
+  if ((await useAll(victim.id, "agent")) > 0)
+    throw new Error(`a file that was put back is not used again: ${failures.at(-1)}`);
+}
 if (pool.down.size > 0) throw new Error("a file that was put back is still said to be broken");
 const died = failures.filter((text) => text.includes("died"));
 if (died.length > 0) throw new Error(`threads died: ${died.join("; ")}`);
