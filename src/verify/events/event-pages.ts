@@ -41,14 +41,18 @@ export interface FeedSteps {
 /** Several times what a page takes, bytes. */
 const LARGE_BLOCK = 1024 * 1024;
 const TAKE_BLOCK = "SELECT length(CAST(zeroblob(?) AS TEXT) || 'x')";
+let isPageMemoryKept = false;
 
 /**
  * Makes the allocator keep the memory of a page for the next one. The C library returns such blocks to the system
  * each time, which costs more than reading, until a larger block was freed once
- * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). Call it once before pages are read.
+ * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). Call it before pages are read: the first call
+ * is enough for the process.
  */
 export async function keepPageMemory(reader: Reader): Promise<void> {
+  if (isPageMemoryKept) return;
   await reader.get(TAKE_BLOCK, [LARGE_BLOCK]);
+  isPageMemoryKept = true;
 }
 
 /** Feeds the events from `firstSeq` to `lastSeq`, of which any may be missing. */
