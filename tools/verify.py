@@ -10,7 +10,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
 
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
-The format is specified in src/log/event.ts; this is a second reading of it, made to be read.
+The format is specified in docs/audit-format.md; this is a second reading of it, made to be read.
 """
 import argparse, base64, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
 from datetime import datetime, timezone

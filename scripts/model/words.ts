@@ -1,9 +1,9 @@
-import { encodeWordVectors } from "../../src/search/words/word-vectors.ts";
 import { readGlove, usableRanks } from "./glove.ts";
 import { quantise, zipf } from "./quantise.ts";
 import { encodeWords } from "./sentence-encoder.ts";
 import type { Matrix } from "./whitening.ts";
 import { project, unitLength } from "./whitening.ts";
+import { encodeWordVectors } from "./word-vector-file.ts";
 
 /** Words in the model: what fits 7 MB at 96 dimensions. */
 const WORDS = 60_000;

@@ -41,7 +41,7 @@ export class Anchors implements AsyncDisposable {
     const onDelivered: AnchorEvents["onDelivered"] = (sink, { workspaceId, size }, sealedMs, takenMs) => {
       this.#keeping = this.#receipts.keep(workspaceId, sink, { size, sealedMs, takenMs }).catch(onError);
     };
-    this.#queues = sinks.map((sink) => new AnchorQueue(sink, { ...events, onDelivered }, { clock }));
+    this.#queues = sinks.map((sink) => new AnchorQueue(sink, { ...events, onDelivered }, clock));
   }
 
   /** Returns what each sink has of a workspace. */

@@ -55,8 +55,6 @@ export interface AnchorEvents {
 }
 
 export class AnchorQueue implements AsyncDisposable {
-  readonly #clock: Clock;
-  readonly #retryMs: number;
   /** By workspace, in the order of arrival. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #abort = new AbortController();
@@ -74,11 +72,9 @@ export class AnchorQueue implements AsyncDisposable {
   constructor(
     readonly sink: AnchorSink,
     private readonly events: AnchorEvents,
-    { clock = systemClock, retryMs = FIRST_RETRY_MS }: { clock?: Clock; retryMs?: number } = {},
-  ) {
-    this.#clock = clock;
-    this.#retryMs = retryMs;
-  }
+    private readonly clock: Clock = systemClock,
+    private readonly retryMs = FIRST_RETRY_MS,
+  ) {}
 
   get lag(): AnchorLag {
     let sinceMs: number | null = null;
@@ -96,7 +92,7 @@ export class AnchorQueue implements AsyncDisposable {
     if (this.#closing) return;
     const before = this.#waiting.get(seal.workspaceId);
     if (before !== undefined && before.seal.size > seal.size) return;
-    const sealedMs = this.#clock();
+    const sealedMs = this.clock();
     const { sinceMs, failures } = before ?? { sinceMs: sealedMs, failures: 0 };
     this.#waiting.set(seal.workspaceId, { seal, sealedMs, sinceMs, failures });
     if (this.#waiting.size > MAX_WAITING) {
@@ -143,7 +139,7 @@ export class AnchorQueue implements AsyncDisposable {
     const waiting = this.#waiting.get(seal.workspaceId);
     if (waiting?.seal === seal) this.#waiting.delete(seal.workspaceId);
     else if (waiting !== undefined) Object.assign(waiting, { sinceMs: waiting.sealedMs, failures: 0 });
-    const takenMs = this.#clock();
+    const takenMs = this.clock();
     const recovered = this.#counts.failures > 0;
     Object.assign(this.#counts, { failures: 0, delivered: this.#counts.delivered + 1, deliveredMs: takenMs });
     this.events.onDelivered?.(this.sink.name, seal, sealedMs, takenMs);
@@ -161,7 +157,7 @@ export class AnchorQueue implements AsyncDisposable {
   }
 
   #pause(): Promise<void> {
-    const ms = Math.min(this.#retryMs * 2 ** (this.#counts.failures - 1), MAX_RETRY_MS);
+    const ms = Math.min(this.retryMs * 2 ** (this.#counts.failures - 1), MAX_RETRY_MS);
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       timer.unref?.();

@@ -1,65 +1,7 @@
 /**
- * # Format governd.audit/1: an event of the audit log
- *
- * ## Canonical bytes
- * An event is the RFC 8785 (JCS) text of one JSON object with exactly these members. They are the record: everything
- * that is shown of an event is read from them. All of it is printable ASCII without quotes or backslashes inside the
- * strings, so the text has no escapes and each character is one byte. JCS sorts the members, so they have this order:
- *
- *   actor               string   `key_<typeid>`, `usr_<typeid>`, `cli` or `system`: who asked
- *   agent_id            string?  the agent, 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -; null: the workspace itself
- *   agent_seq           integer  1, 2, 3 … within that agent, or within the workspace's own events
- *   blocked_by          string?  `policy:<name>`, or null
- *   config_version      string?  `v<n>`: the agent's config in force when this was decided, or null
- *   details_commitment  string   hex SHA-256(salt ‖ JCS(details))
- *   format              string   `governd.audit/1`
- *   id                  string   `aud_<typeid>`
- *   operation           string   two lower-case words with a dot between, such as `data.write`
- *   previous_hash       string   hash of the same agent's event before this one; 64 zeros for its first
- *   result              string   `ok`, `allowed`, `blocked`, `not_found`, `conflict` or `denied`
- *   seq                 integer  0, 1, 2 … within the workspace, without gaps
- *   timestamp           string   RFC 3339, UTC, three decimals, `Z`; the server's clock, never used for order
- *   workspace_id        string   `ws_<typeid>`
- *
- * `string?` is a string or null. Integers are at most 2^53 - 1. A name is 1 to 64 of a-z 0-9 _ and
- * begins with a letter. A typeid is the 26 characters of a UUID in TypeID's base32 (the first is
- * 0 to 7). Hashes are 64 lower-case hex digits.
- *
- * ## Hash and chains
- *   hash = hex SHA-256(0x00 ‖ canonical bytes)
- * This is also the leaf hash of RFC 6962, so leaf number `seq` of the workspace's Merkle tree is
- * the hash of event `seq`. Each agent has its chain by `agent_seq` and `previous_hash`; the
- * workspace's own events (agent_id null) are one more chain. seq 0 is `workspace.create`, the
- * genesis: agent_id null, agent_seq 1, previous_hash 64 zeros, result `ok`.
- *
- * ## Details
- * Details are a JSON object beside the event. They are bound to it by the commitment alone, with a random salt of 16
- * bytes, so that details and salt can be erased while hash, chains and tree stand. Members that the verifier knows:
- *   data.write, allowed            key, value_digest = hex SHA-256 of JCS({key, metadata, value})
- *   config.update, config.rollback version, config_digest = hex SHA-256 of JCS(config)
- *   checkpoint.create              checkpoint_id, as_of_seq, entry_count, label, metadata
- *   checkpoint.restore             checkpoint_id, safety_checkpoint_id, safety_entry_count; with a new
- *                                  config also config_version and config_digest
- *   workspace.create               signing_key = hex SHA-256 of the raw Ed25519 public key that seals
- *   seal.rotate_key                signing_key of the key that seals from here on
- *   log.restore                    head_seq, head_hash: the last event that the backup held, which is the
- *                                  one before this; backup_created_at; backup_digest = hex SHA-256 of its
- *                                  manifest; links_revoked_at, rows_left_out, and the
- *                                  members that begin an epoch: see restores.ts
- *
- * ## Worked example
- * The second event of a workspace, the first of agent `support-bot`:
- *   salt     000102030405060708090a0b0c0d0e0f
- *   details  {"key":"greeting","value_digest":"76d824964ace95584456c1259f1fe0c7df125838c4cf1a00b42eef84256391af"}
- *   bytes    (one line)
- *   {"actor":"key_01h455vb4pex5vsknk084sn02q","agent_id":"support-bot","agent_seq":1,"blocked_by":null,
- *   "config_version":null,"details_commitment":
- *   "0ff4766cb23f74ed962cd7c7223983157a996f9caf1c0c352903c344172ed5df","format":"governd.audit/1",
- *   "id":"aud_01h455vb4pex5vsknk084sn02r","operation":"data.write","previous_hash":
- *   "0000000000000000000000000000000000000000000000000000000000000000","result":"allowed","seq":1,
- *   "timestamp":"2026-01-02T03:04:05.678Z","workspace_id":"ws_01h455vb4pex5vsknk084sn02q"}
- *   hash     f855a6eb3df99681ab8326f726102cf9bd5361f22ef49223902fc529749bc431
- * (value "Hello", metadata {}.) test/vectors holds more, with the values in between.
+ * An event of the audit log, format governd.audit/1: the RFC 8785 (JCS) text of one JSON object. docs/audit-format.md
+ * specifies the format. All of the text is printable ASCII without quotes or backslashes inside the strings, so it has no
+ * escapes and each character is one byte.
  */
 import type { EventName } from "../operations.ts";
 import { ZERO_HASH } from "./hash.ts";
@@ -73,7 +15,7 @@ export const GENESIS = "workspace.create" satisfies EventName;
 /** The result of an operation. */
 export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
 
-/** The hashed part of an event. The comment at the head of this file describes the members. */
+/** The hashed part of an event. {@link MEMBERS} has the form of each member, and their canonical order. */
 export interface AuditEventBody {
   actor: string;
   agent_id: string | null;

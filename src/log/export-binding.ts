@@ -1,18 +1,7 @@
 /**
  * What the event of an export (`audit.export`, result `ok`) states in its details about the export, so that a seal over
- * the event binds what the export holds:
- *
- *   scope        `workspace`; absent when the event is in the chain of the exported agent
- *   format       `json`, `ndjson` …
- *   start_time, end_time  the window; each absent when there is no such limit
- *   event_count  how many events it holds
- *   first, last  the first and the last of them: {"seq", "agent_seq", "hash"}; null when it holds none
- *   tree_root    hex, the root of the tree (RFC 6962) over all events before this one. It binds every event of every
- *                agent, so the event need not list the last event of each agent, of which there may be very many.
- *   pruned_before  positions before this one were pruned when the export was taken; absent when nothing was
- *
- * The position at which the export was taken is the event's own. An export that was resumed has a further event, with
- * `received` and none of the last five members.
+ * the event binds what the export holds (docs/audit-format.md). The root of the tree before the event binds every event
+ * of every agent, so the event need not list the last event of each agent, of which there may be very many.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";

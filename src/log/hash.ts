@@ -1,7 +1,4 @@
-/**
- * The hashes of format `governd.audit/1`, all SHA-256 and all shown as lower-case hex.
- * See event.ts for where each is used.
- */
+/** The hashes of format `governd.audit/1` (docs/audit-format.md), all SHA-256 and all shown as lower-case hex. */
 import { SHA256 } from "bun";
 import { canonicalString } from "./jcs.ts";
 

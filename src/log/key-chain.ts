@@ -1,13 +1,7 @@
 /**
- * How one sealing key leads to the next, away from the database. After a rotation, exports and receipts carry `keys`: for
- * each key that the log has named, the first one first,
- *
- *   {"public_key", "event", "path", "seal"}
- *
- * `event` is the event that announces the key, as shown (the genesis, then each `seal.rotate_key`), and its details name
- * the key by its SHA-256. `seal` covers the event and is signed by the key before it; the first by the key that the
- * genesis names. `path` is the inclusion proof of the event in that seal, hashes in hex. An auditor
- * who trusts one of the keys can therefore trust all later ones.
+ * How one sealing key leads to the next, away from the database. After a rotation, exports and receipts carry `keys`: each
+ * key that the log has named, with the event that announces it under a seal by the key before it (docs/audit-format.md,
+ * "Keys over time"). An auditor who trusts one of the keys can therefore trust all later ones.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";

@@ -1,18 +1,7 @@
 /**
- * Receipts: one text file that proves one event, checked with a public key alone. It is a C2SP tlog-proof
- * (https://c2sp.org/tlog-proof) whose extra data is a JSON object: the event as the API shows it (present.ts), or the
- * exact texts that are hashed,
- *
- *   {"leaf": <the event's bytes>, "details": <text>|null, "details_salt": <hex>|null}
- *
- * After a rotation of the sealing key either has a further member, `keys` (key-chain.ts).
- *
- *   c2sp.org/tlog-proof@v1
- *   extra <base64 of the JSON>
- *   index <seq>
- *   <base64 of a hash> …            the inclusion proof, from the leaf up
- *
- *   <the seal, verbatim>
+ * Receipts: one text file that proves one event, checked with a public key alone (docs/audit-format.md). It is a C2SP
+ * tlog-proof (https://c2sp.org/tlog-proof) whose extra data is a JSON object: the event as the API shows it (present.ts),
+ * or the exact texts that are hashed.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import { eventFacts } from "../operations.ts";

@@ -1,12 +1,7 @@
 /**
- * Seals: signed tree heads of a workspace's log, after C2SP tlog-checkpoint. A seal is a signed note of three lines,
- *
- *   <origin>          <host>/<workspace id>, and from the first restore on <host>/<workspace id>/<epoch>
- *   <tree size>       events sealed, decimal
- *   <root>            base64 of the RFC 6962 root over them
- *
- * signed under the origin as key name. Extension lines are neither made nor accepted. Signatures
- * of other keys may follow (cosignatures of witnesses, see witness.ts).
+ * Seals: signed tree heads of a workspace's log, after C2SP tlog-checkpoint (docs/audit-format.md). They are signed under
+ * the origin as key name. Extension lines are neither made nor accepted. Signatures of other keys may follow
+ * (cosignatures of witnesses, see witness.ts).
  */
 import type { EventName } from "../operations.ts";
 import { GENESIS } from "./event.ts";

@@ -12,7 +12,6 @@ const waitOf = ({ notedAtMs, dueAtMs }: Appointment, nowMs: number): number =>
   nowMs < notedAtMs ? 0 : Math.max(0, dueAtMs - nowMs);
 
 export class SealSchedule {
-  readonly #startTimer: Timer;
   /** By workspace. */
   readonly #due = new Map<string, Appointment>();
   /** Since when each workspace has unsealed events, the longest first. Kept while a workspace is being sealed. */
@@ -23,10 +22,8 @@ export class SealSchedule {
   constructor(
     private readonly intervalMs: number,
     private readonly onDue: () => void,
-    timer: Timer = systemTimer,
-  ) {
-    this.#startTimer = timer;
-  }
+    private readonly startTimer: Timer = systemTimer,
+  ) {}
 
   /** Schedules a workspace that has unsealed events. Does nothing when it is already scheduled. */
   note(workspaceId: string, nowMs: number, afterMs = this.intervalMs): void {
@@ -73,6 +70,6 @@ export class SealSchedule {
     if (this.#due.size === 0) return;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const one of this.#due.values()) waitMs = Math.min(waitMs, waitOf(one, nowMs));
-    this.#cancelTimer = this.#startTimer(waitMs, this.onDue);
+    this.#cancelTimer = this.startTimer(waitMs, this.onDue);
   }
 }

@@ -48,7 +48,8 @@ function queueOf(sink: AnchorSink) {
   const queue = new AnchorQueue(
     sink,
     { onFailure: (_sink, reason) => void failures.push(reason), onRecovery: (_sink, lag) => void recoveries.push(lag) },
-    { retryMs: 1 },
+    systemClock,
+    1,
   );
   return { queue, failures, recoveries };
 }

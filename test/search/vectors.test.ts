@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { encodeWordVectors } from "../../scripts/model/word-vector-file.ts";
 import { editDistance } from "../../src/search/index/repair.ts";
 import { loadModel } from "../../src/search/model.ts";
 import { VectorRows } from "../../src/search/vectors/vector-rows.ts";
 import { tokenize } from "../../src/search/words/tokenize.ts";
-import { encodeWordVectors, WordVectors } from "../../src/search/words/word-vectors.ts";
+import { WordVectors } from "../../src/search/words/word-vectors.ts";
 
 describe("vector rows", () => {
   /** A fixed sequence of numbers between -1 and 1. */

@@ -22,19 +22,16 @@ const SEGMENT = 4;
 
 /** Builds the view of a text in which pieces replace ranges. */
 export class ViewBuilder {
-  readonly #original: string;
   #text = "";
   readonly #segments: number[] = [];
   /** Where the last replaced range ends. */
   #readTo = 0;
 
-  constructor(original: string) {
-    this.#original = original;
-  }
+  constructor(private readonly original: string) {}
 
   /** Puts `piece` in the place of the original's `[start, end)`. Ranges come in order. */
   replace(start: number, end: number, piece: string): void {
-    if (start > this.#readTo) this.#add(this.#readTo, start, this.#original.slice(this.#readTo, start));
+    if (start > this.#readTo) this.#add(this.#readTo, start, this.original.slice(this.#readTo, start));
     if (piece !== "") this.#add(start, end, piece);
     this.#readTo = end;
   }
@@ -51,7 +48,7 @@ export class ViewBuilder {
   /** Returns the view, or null when nothing was replaced. */
   build(): View | null {
     if (this.#readTo === 0) return null;
-    this.replace(this.#original.length, this.#original.length, "");
+    this.replace(this.original.length, this.original.length, "");
     const text = this.#text;
     const segments = this.#segments;
     return {

@@ -46,7 +46,6 @@ function emptyParts({ words, arena }: SearchModel): Parts {
  * database: it can be dropped and rebuilt at any time, with the same results.
  */
 export class AgentIndex {
-  readonly #model: SearchModel;
   #parts: Parts;
   /** Passages and vector rows of removed entries. */
   #waste = 0;
@@ -54,8 +53,7 @@ export class AgentIndex {
   #lexicalScores = new Float32Array(0);
   #cosines = new Float32Array(0);
 
-  constructor(model: SearchModel = loadModel()) {
-    this.#model = model;
+  constructor(private readonly model: SearchModel = loadModel()) {
     this.#parts = emptyParts(model);
   }
 
@@ -84,7 +82,7 @@ export class AgentIndex {
     const slot = slots.count;
     const forms = documentForms(document, vocabulary);
     const first = vectors.count;
-    embedWindows(vocabulary.rowsOf(forms.value), this.#model.words.vectors, (vector) => vectors.add(vector, slot));
+    embedWindows(vocabulary.rowsOf(forms.value), this.model.words.vectors, (vector) => vectors.add(vector, slot));
     slots.add({
       id,
       key: document.key,
@@ -120,7 +118,7 @@ export class AgentIndex {
     let held = this.#parts.modelVectors;
     if (held === undefined || held.model !== model || held.dimensions !== dimensions) {
       this.forgetVectors();
-      held = new ModelVectors(this.#model.arena, model, dimensions);
+      held = new ModelVectors(this.model.arena, model, dimensions);
       this.#parts.modelVectors = held;
     }
     this.#waste += held.remove(slot);
@@ -149,7 +147,7 @@ export class AgentIndex {
   search(query: string, options: SearchOptions): SearchHit[] {
     const tokens = queryTokens(query);
     const { slots, modelVectors } = this.#parts;
-    const terms = queryTerms(tokens, { ...this.#parts, words: this.#model.words, corpus: options.corpus });
+    const terms = queryTerms(tokens, { ...this.#parts, words: this.model.words, corpus: options.corpus });
     const selected = options.candidates && slots.findAll(options.candidates);
     const headerCosines = this.#score(tokens, terms, selected);
     const eligible = slots.select(options.prefix ?? "", selected);
@@ -203,7 +201,7 @@ export class AgentIndex {
 
   /** Returns the vector of a query, with misspelt words replaced by their corrections. */
   #queryVector(tokens: readonly string[], terms: readonly QueryTerm[]): Float32Array {
-    const { vectors } = this.#model.words;
+    const { vectors } = this.model.words;
     const repaired = new Map<string, number>();
     for (const { token, repairedTo } of terms) {
       if (repairedTo !== NONE) repaired.set(token, this.#parts.vocabulary.rowOf(repairedTo));
@@ -217,9 +215,9 @@ export class AgentIndex {
   /** Copies the live entries into new structures. */
   #compact(): void {
     const from = this.#parts;
-    const to = emptyParts(this.#model);
+    const to = emptyParts(this.model);
     const held = from.modelVectors;
-    if (held !== undefined) to.modelVectors = new ModelVectors(this.#model.arena, held.model, held.dimensions);
+    if (held !== undefined) to.modelVectors = new ModelVectors(this.model.arena, held.model, held.dimensions);
     const forms = new Map<number, number>();
     const formOf = (form: number) =>
       forms.getOrInsertComputed(form, () => to.vocabulary.intern(from.vocabulary.spelling(form)));

@@ -15,7 +15,6 @@ const HEADER_BYTES = 160;
  * `note/2` … from one source), so each is embedded and compared once, and entries refer to it by number.
  */
 export class HeaderVectors {
-  readonly #words: WordVectors;
   readonly #rows: VectorRows;
   readonly #numbers = new Map<string, number>();
   /** header → the rows of the model for its words. */
@@ -23,8 +22,10 @@ export class HeaderVectors {
   #bytes = 0;
   #cosines = new Float32Array(0);
 
-  constructor(arena: VectorArena, words: WordVectors) {
-    this.#words = words;
+  constructor(
+    arena: VectorArena,
+    private readonly words: WordVectors,
+  ) {
     this.#rows = new VectorRows(arena, words.dimensions);
   }
 
@@ -43,7 +44,7 @@ export class HeaderVectors {
     this.#numbers.set(identity, next);
     this.#content.push(known);
     this.#bytes += HEADER_BYTES + identity.length + known.byteLength;
-    embedWindows(known, this.#words, (vector) => this.#rows.add(vector, next, DAMPING));
+    embedWindows(known, this.words, (vector) => this.#rows.add(vector, next, DAMPING));
     return next;
   }
 

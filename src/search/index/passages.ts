@@ -15,7 +15,6 @@ const MAX_WEIGHT = 255;
  * the size of an agent this is as fast as a list per word, takes half the memory, and makes removal cheap.
  */
 export class Passages {
-  readonly vocabulary: Vocabulary;
   /** Forms and their weights, in the order of the passages; those of one are each once, its stop words last. */
   readonly occurrences = { form: new Uint32Array(0), weight: new Uint8Array(0) };
   /** Of each passage, and of the one after the last. */
@@ -38,9 +37,7 @@ export class Passages {
   #termSeen = new Uint32Array(0);
   #termStamp = 0;
 
-  constructor(vocabulary: Vocabulary) {
-    this.vocabulary = vocabulary;
-  }
+  constructor(readonly vocabulary: Vocabulary) {}
 
   /** The number of passages, including those of removed entries. */
   get count(): number {

@@ -25,16 +25,13 @@ export interface FormMatch {
  * bits. A slip changes at most two of them, so one population count rules out nearly all words, and no index is needed.
  */
 export class SpellingRepair {
-  readonly #vocabulary: Vocabulary;
   /** The words among the forms, their letters and their lengths. */
   readonly #words = { form: new Uint32Array(0), letters: new Uint32Array(0), length: new Uint8Array(0) };
   #count = 0;
   /** How many forms were read so far. */
   #seen = 0;
 
-  constructor(vocabulary: Vocabulary) {
-    this.#vocabulary = vocabulary;
-  }
+  constructor(private readonly vocabulary: Vocabulary) {}
 
   get memoryBytes(): number {
     return bytesOf(this.#words);
@@ -44,7 +41,7 @@ export class SpellingRepair {
   find(token: string): FormMatch[] {
     if (!isMisspellable(token)) return [];
     this.#update();
-    const vocabulary = this.#vocabulary;
+    const { vocabulary } = this;
     const slips = slipsOf(token);
     const found: FormMatch[] = [];
     for (const form of this.#plausible(token, slips)) {
@@ -73,9 +70,9 @@ export class SpellingRepair {
 
   /** Reads the forms that were added since the last search. */
   #update(): void {
-    const { formCount } = this.#vocabulary;
+    const { formCount } = this.vocabulary;
     for (; this.#seen < formCount; this.#seen++) {
-      const spelling = this.#vocabulary.spelling(this.#seen);
+      const spelling = this.vocabulary.spelling(this.#seen);
       if (!isRepairable(spelling, SHORTEST_REPAIRED - 1)) continue;
       growColumns(this.#words, this.#count + 1);
       this.#words.form[this.#count] = this.#seen;

@@ -9,11 +9,12 @@ export interface Embedder {
 /** Why a model returned no vectors. The message says what to do and never repeats a text or a key. */
 export class EmbeddingError extends Error {
   override readonly name = "EmbeddingError";
-  /** Whether the same call can succeed later without a change of settings. */
-  readonly temporary: boolean;
 
-  constructor(message: string, temporary: boolean) {
+  /** `temporary`: whether the same call can succeed later without a change of settings. */
+  constructor(
+    message: string,
+    readonly temporary: boolean,
+  ) {
     super(message);
-    this.temporary = temporary;
   }
 }

@@ -7,13 +7,14 @@ const MIN_FOR_SCALING = 8;
 
 /** The vectors of an external model for the entries of an agent that have some. */
 export class ModelVectors {
-  /** The model's name. */
-  readonly model: string;
   readonly #rows: VectorRows;
   readonly #rangeOf = new Map<number, Range>();
 
-  constructor(arena: VectorArena, model: string, dimensions: number) {
-    this.model = model;
+  constructor(
+    arena: VectorArena,
+    readonly model: string,
+    dimensions: number,
+  ) {
     this.#rows = new VectorRows(arena, dimensions);
   }
 

@@ -22,33 +22,30 @@ export interface OutageEvents {
 
 /** Makes vectors of queries within a bounded time. */
 export class QueryEmbedder {
-  readonly #embedder: () => Promise<Embedder>;
-  readonly #monotonicMs: () => number;
-  readonly #events: OutageEvents;
   readonly #outage = new Outage();
   #notBeforeMs = 0;
 
-  constructor(embedder: () => Promise<Embedder>, events: OutageEvents, monotonicMs = () => performance.now()) {
-    this.#embedder = embedder;
-    this.#events = events;
-    this.#monotonicMs = monotonicMs;
-  }
+  constructor(
+    private readonly embedder: () => Promise<Embedder>,
+    private readonly events: OutageEvents,
+    private readonly monotonicMs = () => performance.now(),
+  ) {}
 
   /** Returns null while the model is unreachable, slow or faulty. */
   async embed(query: string): Promise<QueryVector | null> {
-    if (this.#monotonicMs() < this.#notBeforeMs) return null;
+    if (this.monotonicMs() < this.#notBeforeMs) return null;
     const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);
     try {
-      const embedder = await this.#embedder();
+      const embedder = await this.embedder();
       const [vector] = await embedder.embed([query], signal);
       const failures = this.#outage.end();
-      if (failures > 0) this.#events.onRecovery(failures);
+      if (failures > 0) this.events.onRecovery(failures);
       return vector === undefined ? null : { model: embedder.model, vector };
     } catch (error) {
       const failure = signal.aborted ? new EmbeddingError(SLOW, true) : error;
       const { pauseMs, isNews } = this.#outage.fail(String(failure), PAUSES);
-      this.#notBeforeMs = this.#monotonicMs() + pauseMs;
-      if (isNews) this.#events.onFailure(failure);
+      this.#notBeforeMs = this.monotonicMs() + pauseMs;
+      if (isNews) this.events.onFailure(failure);
       return null;
     }
   }

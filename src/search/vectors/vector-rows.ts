@@ -8,8 +8,6 @@ const I8_RANGE = 127;
 
 /** The vectors of an agent's entries: int8 with one scale each, several per entry. */
 export class VectorRows {
-  readonly dimensions: number;
-  readonly #arena: VectorArena;
   readonly #stride: number;
   readonly #perChunk: number;
   readonly #query: Int16Array;
@@ -20,12 +18,13 @@ export class VectorRows {
   #queryScale = 0;
 
   /** @throws {RangeError} for dimensions outside 1 to `MAX_DIMENSIONS` */
-  constructor(arena: VectorArena, dimensions: number) {
+  constructor(
+    private readonly arena: VectorArena,
+    readonly dimensions: number,
+  ) {
     if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MAX_DIMENSIONS) {
       throw new RangeError(`vectors must have 1 to ${MAX_DIMENSIONS} dimensions`);
     }
-    this.#arena = arena;
-    this.dimensions = dimensions;
     this.#stride = Math.ceil(dimensions / STEP) * STEP;
     this.#perChunk = Math.floor(CHUNK_BYTES / this.#stride);
     this.#query = new Int16Array(this.#stride);
@@ -75,7 +74,7 @@ export class VectorRows {
 
   /** Raises the values in `best`, by slot, to the cosine of the nearest row, of all or some rows. */
   scan(best: Float32Array, { first, count }: Range = { first: 0, count: this.#count }): void {
-    this.#arena.setQuery(this.#query);
+    this.arena.setQuery(this.#query);
     const { scale, slot: slots } = this.#columns;
     const queryScale = this.#queryScale;
     const last = first + count;
@@ -83,7 +82,7 @@ export class VectorRows {
       const within = row % this.#perChunk;
       const chunk = (row - within) / this.#perChunk;
       const end = Math.min(last, (chunk + this.#adjacentChunks(chunk)) * this.#perChunk);
-      const products = this.#arena.scan(this.#chunks[chunk] as number, within, end - row, this.#stride);
+      const products = this.arena.scan(this.#chunks[chunk] as number, within, end - row, this.#stride);
       for (let i = 0; row < end; i++, row++) {
         const cosine = (products[i] as number) * (scale[row] as number) * queryScale;
         const slot = slots[row] as number;
@@ -103,7 +102,7 @@ export class VectorRows {
 
   /** Frees the memory. The rows must not be used afterwards. */
   close(): void {
-    this.#arena.give(this.#chunks);
+    this.arena.give(this.#chunks);
     this.#chunks = [];
     this.#count = 0;
   }
@@ -111,7 +110,7 @@ export class VectorRows {
   /** Adds a row and returns its number. */
   #append(slot: number): number {
     const row = this.#count;
-    if (row === this.#chunks.length * this.#perChunk) this.#chunks.push(this.#arena.take());
+    if (row === this.#chunks.length * this.#perChunk) this.#chunks.push(this.arena.take());
     growColumns(this.#columns, row + 1);
     this.#columns.slot[row] = slot;
     this.#count = row + 1;
@@ -120,7 +119,7 @@ export class VectorRows {
 
   #row(row: number): Int8Array {
     const chunk = this.#chunks[Math.floor(row / this.#perChunk)] as number;
-    return this.#arena.row(chunk, row % this.#perChunk, this.#stride);
+    return this.arena.row(chunk, row % this.#perChunk, this.#stride);
   }
 }
 

@@ -22,16 +22,14 @@ export interface Relations {
  * the cost of a search, so the result is cached, and the next time only newer words are compared.
  */
 export class RelatedWords {
-  readonly #vocabulary: Vocabulary;
-  readonly #words: WordTable;
   /** row → the words found; the least recently used first. */
   readonly #kept = new Map<number, Relations>();
   #relations = 0;
 
-  constructor(vocabulary: Vocabulary, words: WordTable) {
-    this.#vocabulary = vocabulary;
-    this.#words = words;
-  }
+  constructor(
+    private readonly vocabulary: Vocabulary,
+    private readonly words: WordTable,
+  ) {}
 
   get memoryBytes(): number {
     return this.#kept.size * KEPT_BYTES + this.#relations * RELATION_BYTES;
@@ -40,7 +38,7 @@ export class RelatedWords {
   /** Returns the relations of some rows of the model in their order, including forms no longer in use. */
   find(rows: readonly number[]): Relations[] {
     const found = rows.map((row) => this.#take(row));
-    const { length } = this.#vocabulary.known.forms;
+    const { length } = this.vocabulary.known.forms;
     const bySeen = Map.groupBy(new Set(rows), (row) => (this.#kept.get(row) as Relations).seen);
     for (const [seen, names] of bySeen) if (seen < length) this.#compare(names, seen);
     this.#forgetOldest();
@@ -57,9 +55,9 @@ export class RelatedWords {
 
   /** Compares rows with the known forms from number `seen`. */
   #compare(names: readonly number[], seen: number): void {
-    const { forms, rows } = this.#vocabulary.known;
+    const { forms, rows } = this.vocabulary.known;
     const lists = names.map((row) => this.#kept.get(row) as Relations);
-    this.#words.compare(names, rows.subarray(seen), MIN_RELATEDNESS, (place, other, cosine) => {
+    this.words.compare(names, rows.subarray(seen), MIN_RELATEDNESS, (place, other, cosine) => {
       const list = lists[place] as Relations;
       list.forms.push(forms[seen + other] as number);
       list.cosines.push(cosine);

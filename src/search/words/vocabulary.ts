@@ -19,7 +19,6 @@ const STEMMABLE = /^[a-z]{3,}$/;
 export class Vocabulary {
   readonly #forms = new SpellingTable();
   readonly #terms = new Map<string, number>();
-  readonly #findRow: (word: string) => number;
   #characters = 0;
   /** Of each form. */
   readonly #formColumns = {
@@ -45,9 +44,7 @@ export class Vocabulary {
   #known = 0;
 
   /** `findRow` returns the row of a word in a table of word vectors, or `NONE`. */
-  constructor(findRow: (word: string) => number) {
-    this.#findRow = findRow;
-  }
+  constructor(private readonly findRow: (word: string) => number) {}
 
   get formCount(): number {
     return this.#forms.size;
@@ -142,7 +139,7 @@ export class Vocabulary {
   #add(token: string, hash: number): number {
     const form = this.#forms.add(token, hash);
     const term = this.#internTerm(stemOf(token));
-    const row = this.#findRow(token);
+    const row = this.findRow(token);
     this.#characters += token.length;
     const columns = this.#formColumns;
     growColumns(columns, form + 1);

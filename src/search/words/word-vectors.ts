@@ -14,9 +14,9 @@
  */
 import { hashOf, hashOfBytes } from "./fnv.ts";
 
-const MAGIC = "GVWORDS1";
-const HEADER_BYTES = 20;
-const LINE_FEED = 10;
+export const MAGIC = "GVWORDS1";
+export const HEADER_BYTES = 20;
+export const LINE_FEED = 10;
 
 /** The hash table has at least this many places per word. */
 const TABLE_FACTOR = 2;
@@ -101,26 +101,6 @@ export class WordVectors {
     for (let i = 0; i < word.length; i++) if (this.wordBytes[from + i] !== word.charCodeAt(i)) return false;
     return true;
   }
-}
-
-/** Returns a word vector file. The words are ASCII without line feeds; `rows` holds D numbers each. */
-export function encodeWordVectors(words: readonly string[], weights: Float32Array, rows: Int8Array): Uint8Array {
-  const list = new TextEncoder().encode(words.map((word) => `${word}\n`).join(""));
-  const wordBytes = Math.ceil(list.length / 4) * 4;
-  const bytes = new Uint8Array(HEADER_BYTES + wordBytes + 4 * words.length + rows.length).fill(
-    LINE_FEED,
-    HEADER_BYTES,
-    HEADER_BYTES + wordBytes,
-  );
-  bytes.set(new TextEncoder().encode(MAGIC));
-  const view = new DataView(bytes.buffer);
-  view.setUint32(8, words.length, true);
-  view.setUint32(12, rows.length / words.length, true);
-  view.setUint32(16, wordBytes, true);
-  bytes.set(list, HEADER_BYTES);
-  for (let i = 0; i < words.length; i++) view.setFloat32(HEADER_BYTES + wordBytes + 4 * i, weights[i] as number, true);
-  bytes.set(new Uint8Array(rows.buffer, rows.byteOffset, rows.length), HEADER_BYTES + wordBytes + 4 * words.length);
-  return bytes;
 }
 
 function wordStarts(words: Uint8Array, count: number): Uint32Array {
