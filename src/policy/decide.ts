@@ -145,8 +145,9 @@ function screenFields(content: Content, dictionary: PolicyDictionary, findings: 
   }
 }
 
-function screenField({ text, context, joined = [] }: Field, dictionary: PolicyDictionary): readonly Hit[] {
+function screenField({ text, context, joined }: Field, dictionary: PolicyDictionary): readonly Hit[] {
   const hits = screen(text, context, dictionary);
+  if (joined === undefined) return hits;
   const inJoined = new Set(joined.flatMap((whole) => screen(whole, "", dictionary).map(({ detector }) => detector)));
   return [...hits, ...[...inJoined].map((detector) => ({ detector, start: 0, end: text.length }))];
 }
