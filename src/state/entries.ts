@@ -63,6 +63,9 @@ export interface Moment {
   nowMs: number;
 }
 
+/** A condition on entries: their ids (a JSON array) and agent. Without the plus SQLite reads all entries of the agent. */
+export const WITH_IDS_OF_AGENT = "id IN (SELECT value FROM json_each(?)) AND +agent = ?";
+
 export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
 export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
 

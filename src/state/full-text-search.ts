@@ -7,7 +7,7 @@ import { stemOf } from "../search/words/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";
-import { contentOf, endOfPrefix } from "./entries.ts";
+import { contentOf, endOfPrefix, WITH_IDS_OF_AGENT } from "./entries.ts";
 import { changesAfter } from "./entry-changes.ts";
 import { type FullTextState, termOf } from "./full-text.ts";
 import { repairStem } from "./full-text-repair.ts";
@@ -142,7 +142,8 @@ async function readCandidates(
   if (names.length === 0) return [];
   const rows = await reader.all<Row>(
     `SELECT id, key, value, metadata FROM entries
-     WHERE ${column} IN (SELECT value FROM json_each(?)) AND agent = ? AND live_to IS NULL`,
+     WHERE ${column === "id" ? WITH_IDS_OF_AGENT : "key IN (SELECT value FROM json_each(?)) AND agent = ?"}
+       AND live_to IS NULL`,
     [JSON.stringify(names), agent.firstSeq],
   );
   return rows.map(([id, key, value, metadata]) => ({ id, document: contentOf(key, value, metadata) }));

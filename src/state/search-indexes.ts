@@ -27,12 +27,12 @@ interface Loaded {
   throughAgentSeq: number;
   /** Vectors of the model outside: whose, and up to which they are in the index. */
   vectors: { model: string; throughMade: number } | null;
+  /** What it occupied after its last use, bytes. */
+  bytes: number;
 }
 
 /** What `rows` holds for an entry, beside its key, which is the index's. Estimated. */
 const ROW_BYTES = 112;
-
-const bytesOf = ({ index, rows }: Loaded): number => index.memoryBytes + rows.size * ROW_BYTES;
 
 const nameOf = (workspaceId: string, agent: AgentState): string => `${workspaceId}/${agent.agentId}`;
 
@@ -78,7 +78,12 @@ export class SearchIndexes {
   ): Promise<T> {
     const name = nameOf(workspaceId, agent);
     const before = this.#turns.get(name) ?? Promise.resolve();
-    const turn = before.then(async () => use((await this.#current(reader, name, agent, model)).index));
+    const turn = before.then(async () => {
+      const loaded = await this.#current(reader, name, agent, model);
+      const result = use(loaded.index);
+      this.#measure(name, loaded);
+      return result;
+    });
     const settled = turn.catch(() => {});
     this.#turns.set(name, settled);
     try {
@@ -91,7 +96,7 @@ export class SearchIndexes {
 
   async #current(reader: Reader, name: string, agent: AgentState, model: string | null): Promise<Loaded> {
     const known = this.#loaded.get(name);
-    const loaded = known ?? { index: new AgentIndex(), rows: new Map(), throughAgentSeq: 0, vectors: null };
+    const loaded = known ?? { index: new AgentIndex(), rows: new Map(), throughAgentSeq: 0, vectors: null, bytes: 0 };
     this.#loaded.delete(name);
     try {
       if (known === undefined) await compareAll(reader, agent, loaded);
@@ -103,9 +108,14 @@ export class SearchIndexes {
       throw error;
     }
     this.#loaded.set(name, loaded);
-    if (bytesOf(loaded) > this.maxBytes) this.#misfits.set(name, loaded.rows.size);
-    else this.#misfits.delete(name);
     return loaded;
+  }
+
+  #measure(name: string, loaded: Loaded): void {
+    const { index, rows } = loaded;
+    loaded.bytes = index.memoryBytes + rows.size * ROW_BYTES;
+    if (loaded.bytes > this.maxBytes) this.#misfits.set(name, rows.size);
+    else this.#misfits.delete(name);
   }
 
   /** Drops indexes, the longest unused first, until the rest fits. */
@@ -114,7 +124,7 @@ export class SearchIndexes {
     for (const [name, loaded] of this.#loaded) {
       if (bytes <= this.maxBytes) return;
       if (name === inUse || this.#turns.has(name)) continue;
-      bytes -= bytesOf(loaded);
+      bytes -= loaded.bytes;
       this.#loaded.delete(name);
       loaded.index.close();
     }
@@ -133,7 +143,7 @@ export class SearchIndexes {
 
   /** What the indexes occupy, in bytes. */
   get memoryBytes(): number {
-    return this.#loaded.values().reduce((sum, loaded) => sum + bytesOf(loaded), 0);
+    return this.#loaded.values().reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }
 

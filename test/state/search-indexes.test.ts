@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { SearchHit } from "../../src/search/index/ranking.ts";
 import { readAgent } from "../../src/state/agents.ts";
+import { WITH_IDS_OF_AGENT } from "../../src/state/entries.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
@@ -181,4 +182,12 @@ test("indexes past the memory are dropped, the longest unused first, and built a
     expect(none.loaded).toEqual([name(agentId)]);
   }
   for (const indexes of [roomy, tight, none]) indexes.close();
+});
+
+test("the entries of a result are found by their ids, not among all entries of the agent", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const sql = `EXPLAIN QUERY PLAN SELECT key FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL`;
+  const [first] = workspace.connection.all<[number, number, number, string]>(sql, ["[]", 0]);
+  expect(first?.[3]).toBe("SEARCH entries USING INTEGER PRIMARY KEY (rowid=?)");
 });

@@ -8,7 +8,7 @@ import { Problem } from "../../problem.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
-import { countExpired } from "../../state/entries.ts";
+import { countExpired, WITH_IDS_OF_AGENT } from "../../state/entries.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, inquiry, naming, type QueryContext } from "../../workspace/operation.ts";
@@ -55,7 +55,7 @@ async function showHits(
 ): Promise<string[]> {
   const rows = await reader.all<HitRow>(
     `SELECT id, key, value, metadata, updated_at FROM entries
-     WHERE id IN (SELECT value FROM json_each(?)) AND agent = ? AND live_to IS NULL AND updated_at >= ?`,
+     WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND updated_at >= ?`,
     [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, bounds.cutoff],
   );
   const byId = new Map(rows.map((row) => [row[0], row]));

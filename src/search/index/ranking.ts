@@ -79,6 +79,8 @@ export function rank(
     const least = top[limit - 1];
     if (found <= 0 || (least !== undefined && found < least.found)) continue;
     const id = idOf(slot);
+    // Entries may be copies of each other: those behind the last are left out at once.
+    if (least !== undefined && found === least.found && id > least.id) continue;
     const worse = top.findIndex((other) => found > other.found || (found === other.found && id < other.id));
     top.splice(worse < 0 ? top.length : worse, 0, { id, found });
     if (top.length > limit) top.pop();
