@@ -648,7 +648,7 @@ FORMAT, OLDER = "governd.audit-export/2", "governd.audit-export/1"
 COMMON = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "proof", "seal",
           "public_key"}
 OWN = {FORMAT: {"before", "after", "binding"}, OLDER: {"starts_after"}}
-OPTIONAL = {FORMAT: {"erasures", "keys"}, OLDER: {"proof"}}
+OPTIONAL = {FORMAT: {"erasures", "keys", "restores"}, OLDER: {"proof"}}
 
 
 def is_count(value):
@@ -944,6 +944,8 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         keys = read_key_chain(header["keys"], header["workspace_id"])
         last_key = header["public_key"] and read_key(header["public_key"])  # a restore gives it another name
         require(last_key == keys[-1], "the announcements of keys do not lead to the export's key")
+    if "restores" in header:
+        take_restores(header, log, seal)
     if seal is None:
         words, sealed = "unsealed: its holder could have made all of it", False
         if trust.keys:
@@ -954,8 +956,9 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         words, sealed = check_own_seal(header, seal, trust, open_questions, keys)
     whole = header["start_time"] is None and header["end_time"] is None
     all_here = whole and header["agent_id"] is None and log.first_seq == 0
+    shown = "restores" in header and is_trusted(header, log, trust, sealed, keys)
     if seal is not None:
-        log.check_origin(seal, all_here)
+        log.check_origin(seal, all_here or "restores" in header)
     is_log, last, proved = whole and header["agent_id"] is None, log.next_seq - 1 if bodies else event["seq"], None
     if sealed:
         proved = last
@@ -965,6 +968,8 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
             open_questions.append("the kept seal is of another workspace")
         elif is_damaged(anchor, trust):
             open_questions.append("the kept seal is damaged: its signature is wrong")
+        elif shown and log.is_lost(anchor, False):
+            continue
         elif (all_here or (seal is not None and anchor.size == seal.size)) and log.is_lost(anchor, all_here):
             continue
         elif is_log and anchor.size > event["seq"] + 1:
@@ -982,7 +987,7 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
             proved = last
         else:
             open_questions.append("the kept seal is another one than the export was made under")
-    log.check_lost(last if is_trusted(header, log, trust, sealed, keys) else None)
+    log.check_lost(seal.size if shown else last if is_trusted(header, log, trust, sealed, keys) else None)
     open_questions += take_erasures(header, erasures, log, last, seal, trust.with_later(keys))
     unproved = log.check_blanks()
     if unproved:
@@ -997,6 +1002,26 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     held = f"events {bodies[0][number]} to {bodies[-1][number]}" if bodies else "no events"
     times = "" if whole else f", all from {header['start_time'] or 'the beginning'} until {header['end_time'] or 'the end'}"
     return f"{words}. Partial: {held}{times}" + (f"; events before event {pruned} were pruned" if pruned else "")
+
+
+def take_restores(header, log, seal):
+    """All restores of the log, which an export that does not hold all events shows beside them."""
+    restores = header["restores"]
+    good = isinstance(restores, list) and restores and all(
+        has(one, "event", "path") and isinstance(one["event"], dict) and is_hashes(one["path"]) for one in restores
+    )
+    require(good, "the restores are not in order")
+    keys, log.epochs, last = log.epochs.keys, Epochs(), -1
+    for one in restores:
+        event, value = Log(False).read(*stored(one["event"]))
+        seq, said, path = event["seq"], one["event"]["details"], [bytes.fromhex(text) for text in one["path"]]
+        good = (event["operation"], event["agent_id"], event["result"]) == ("log.restore", None, "ok") and said is not None
+        good = good and event["workspace_id"] == header["workspace_id"] and last < seq and seal and seq < seal.size
+        good = good and path_root(bytes.fromhex(value), seq, seal.size, path) == seal.root
+        require(good, "a restore is not one of the sealed log")
+        log.epochs.note(seq, event["operation"], said)
+        last = seq
+    log.epochs.keys = keys
 
 
 def check_bound_proof(header, bound, log, seal):

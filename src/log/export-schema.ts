@@ -45,6 +45,8 @@ const OlderHeaderSchema = only({
   proof: Type.Optional(Type.Union([OlderRange, OlderPath, Type.Null()])),
 });
 
+const RestoresSchema = Type.Array(only({ event: EventObject, path: Hashes }), { minItems: 1 });
+
 const HeaderSchema = only({
   format: Type.Literal(EXPORT_FORMAT),
   ...COMMON,
@@ -53,6 +55,7 @@ const HeaderSchema = only({
   binding: EventObject,
   proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
   keys: Type.Optional(KeyChainSchema),
+  restores: Type.Optional(RestoresSchema),
   // In json it stands beside the header's members.
   erasures: Type.Optional(ErasuresSchema),
 });
@@ -63,6 +66,9 @@ const TrailerSchema = only({
   head: orNull(Hash),
   erasures: Type.Optional(ErasuresSchema),
 });
+
+/** Every declared restore of the log, in an export that does not hold all events, with its inclusion proof in the seal. */
+export type ExportRestores = Static<typeof RestoresSchema>;
 
 /** Erasures after the last exported event, which explain why details in the export are missing. */
 export type ExportErasures = Static<typeof ErasuresSchema>;

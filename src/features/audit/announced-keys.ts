@@ -1,5 +1,6 @@
-/** What exports and receipts carry after a rotation of the sealing key (log/key-chain.ts). */
+/** What exports and receipts carry after a rotation of the sealing key (log/key-chain.ts), or after a restore. */
 import type { JsonObject } from "../../json.ts";
+import type { ExportRestores } from "../../log/export-schema.ts";
 import type { KeyChain } from "../../log/key-chain.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { presentEvent } from "../../log/present.ts";
@@ -32,4 +33,22 @@ export async function announcedKeys(reader: Reader, size: number): Promise<{ key
     chain.push({ public_key: verifierKey, event: event as unknown as JsonObject, path, seal: seal.note });
   }
   return chain.length > 1 ? { keys: chain } : {};
+}
+
+/**
+ * Returns the restores that began an epoch of a log of `size` events, each with its proof in the seal of that size; none
+ * when there are none. Such a restore names the present key by its new origin.
+ */
+export async function shownRestores(reader: Reader, size: number): Promise<{ restores?: ExportRestores }> {
+  const begun = (await sealingKeys(reader)).filter(
+    (key, at, all) => at > 0 && bytesOf(key) === bytesOf(all[at - 1] as typeof key) && key.announcedSeq < size,
+  );
+  const restores: ExportRestores = [];
+  for (const { announcedSeq: seq } of begun) {
+    const stored = await eventAt(reader, null, seq);
+    if (stored === undefined) throw new Error("a restore is missing");
+    const path = (await inclusionProof(seq, size, treeReader(reader))).map(hexOf);
+    restores.push({ event: presentEvent(stored) as unknown as JsonObject, path });
+  }
+  return restores.length > 0 ? { restores } : {};
 }

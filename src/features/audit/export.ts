@@ -21,7 +21,7 @@ import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, finished, type Inquiry, noAgent } from "../../workspace/operation.ts";
-import { announcedKeys } from "./announced-keys.ts";
+import { announcedKeys, shownRestores } from "./announced-keys.ts";
 import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
@@ -185,6 +185,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
   const tree = treeReader(reader);
   const run = { first: before?.seq ?? after.seq, last: after.seq };
   if (before === null && first !== null) run.first = first.seq;
+  const isWholeLog = agentId === null && !isWindow(plan) && first?.seq === 0;
   const about: Omit<BoundExportHeader, "format"> = {
     workspace_id: workspaceId,
     agent_id: agentId,
@@ -204,6 +205,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
     seal: sealed ? seal.note : null,
     public_key: sealed ? key : null,
     ...(sealed ? await announcedKeys(reader, seal.size) : {}),
+    ...(sealed && !isWholeLog ? await shownRestores(reader, seal.size) : {}),
   };
   const writer = exportWriter(plan.format, about);
   const { received } = plan;

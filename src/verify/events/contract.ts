@@ -3,14 +3,46 @@
 import type { Bytes } from "../../log/bytes.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
+import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { FirstInvalid, Problem } from "../problems.ts";
 import type { BlankCounts } from "./blanks.ts";
 import type { AgentReport, ChainEnd, EventReference } from "./chains.ts";
+import type { ExplainedSeal } from "./epochs.ts";
 import type { Accepted } from "./fast/known-chains.ts";
 import type { OnTile } from "./leaf-run.ts";
-import type { SealAuditOptions, SealReport } from "./seal-audit.ts";
+import type { Witnessing } from "./witnesses.ts";
+
+/** What there is to judge seals by. Keys are 32 raw bytes. */
+export interface SealAuditOptions {
+  /** The keys that the auditor trusts; without any, the key that the genesis names is trusted. */
+  trusted: readonly Uint8Array[];
+  /** Keys that came with the evidence. They count only where the log itself names them. */
+  offered: readonly Uint8Array[];
+  /** The witnesses whose cosignatures count. */
+  witnesses?: readonly VerifierKey[];
+}
+
+/** What the seals establish; the numbers are seqs, null when nothing is covered. */
+export interface SealReport {
+  /** The last event under a good seal by a trusted key. */
+  sealedThrough: number | null;
+  /** The last event under a seal that the auditor brought. */
+  anchoredThrough: number | null;
+  /** Whether the auditor brought a key. Without one, a seal only shows that the log fits the key that it names itself. */
+  keyGiven: boolean;
+  /** Seals compared with the log. */
+  checked: number;
+  /** Those of them whose signature could not be checked, since the key is not at hand. */
+  unverified: number;
+  /** What was asked for and cannot be established, in words. */
+  undetermined: string[];
+  /** Those of the given witnesses that have cosigned a seal here; null when none was given. */
+  witnesses: Witnessing[] | null;
+  /** Seals that the auditor brought and that a restore names as lost. */
+  explained: ExplainedSeal[];
+}
 
 /** What the events that will be fed are. */
 export interface VerifierOptions {

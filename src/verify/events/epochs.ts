@@ -29,7 +29,7 @@ interface Epoch {
 }
 
 export class Epochs {
-  readonly #epochs: Epoch[] = [{ from: 0, origin: null }];
+  #epochs: Epoch[] = [{ from: 0, origin: null }];
   /** The restores, with the epoch that each one ended. */
   readonly #restores: { restore: DeclaredRestore; ended: Epoch }[] = [];
   readonly #keys: NamedKey[] = [];
@@ -54,6 +54,13 @@ export class Epochs {
       this.#epochs.push({ from: seq + 1, origin: epoch.origin });
     }
     return problem;
+  }
+
+  /** Forgets keys and restores, because all restores follow. Kept seals that one of them named stay taken. */
+  forgetRestores(): void {
+    this.#epochs = [{ from: 0, origin: null }];
+    this.#restores.length = 0;
+    this.#keys.length = 0;
   }
 
   /**

@@ -4,13 +4,20 @@
  */
 import { EventFormatError, parseEvent } from "../../log/event.ts";
 import { rootBefore } from "../../log/export-binding.ts";
-import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "../../log/export-schema.ts";
+import type {
+  BoundExportHeader,
+  ExportErasures,
+  ExportHeader,
+  ExportRestores,
+  OlderExportHeader,
+} from "../../log/export-schema.ts";
 import { eventHash } from "../../log/hash.ts";
 import { type KeyChain, KeyChainError, readKeyChain } from "../../log/key-chain.ts";
 import { CompactRange, EMPTY_ROOT, sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { storedFromPresented } from "../../log/present.ts";
 import { verifyInclusion, verifyRange } from "../../log/proof.ts";
+import { declaredRestore } from "../../log/restores.ts";
 import { hexOf } from "../../log/rows.ts";
 import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
@@ -96,19 +103,48 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   if (header.keys !== undefined) followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
   const isLog = header.agent_id === null && isWhole(header);
-  if (seal !== null) {
-    verifier.seals?.proved(seal, sealed ? through : null, isLog && fits && verifier.first?.event.seq === 0);
-  }
+  if (header.restores !== undefined) takeRestores(verifier, header, header.restores, seal);
+  const knowsEpochs = (isLog && fits && verifier.first?.event.seq === 0) || header.restores !== undefined;
+  if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null, knowsEpochs);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     // Of a whole log that begins at 0, earlier seals were compared already, and its end is that of the export's event.
     const run = isLog && verifier.first?.event.seq === 0 ? runOf(verifier, bound) : null;
     const end = run?.end === anchor.size ? { size: anchor.size, root: run.root(), own: null } : null;
+    const ours = sealedWorkspace(anchor) === header.workspace_id;
+    if (ours && verifier.seals?.takeOtherEpoch(anchor)) continue;
     const root = end ?? (sealed ? { ...seal, own: seal } : null);
-    if (isLog && anchor.size > event.seq + 1 && sealedWorkspace(anchor) === header.workspace_id) {
+    if (isLog && anchor.size > event.seq + 1 && ours) {
       verifier.seals?.anchor(anchor);
     } else if (root === null) verifier.seals?.cannotTell(ANOTHER_SEAL);
     else compare(verifier, header, anchor, root, through);
   }
+}
+
+/** Takes the restores of the log, which an export that does not hold all events shows beside them. */
+function takeRestores(
+  verifier: LogVerifier,
+  header: BoundExportHeader,
+  shown: ExportRestores,
+  seal: Seal | null,
+): void {
+  let lastSeq = -1;
+  const restores = shown.map(({ event: one, path }) => {
+    const stored = storedFromPresented(one);
+    const event = parseEvent(stored.canonical);
+    const hash = eventHash(stored.canonical);
+    const restore = declaredRestore(event, stored.details);
+    const genuine = stored.hash === hash && stored.details !== null && detailsProblem(stored, event) === null;
+    const related = event.workspace_id === header.workspace_id && event.seq > lastSeq;
+    const included = seal !== null && verifyInclusion(bytes(hash), event.seq, seal, path.map(bytes));
+    if (restore === null || !genuine || !related || !included) {
+      throw new EventFormatError("a restore is not one of the sealed log");
+    }
+    lastSeq = event.seq;
+    return restore;
+  });
+  verifier.restores.length = 0;
+  verifier.seals?.forgetRestores();
+  for (const restore of restores) verifier.takeRestore(restore);
 }
 
 /** Compares a seal that the auditor kept with a tree whose root is known, from all its events or from the `own` seal. */

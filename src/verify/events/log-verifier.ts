@@ -35,7 +35,8 @@ export class LogVerifier {
   readonly #chains: ChainSet;
   /** Null when seals were not asked for. */
   readonly #tree: SealedTree | null;
-  readonly #restores: DeclaredRestore[] = [];
+  /** The restores that were taken. */
+  readonly restores: DeclaredRestore[] = [];
   /** Events without details, and the erasures. */
   readonly blanks = new Blanks();
   readonly #startSeq: number;
@@ -165,7 +166,7 @@ export class LogVerifier {
     this.#problems.addAll(segment.problems);
     this.blanks.append(segment);
     this.#tree?.noteKeys(segment.keys);
-    for (const restore of segment.restores) this.#takeRestore(restore);
+    for (const restore of segment.restores) this.takeRestore(restore);
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
 
@@ -183,7 +184,7 @@ export class LogVerifier {
       intact: this.#intact,
       problems: this.#problems.toPlain(),
       ...(this.#tree?.toPlain() ?? { tree: null, marks: [], keys: [] }),
-      restores: this.#restores,
+      restores: this.restores,
       ...this.blanks.toPlain(),
     };
   }
@@ -221,7 +222,7 @@ export class LogVerifier {
       firstInvalid: this.#problems.first,
       agents: this.#chains.reports(),
       seals,
-      restores: this.#restores,
+      restores: this.restores,
       ...counts,
       problems: this.#problems.reported,
       problemCount: this.#problems.count,
@@ -268,15 +269,16 @@ export class LogVerifier {
 
   #noteRestore(event: AuditEventBody, details: string | null): void {
     const restore = declaredRestore(event, details);
-    if (restore !== null) this.#takeRestore(restore);
+    if (restore !== null) this.takeRestore(restore);
     const { before } = this.#chains;
     if (restore === null || this.#options.scope === "agent" || before?.event.seq !== event.seq - 1) return;
     const found = restoreProblem(restore, { seq: event.seq - 1, hash: before.hash });
     if (found !== null) this.#problem("restore_invalid", event, found);
   }
 
-  #takeRestore(restore: DeclaredRestore): void {
-    this.#restores.push(restore);
+  /** Takes a restore that the log declares, in order of seq. */
+  takeRestore(restore: DeclaredRestore): void {
+    this.restores.push(restore);
     const found = this.seals?.noteRestore(restore) ?? null;
     if (found !== null) this.report("restore_invalid", null, restore.seq, found);
   }

@@ -6,43 +6,13 @@
  */
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
-import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import { checkSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { Problem } from "../problems.ts";
-import { Epochs, type ExplainedSeal, FOREIGN, type NamedKey } from "./epochs.ts";
-import { WitnessedSeals, type Witnessing } from "./witnesses.ts";
-
-/** What there is to judge seals by. Keys are 32 raw bytes. */
-export interface SealAuditOptions {
-  /** The keys that the auditor trusts; without any, the key that the genesis names is trusted. */
-  trusted: readonly Uint8Array[];
-  /** Keys that came with the evidence. They count only where the log itself names them. */
-  offered: readonly Uint8Array[];
-  /** The witnesses whose cosignatures count. */
-  witnesses?: readonly VerifierKey[];
-}
-
-/** What the seals establish; the numbers are seqs, null when nothing is covered. */
-export interface SealReport {
-  /** The last event under a good seal by a trusted key. */
-  sealedThrough: number | null;
-  /** The last event under a seal that the auditor brought. */
-  anchoredThrough: number | null;
-  /** Whether the auditor brought a key. Without one, a seal only shows that the log fits the key that it names itself. */
-  keyGiven: boolean;
-  /** Seals compared with the log. */
-  checked: number;
-  /** Those of them whose signature could not be checked, since the key is not at hand. */
-  unverified: number;
-  /** What was asked for and cannot be established, in words. */
-  undetermined: string[];
-  /** Those of the given witnesses that have cosigned a seal here; null when none was given. */
-  witnesses: Witnessing[] | null;
-  /** Seals that the auditor brought and that a restore names as lost. */
-  explained: ExplainedSeal[];
-}
+import type { SealAuditOptions, SealReport } from "./contract.ts";
+import { Epochs, FOREIGN, type NamedKey } from "./epochs.ts";
+import { WitnessedSeals } from "./witnesses.ts";
 
 const BAD_SIGNATURE = "a seal's signature is not right";
 const DAMAGED = "the given seal is damaged: its signature is not right";
@@ -60,6 +30,8 @@ export class SealAudit {
   readonly #offered: Uint8Array[] = [];
   readonly #trusted = new Set<string>();
   readonly #epochs = new Epochs();
+  /** Whether all restores of the log are known, because its seal proves them beside the events. */
+  #restoresShown = false;
   readonly #witnessed: WitnessedSeals;
   #newestSize = 0;
   #sealedThrough: number | null = null;
@@ -129,6 +101,12 @@ export class SealAudit {
     return this.#epochs.noteRestore(restore);
   }
 
+  /** Forgets the restores that were noted: all of the log follow, which the seal of the export proves. */
+  forgetRestores(): void {
+    this.#epochs.forgetRestores();
+    this.#restoresShown = true;
+  }
+
   /** Compares every seal that waits for a tree of this size. */
   reached(tree: { size: number; root: Uint8Array }, workspaceId: string): void {
     while (this.#own[0]?.size === tree.size) this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
@@ -188,7 +166,8 @@ export class SealAudit {
       if (this.#isDamaged(seal)) this.#undetermined.push(DAMAGED);
       else if (!this.#epochs.takeLost(seal, true) && !this.#rolledBack(seal)) this.#beyond(seal);
     }
-    const { explained, unproved } = this.#epochs.lost(this.#sealedThrough ?? -1);
+    const proved = this.#restoresShown && this.#signed ? Number.POSITIVE_INFINITY : (this.#sealedThrough ?? -1);
+    const { explained, unproved } = this.#epochs.lost(proved);
     for (const { seal, message } of unproved) this.#problem("rolled_back", seal, message);
     if (this.#options.trusted.length > 0 && !this.#signed) this.#undetermined.push(this.#whyNoneSigned());
     return {
@@ -275,7 +254,7 @@ export class SealAudit {
     } else if (this.#epochs.takeLost(seal, whole)) {
       return;
     } else if (this.#epochs.isForeign(seal, whole) || (own !== null && own.origin !== seal.origin)) {
-      if (!this.#rolledBack(seal)) this.#problem("seal_origin", seal, FOREIGN);
+      this.#foreign(seal);
     } else if (sameHash(seal.root, root)) {
       if (!this.#witnessed.note(seal)) {
         this.#undetermined.push("the given seal is damaged: a witness's cosignature is not right");
@@ -283,6 +262,22 @@ export class SealAudit {
     } else if (!this.#rolledBack(seal)) {
       this.#problem("anchor_mismatch", seal, `the first ${seal.size} events are not the ones of the given seal`);
     }
+  }
+
+  /**
+   * Takes a seal that the auditor brought and that is of another epoch than the one in force at its size, in an export
+   * whose seal by a trusted key proves all restores. Returns false for any other seal: it takes events to compare it.
+   */
+  takeOtherEpoch(seal: Seal): boolean {
+    if (!this.#restoresShown || !this.#signed || this.#isDamaged(seal)) return false;
+    if (this.#epochs.takeLost(seal, false)) return true;
+    if (!this.#epochs.isForeign(seal, false)) return false;
+    this.#foreign(seal);
+    return true;
+  }
+
+  #foreign(seal: Seal): void {
+    if (!this.#rolledBack(seal)) this.#problem("seal_origin", seal, FOREIGN);
   }
 
   /** Whether the signature of a seal that the auditor brought is wrong. */

@@ -4,9 +4,10 @@ import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
 import { namesSealKey, type Seal } from "../../log/seal.ts";
 import type { Problem } from "../problems.ts";
+import type { SealAuditOptions } from "./contract.ts";
 import type { NamedKey } from "./epochs.ts";
 import { LeafRun, type OnTile } from "./leaf-run.ts";
-import { SealAudit, type SealAuditOptions } from "./seal-audit.ts";
+import { SealAudit } from "./seal-audit.ts";
 import { grown, type PlainRange, plainRange, type Segment } from "./segment.ts";
 
 export interface TreeOptions {
