@@ -22,7 +22,7 @@ import type { EntryChunks } from "./rows/present-entries.ts";
 import { checkFile, type FileCheck } from "./rows/schema.ts";
 import type { SealFeed } from "./rows/stored-seals.ts";
 import { PartThreads } from "./threads.ts";
-import type { PartJob, ThreadData } from "./worker.ts";
+import type { ThreadData } from "./worker.ts";
 
 /** How often {@link withThreads} tries to begin all transactions between two commits. */
 const MAX_ATTEMPTS = 50;
@@ -75,13 +75,13 @@ export async function checkFileAside<T>(
   const events = connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
   if (data === null || events < CHECK_ASIDE_FROM) return await work(() => checkFile(connection));
   using threads = new PartThreads(1, data);
-  const checked = threads.askAll({ kind: "file" });
+  const checked = threads.askAll("file");
   checked.catch(() => {}); // it is awaited when the rest is verified
   try {
     return await work(async () => {
       const [found] = await checked;
       // The caller's connection reports what the thread could not read.
-      return found?.kind === "file" ? found.check : await checkFile(connection);
+      return found ?? (await checkFile(connection));
     });
   } finally {
     await threads.end();
@@ -98,7 +98,7 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
     const before = version();
     connection.exec("BEGIN");
     connection.get("SELECT seq FROM head");
-    const begun = await threads.askAll({ kind: "snapshot" });
+    const begun = await threads.askAll("snapshot");
     // The calling thread gets the same error and reports it.
     if (begun.includes(null)) return false;
     if (version() === before) return true;
@@ -137,9 +137,9 @@ export async function feedInParts(
   onProgress: () => void | Promise<void>,
 ): Promise<boolean> {
   if (await hasOthers(whole.reader, lastSeq)) return false;
-  for await (const found of threads.verify(logJobs(whole, lastSeq, events))) {
-    if (found?.kind !== "log") return false;
-    await takePart(whole, found.part, onProgress);
+  for await (const part of threads.verify("log", logRanges(whole, lastSeq, events))) {
+    if (part === null) return false;
+    await takePart(whole, part, onProgress);
   }
   return true;
 }
@@ -150,13 +150,12 @@ async function hasOthers(reader: Reader, lastSeq: number): Promise<boolean> {
   return (await reader.get<[number]>(sql, [lastSeq]))?.[0] !== 0;
 }
 
-async function* logJobs(whole: LogWhole, lastSeq: number, events: number): AsyncGenerator<PartJob> {
+async function* logRanges(whole: LogWhole, lastSeq: number, events: number): AsyncGenerator<LogRange> {
   for (let firstSeq = 0; firstSeq <= lastSeq; firstSeq += events) {
     const last = Math.min(firstSeq + events - 1, lastSeq);
     const sizes = await whole.seals.upTo(last + 1);
     const within = [...sizes, ...whole.anchored].filter((size) => size > firstSeq && size <= last + 1);
-    const range: LogRange = { firstSeq, lastSeq: last, marks: ascending(within) };
-    yield { kind: "log", range };
+    yield { firstSeq, lastSeq: last, marks: ascending(within) };
   }
 }
 
@@ -190,16 +189,13 @@ const IDS_AT_ONCE = 4_096;
 /** The present entries of the whole file; threads read ahead. */
 export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryChunks {
   const asked: EntryRange[] = [];
-  async function* jobs(): AsyncGenerator<PartJob> {
+  async function* noted(): AsyncGenerator<EntryRange> {
     for await (const range of entryRanges(reader)) {
       asked.push(range);
-      yield { kind: "entries", range };
+      yield range;
     }
   }
-  for await (const found of threads.verify(jobs())) {
-    const entries = found?.kind === "entries" ? found.entries : null;
-    yield { range: asked.shift() as EntryRange, entries };
-  }
+  for await (const entries of threads.verify("entries", noted())) yield { range: asked.shift() as EntryRange, entries };
 }
 
 /** Ranges of ids with an entry each, also where most ids were deleted. */
@@ -251,11 +247,11 @@ export async function verifyInParts(
   const ranges = partsOf(path, { from: start, to: size - END_BYTES }, partBytes);
   if (ranges === null) return null;
   const options = { form: whole.form, scope: whole.scope, marks: ascending(trust.anchors.map((seal) => seal.size)) };
-  const jobs = ranges.map((range): PartJob => ({ kind: "export", path, range, options }));
+  const parts = ranges.map((range) => ({ path, range, options }));
   let done = start;
-  for await (const found of workers.verify(jobs)) {
-    if (found?.kind !== "export") return null;
-    whole.append(found.segment);
+  for await (const segment of workers.verify("export", parts)) {
+    if (segment === null) return null;
+    whole.append(segment);
     done += partBytes;
     await onProgress?.(Math.min(done, size));
   }

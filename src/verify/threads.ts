@@ -2,19 +2,17 @@
 import { Worker } from "node:worker_threads";
 import { Failure } from "../failure.ts";
 import { workerEntry } from "../worker-entry.ts";
-import type { FoundPart, PartJob, PartMessage, PartResult, ThreadData } from "./worker.ts";
+import type { Asked, Found, PartMessage, PartResult, ThreadData, Work } from "./worker.ts";
 
 /** Parts that one thread has at most at a time: it never waits for the next one, and memory is bounded. */
 const JOBS_OF_THREAD = 2;
-
-type Waiting = { resolve(result: FoundPart): void; reject(error: Error): void };
 
 export class PartThreads implements Disposable {
   readonly #workers: Worker[];
   /** How many parts each of them has. */
   readonly #load: number[];
   readonly #ends: Promise<void>[];
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<Found<keyof Work>>>();
   #failure: Failure | null = null;
   #ending = false;
   #lastId = 0;
@@ -36,23 +34,27 @@ export class PartThreads implements Disposable {
   }
 
   /**
-   * Verifies parts as they arrive, and yields the findings in their order.
+   * Gives parts to threads as they arrive, and yields the findings in their order.
    *
    * @throws {Failure} `evidence_unreadable` when a thread dies: nothing is known then
    */
-  async *verify(jobs: AsyncIterable<PartJob> | Iterable<PartJob>): AsyncGenerator<FoundPart> {
-    const given: Promise<FoundPart>[] = [];
+  async *verify<K extends keyof Work>(
+    kind: K,
+    parts: AsyncIterable<Asked<K>> | Iterable<Asked<K>>,
+  ): AsyncGenerator<Found<K>> {
+    const given: Promise<Found<K>>[] = [];
     const ahead = this.#workers.length * JOBS_OF_THREAD;
-    for await (const job of jobs) {
-      given.push(this.#giveToAny(job));
-      if (given.length >= ahead) yield await (given.shift() as Promise<FoundPart>);
+    for await (const asked of parts) {
+      // To the least busy one: parts differ, and so do the threads' shares of the cores.
+      given.push(this.#give(this.#load.indexOf(Math.min(...this.#load)), kind, asked));
+      if (given.length >= ahead) yield await (given.shift() as Promise<Found<K>>);
     }
     for (const result of given) yield await result;
   }
 
   /** Asks every thread the same. @throws as {@link verify} */
-  askAll(job: PartJob): Promise<FoundPart[]> {
-    return Promise.all(this.#workers.map((_, index) => this.#give(index, job)));
+  askAll<K extends "snapshot" | "file">(kind: K): Promise<Found<K>[]> {
+    return Promise.all(this.#workers.map((_, index) => this.#give(index, kind, null)));
   }
 
   /** Ends the threads when they have done their parts, so that they can close their files. */
@@ -68,21 +70,17 @@ export class PartThreads implements Disposable {
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  #giveToAny(job: PartJob): Promise<FoundPart> {
-    // The least busy one: parts differ, and so do the threads' shares of the cores.
-    return this.#give(this.#load.indexOf(Math.min(...this.#load)), job);
-  }
-
-  #give(index: number, job: PartJob): Promise<FoundPart> {
-    const given = new Promise<FoundPart>((resolve, reject) => {
-      if (this.#failure !== null) return reject(this.#failure);
+  #give<K extends keyof Work>(index: number, kind: K, asked: Asked<K>): Promise<Found<K>> {
+    const given = Promise.withResolvers<Found<K>>();
+    given.promise.catch(() => {}); // it is awaited in its turn
+    if (this.#failure !== null) given.reject(this.#failure);
+    else {
       const id = ++this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, given as PromiseWithResolvers<Found<keyof Work>>);
       this.#load[index] = (this.#load[index] as number) + 1;
-      this.#workers[index]?.postMessage({ id, job } satisfies PartMessage);
-    });
-    given.catch(() => {}); // it is awaited in its turn
-    return given;
+      this.#workers[index]?.postMessage({ id, kind, asked } as PartMessage);
+    }
+    return given.promise;
   }
 
   #fail(cause: unknown): void {

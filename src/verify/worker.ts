@@ -6,10 +6,9 @@ import { isDriverError } from "../store/damage.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { ExportPart, type PartOptions } from "./events/export-lines.ts";
 import { type FileRange, linesOf } from "./events/lines.ts";
-import type { Segment } from "./events/segment.ts";
-import { type LogPart, type LogRange, verifyLogPart } from "./log-part.ts";
-import { type EntryRange, type PackedEntries, readEntryPart } from "./rows/entry-part.ts";
-import { checkFile, type FileCheck } from "./rows/schema.ts";
+import { type LogRange, verifyLogPart } from "./log-part.ts";
+import { type EntryRange, readEntryPart } from "./rows/entry-part.ts";
+import { checkFile } from "./rows/schema.ts";
 
 /** The database that a thread opens at its start; null when it is to verify exports. */
 export type ThreadData = {
@@ -21,30 +20,35 @@ export type ThreadData = {
   patient: boolean;
 } | null;
 
-/** Requests to a thread: to take a snapshot of the database, to check its indexes, or to verify a part. */
-export type PartJob =
-  | { kind: "snapshot" }
-  | { kind: "file" }
-  | { kind: "log"; range: LogRange }
-  | { kind: "entries"; range: EntryRange }
-  | { kind: "export"; path: string; range: FileRange; options: PartOptions };
+/** What threads do. Each returns null when anything is not valid, so that the plain path has to look at it. */
+const WORK = {
+  /** Takes a snapshot of the database. */
+  snapshot(database: Connection, _: null) {
+    if (database.inTransaction) database.exec("ROLLBACK");
+    database.exec("BEGIN");
+    database.get("SELECT seq FROM head"); // SQLite makes the snapshot at the first read
+    return true;
+  },
+  file: (database: Connection, _: null) => checkFile(database),
+  log: (database: Connection, range: LogRange) => verifyLogPart(database, range),
+  entries: async (database: Connection, range: EntryRange) => (await readEntryPart(database, range))?.entries ?? null,
+  export(_: unknown, { path, range, options }: { path: string; range: FileRange; options: PartOptions }) {
+    const part = new ExportPart(options);
+    for (const piece of linesOf(path, range)) if (!part.push(piece)) break;
+    return part.segment();
+  },
+};
 
-/** What a thread found; null when anything is not valid, so that the plain path has to look at it. */
-export type FoundPart =
-  | { kind: "snapshot" }
-  | { kind: "file"; check: FileCheck }
-  | { kind: "log"; part: LogPart }
-  | { kind: "entries"; entries: PackedEntries }
-  | { kind: "export"; segment: Segment }
-  | null;
+export type Work = typeof WORK;
+/** What is said of a part, and what a thread finds; null when the plain path has to look at it. */
+export type Asked<K extends keyof Work> = Parameters<Work[K]>[1];
+export type Found<K extends keyof Work> = Awaited<ReturnType<Work[K]>> | null;
 
-/** What a thread is sent: a part to verify, or null when it is to end. */
-export type PartMessage = { id: number; job: PartJob } | null;
-
-/** What it returns. */
+/** What a thread is sent: work, or null when it is to end. */
+export type PartMessage = { [K in keyof Work]: { id: number; kind: K; asked: Asked<K> } }[keyof Work] | null;
 export interface PartResult {
   id: number;
-  result: FoundPart;
+  result: Found<keyof Work>;
 }
 
 /** The nice value of a low-priority thread; 0 is usual, 19 the lowest priority. */
@@ -65,54 +69,22 @@ function open(data: ThreadData): Connection | null {
   });
 }
 
-async function verify(job: PartJob): Promise<FoundPart> {
-  if (job.kind === "export") return verifyLines(job);
-  if (database === null) throw new Error("a thread without a database is asked for a part of one");
-  switch (job.kind) {
-    case "snapshot":
-      if (database.inTransaction) database.exec("ROLLBACK");
-      database.exec("BEGIN");
-      database.get("SELECT seq FROM head"); // SQLite makes the snapshot at the first read
-      return { kind: "snapshot" };
-    case "file":
-      return { kind: "file", check: await checkFile(database) };
-    case "log": {
-      const part = await verifyLogPart(database, job.range);
-      return part && { kind: "log", part };
-    }
-    case "entries": {
-      const part = await readEntryPart(database, job.range);
-      return part && { kind: "entries", entries: part.entries };
-    }
-  }
-}
-
-function verifyLines({ path, range, options }: Extract<PartJob, { kind: "export" }>): FoundPart {
-  const part = new ExportPart(options);
-  for (const piece of linesOf(path, range)) if (!part.push(piece)) break;
-  const segment = part.segment();
-  return segment && { kind: "export", segment };
-}
-
 /** A database that cannot be read is for the plain path to diagnose. */
-async function verifyUnlessDamaged(job: PartJob): Promise<FoundPart> {
+async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Promise<Found<keyof Work>> {
   try {
-    return await verify(job);
+    return await WORK[kind](database as Connection, asked as never);
   } catch (error) {
     if (!isDriverError(error)) throw error;
     return null;
   }
 }
 
-/** The buffers that move to the other thread without being copied. */
-function buffersOf(found: FoundPart): ArrayBuffer[] {
-  if (found?.kind === "entries") {
-    const { numbers, ends, bytes } = found.entries;
-    return [numbers.buffer, ends.buffer, bytes.buffer];
-  }
-  if (found?.kind !== "log") return [];
-  const { numbers, places, bytes } = found.part.writes;
-  return [numbers.buffer, places.buffer, bytes.buffer];
+/** The buffers of packed writes and entries, which move to the other thread without being copied. */
+function buffersOf(found: Found<keyof Work>): ArrayBuffer[] {
+  const packed = typeof found === "object" && found !== null && "writes" in found ? found.writes : found;
+  return Object.values(packed ?? {}).flatMap((member) =>
+    ArrayBuffer.isView(member) ? [member.buffer as ArrayBuffer] : [],
+  );
 }
 
 parentPort?.on("message", async (message: PartMessage) => {
@@ -121,6 +93,6 @@ parentPort?.on("message", async (message: PartMessage) => {
     parentPort?.close();
     return;
   }
-  const result = await verifyUnlessDamaged(message.job);
+  const result = await workUnlessDamaged(message);
   parentPort?.postMessage({ id: message.id, result } satisfies PartResult, buffersOf(result));
 });

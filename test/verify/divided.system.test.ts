@@ -310,16 +310,16 @@ test("while somebody writes, the report is of one moment", async () => {
 test("a thread that dies is an error, and never a report", async () => {
   const data = { path: made.path, immutable: true, encryptionKey: null, patient: false };
   using threads = new PartThreads(2, data);
-  expect(await threads.askAll({ kind: "snapshot" })).toHaveLength(2);
-  const found = threads.verify([{ kind: "entries", range: null as never }]);
+  expect(await threads.askAll("snapshot")).toHaveLength(2);
+  const found = threads.verify("entries", [null as never]);
   await expect(found.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
-  await expect(threads.askAll({ kind: "snapshot" })).rejects.toMatchObject({ code: "evidence_unreadable" });
+  await expect(threads.askAll("snapshot")).rejects.toMatchObject({ code: "evidence_unreadable" });
   await threads.end();
 });
 
 test("a file that threads cannot read is for one thread to find", async () => {
   const data = { path: directory.join("nowhere.db"), immutable: true, encryptionKey: null, patient: false };
   using threads = new PartThreads(1, data);
-  expect(await threads.askAll({ kind: "snapshot" })).toEqual([null]);
+  expect(await threads.askAll("snapshot")).toEqual([null]);
   await threads.end();
 });

@@ -97,8 +97,8 @@ test("a good export is indeed divided, and a small one is not", async () => {
 
 test("a thread that dies is an error, and never a report", async () => {
   using threads = new PartThreads(2);
-  const job = { kind: "export", path: join(directory, "nowhere"), range: { from: 0, to: 9 } } as const;
   const options = { form: "ndjson", scope: "workspace", marks: [] } as const;
-  const parts = threads.verify([{ ...job, options }]);
+  const part = { path: join(directory, "nowhere"), range: { from: 0, to: 9 }, options };
+  const parts = threads.verify("export", [part]);
   await expect(parts.next()).rejects.toMatchObject({ code: "evidence_unreadable" });
 });
