@@ -7,7 +7,6 @@
 import { statSync } from "node:fs";
 import { Bytes } from "../log/bytes.ts";
 import { parseEvent } from "../log/event.ts";
-import type { Seal } from "../log/seal.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -22,6 +21,7 @@ import type { EntryChunks } from "./rows/present-entries.ts";
 import { checkFile, type FileCheck } from "./rows/schema.ts";
 import type { SealFeed } from "./rows/stored-seals.ts";
 import { PartThreads } from "./threads.ts";
+import type { Trust } from "./trust.ts";
 import type { ThreadData } from "./worker.ts";
 
 /** How often {@link withThreads} tries to begin all transactions between two commits. */
@@ -234,7 +234,7 @@ export interface PartWish {
 export async function verifyInParts(
   threads: number,
   path: string,
-  trust: ConstructorParameters<typeof ExportVerifier>[0] & { anchors: readonly Seal[] },
+  trust: Trust,
   { onProgress, partBytes = PART_BYTES }: PartWish,
 ): Promise<ExportReport | null> {
   const { size } = statSync(path);
@@ -246,7 +246,7 @@ export async function verifyInParts(
   if (start === null || whole.form === null) return null;
   const ranges = partsOf(path, { from: start, to: size - END_BYTES }, partBytes);
   if (ranges === null) return null;
-  const options = { form: whole.form, scope: whole.scope, marks: ascending(trust.anchors.map((seal) => seal.size)) };
+  const options = { form: whole.form, scope: whole.scope, marks: ascending((trust.anchors ?? []).map((seal) => seal.size)) };
   const parts = ranges.map((range) => ({ path, range, options }));
   let done = start;
   for await (const segment of workers.verify("export", parts)) {

@@ -2,8 +2,7 @@
 import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
-import type { VerifierKey } from "../log/note.ts";
-import { mayNameSealKey, type Seal } from "../log/seal.ts";
+import { mayNameSealKey } from "../log/seal.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
 import { keepPageMemory } from "./events/event-pages.ts";
@@ -13,11 +12,12 @@ import { Census } from "./rows/expected/census.ts";
 import { loadHistories } from "./rows/expected/histories.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
+import type { Trust } from "./trust.ts";
 
 /** What is verified: everything, or one agent's chain and what is stored for it. */
 export type VerificationScope = { scope: "workspace" } | { agentId: string };
 
-export interface WorkspaceVerificationOptions {
+export interface WorkspaceVerificationOptions extends Trust {
   /**
    * Called after each page with the number of events checked and the number that the file states. Its promise is
    * awaited, so that a caller can give way to other work.
@@ -25,12 +25,6 @@ export interface WorkspaceVerificationOptions {
   onProgress?: (checked: number, total: number) => void | Promise<void>;
   /** How many keys are followed at once: with more, the log is read several times. Bounds the memory. */
   maxKeys?: number;
-  /** The keys of which one must lead to every seal's key, 32 raw bytes each. */
-  publicKeys?: readonly Uint8Array[];
-  /** Seals that were kept elsewhere: those of this workspace must be of this log. */
-  anchors?: readonly Seal[];
-  /** The witnesses whose cosignatures count. */
-  witnesses?: readonly VerifierKey[];
   /** Opens the workspace's file of seals. */
   sealFile?: (() => AsyncIterable<Uint8Array>) | null;
   /** How many threads verify a large log, unless something is wrong with it; one without. */

@@ -12,7 +12,7 @@ import { obstacle, reported, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
 /** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
-export function verifyReceipt(text: string, path: string, { publicKeys, witnesses = [] }: Trust): SourceResult {
+export function verifyReceipt(text: string, path: string, { publicKeys = [], witnesses = [] }: Trust): SourceResult {
   let receipt: Receipt;
   try {
     receipt = parseReceipt(text);

@@ -209,7 +209,7 @@ export async function verifyExport(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   wish: ExportWish,
 ): Promise<SourceResult> {
-  const verifier = new ExportVerifier(trustOf(wish));
+  const verifier = new ExportVerifier(wish.trust);
   let read = 0;
   for await (const piece of bytes) {
     verifier.push(piece);
@@ -227,13 +227,9 @@ export async function verifyExport(
  */
 export async function verifyExportFile(threads: number, wish: ExportWish): Promise<SourceResult> {
   const { path } = wish;
-  const found = await verifyInParts(threads, path, trustOf(wish), wish);
+  const found = await verifyInParts(threads, path, wish.trust ?? {}, wish);
   if (found !== null) return resultOfExport(found, wish);
   return await verifyExport(linesOf(path, { from: 0, to: statSync(path).size }), wish);
-}
-
-function trustOf({ trust }: ExportWish) {
-  return { publicKeys: trust?.publicKeys ?? [], anchors: trust?.seals ?? [], witnesses: trust?.witnesses ?? [] };
 }
 
 function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {

@@ -7,9 +7,10 @@ import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
 
 export interface Trust {
-  /** 32 raw bytes each; empty when the auditor provided none. A seal counts when one of them leads to its key. */
-  publicKeys: readonly Uint8Array[];
-  seals: readonly Seal[];
+  /** 32 raw bytes each. If there are any, a seal counts when one of them leads to its key. */
+  publicKeys?: readonly Uint8Array[];
+  /** Seals that were kept elsewhere: those of the verified workspace must be of this log. */
+  anchors?: readonly Seal[];
   /** The witnesses whose cosignatures count, each once. */
   witnesses?: readonly VerifierKey[];
 }
@@ -22,10 +23,10 @@ export function readTrust(options: {
   publicKey?: readonly string[];
   seal?: readonly string[];
   witnessKey?: readonly string[];
-}): Trust {
+}): Required<Trust> {
   return {
     publicKeys: (options.publicKey ?? []).map(readPublicKey),
-    seals: (options.seal ?? []).flatMap((path) => readSeals("--seal", path)),
+    anchors: (options.seal ?? []).flatMap((path) => readSeals("--seal", path)),
     witnesses: readWitnesses(options.witnessKey ?? []),
   };
 }

@@ -537,8 +537,7 @@ const keptFile = (kept: readonly string[]): string => {
 async function verified({ path, kept = [] }: Case, keys: string[]) {
   const trust = readTrust({ publicKey: keys, seal: kept.length > 0 ? [keptFile(kept)] : [] });
   if (path.endsWith(".ndjson")) return await verifyExportFile(1, { path, trust });
-  const { publicKeys, seals: anchors } = trust;
-  return await verifyDatabaseFile({ path, immutable: false }, { path, publicKeys, anchors });
+  return await verifyDatabaseFile({ path, immutable: false }, { path, ...trust });
 }
 
 describe("evidence of a log that was restored", () => {

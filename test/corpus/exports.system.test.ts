@@ -330,7 +330,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
     writeFileSync(path, edited);
     const trust = {
       publicKeys: keyed ? [log.key.publicKey] : [],
-      seals: seals.map((size) => parseSeal(log.seal(size))),
+      anchors: seals.map((size) => parseSeal(log.seal(size))),
     };
     const found = await verifyExportFile(1, { path, trust });
     expect([found.verdict, found.report.problems.map((problem) => problem.message)]).toEqual([
@@ -352,7 +352,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
     const tail = Buffer.from([0xff, 0xfe]);
     for (const bytes of [Buffer.concat([whole, tail]), Buffer.concat([whole.subarray(0, -1), tail])]) {
       writeFileSync(path, bytes);
-      const trust = { publicKeys: [log.key.publicKey], seals: [] };
+      const trust = { publicKeys: [log.key.publicKey] };
       const { verdict } = await verifyExportFile(1, { path, trust });
       // In ndjson the bytes are in the trailer's own line then.
       const expected = form === "ndjson" && bytes.length === whole.length + 1 ? "undetermined" : "tampered";

@@ -47,8 +47,8 @@ async function exported(form: "json" | "ndjson", agentId: string | null): Promis
 }
 
 async function verify(name: string, threads: number) {
-  const seals = [parseSeal(log.seal(EVENTS))];
-  const trust = { publicKeys: [log.key.publicKey], seals };
+  const anchors = [parseSeal(log.seal(EVENTS))];
+  const trust = { publicKeys: [log.key.publicKey], anchors };
   const path = join(directory, name);
   return await verifyExportFile(threads, { path, trust, partBytes: PART_BYTES });
 }

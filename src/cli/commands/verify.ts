@@ -117,9 +117,9 @@ function forgiveOtherPlaces(results: SourceResult[]): void {
 }
 
 /** Reports a given seal that belongs to none of the verified workspaces. */
-function askForSeals(results: SourceResult[], { seals }: Trust): void {
+function askForSeals(results: SourceResult[], { anchors = [] }: Trust): void {
   const ids = new Set(results.map(({ report }) => report.workspace_id));
-  if (seals.length === 0 || seals.some((seal) => ids.has(sealedWorkspace(seal)))) return;
+  if (anchors.length === 0 || anchors.some((seal) => ids.has(sealedWorkspace(seal)))) return;
   const message = "the given seal belongs to another workspace, so it cannot be compared";
   for (const result of results) {
     if (!result.report.problems.some(({ code }) => code === "seal_missing")) doubt(result, "seal_missing", message);

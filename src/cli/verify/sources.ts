@@ -170,9 +170,7 @@ async function verifySource(
       const wish = {
         path,
         ...wanted,
-        publicKeys: trust.publicKeys,
-        witnesses: trust.witnesses ?? [],
-        anchors: trust.seals,
+        ...trust,
         encryptionKey: key,
         threads: { count: threads },
       };

@@ -4,9 +4,8 @@ import type { Bytes } from "../../log/bytes.ts";
 import { ExportMalformed } from "../../log/export-format.ts";
 import type { ExportHeader, ExportTrailer } from "../../log/export-schema.ts";
 import { RepeatedMember } from "../../log/json-scan.ts";
-import type { VerifierKey } from "../../log/note.ts";
-import type { Seal } from "../../log/seal.ts";
 import { type Completeness, exportCompleteness } from "../completeness.ts";
+import type { Trust } from "../trust.ts";
 import type { VerificationReport } from "./contract.ts";
 import { checkExportClaims } from "./export-check.ts";
 import { isBound, NO_EVENTS, nothingOmitted } from "./export-claims.ts";
@@ -34,25 +33,11 @@ export class ExportVerifier implements ExportTarget {
   #undetermined: string | null = null;
   /** Whether reading ended before the end, at something that the format does not allow. */
   #malformed = false;
-  readonly #trusted: readonly Uint8Array[];
-  readonly #anchors: readonly Seal[];
-  readonly #witnesses: readonly VerifierKey[];
   header: ExportHeader | null = null;
   trailer: ExportTrailer | null = null;
   scope: "workspace" | "agent" = "workspace";
 
-  /**
-   * @param trust the keys that the auditor trusts (32 raw bytes each), and seals kept from earlier, and the witnesses that count
-   */
-  constructor({
-    publicKeys = [],
-    anchors = [],
-    witnesses = [],
-  }: { publicKeys?: readonly Uint8Array[]; anchors?: readonly Seal[]; witnesses?: readonly VerifierKey[] } = {}) {
-    this.#trusted = publicKeys;
-    this.#witnesses = witnesses;
-    this.#anchors = anchors;
-  }
+  constructor(private readonly trust: Trust = {}) {}
 
   /** Events read so far; for progress. */
   get eventsChecked(): number {
@@ -129,9 +114,10 @@ export class ExportVerifier implements ExportTarget {
   }
 
   #newVerifier(): LogVerifier {
-    const seals = { trusted: this.#trusted, offered: [], witnesses: this.#witnesses };
+    const { publicKeys: trusted = [], anchors = [], witnesses = [] } = this.trust;
+    const seals = { trusted, offered: [], witnesses };
     const verifier = new LogVerifier({ scope: this.scope, start: "anywhere", seals });
-    for (const anchor of this.#anchors) verifier.seals?.anchor(anchor);
+    for (const anchor of anchors) verifier.seals?.anchor(anchor);
     return verifier;
   }
 
