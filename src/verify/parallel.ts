@@ -246,7 +246,11 @@ export async function verifyInParts(
   if (start === null || whole.form === null) return null;
   const ranges = partsOf(path, { from: start, to: size - END_BYTES }, partBytes);
   if (ranges === null) return null;
-  const options = { form: whole.form, scope: whole.scope, marks: ascending((trust.anchors ?? []).map((seal) => seal.size)) };
+  const options = {
+    form: whole.form,
+    scope: whole.scope,
+    marks: ascending((trust.anchors ?? []).map((seal) => seal.size)),
+  };
   const parts = ranges.map((range) => ({ path, range, options }));
   let done = start;
   for await (const segment of workers.verify("export", parts)) {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { OBSTACLES, PROBLEMS, REPORT_SCHEMA } from "../../src/verify/codes.ts";
+import { OBSTACLES, PROBLEMS, REPORT_SCHEMA, wordsOf } from "../../src/verify/codes.ts";
 import { Report } from "../../src/verify/report-schema.ts";
 import { governd } from "../cli/governd.ts";
 
@@ -21,6 +21,13 @@ test("the page has every code with its words, and no other", () => {
 test("the words are plain: no code has the words of another", () => {
   const means = [...Object.values(PROBLEMS), ...Object.values(OBSTACLES)].map(({ means: text }) => text);
   expect(new Set(means).size).toBe(means.length);
+});
+
+test("a code that an obstacle has, too, keeps its own words", () => {
+  const shared = (Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]).filter((code) => code in OBSTACLES);
+  expect(shared).toEqual(["key_missing"]);
+  for (const code of shared) expect(wordsOf({ code, table: "api_keys" }).means).toBe(PROBLEMS[code].means);
+  expect(wordsOf({ code: "key_missing", table: null })).toEqual(OBSTACLES.key_missing);
 });
 
 test("the schema is printed, and names its version", async () => {

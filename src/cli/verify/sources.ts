@@ -167,13 +167,7 @@ async function verifySource(
     const kind = databaseKind(path);
     if (kind === "plain" || kind === "encrypted") {
       const key = kind === "encrypted" ? encryptionKey() : null;
-      const wish = {
-        path,
-        ...wanted,
-        ...trust,
-        encryptionKey: key,
-        threads: { count: threads },
-      };
+      const wish = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
       return await verifyWorkspaceFile({ ...wish, ...(workspaceId && { workspaceId }) }, sealFile, progress);
     }
     const { size } = statSync(path);
