@@ -2,9 +2,9 @@
 import { readBinding } from "../log/export-binding.ts";
 import type { BoundExportHeader, ExportHeader } from "../log/export-schema.ts";
 import { storedFromPresented } from "../log/present.ts";
-import type { EventReference } from "./events/chains.ts";
 import type { VerificationReport } from "./events/contract.ts";
 import { isBound, isWhole, sealedSize } from "./events/export-claims.ts";
+import type { EventReference } from "./events/segment.ts";
 
 /** What is known of events that evidence may omit. */
 export type Completeness =

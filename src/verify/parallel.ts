@@ -16,7 +16,6 @@ import { type FileRange, linesOf, nextLine } from "./events/lines.ts";
 import type { LogPart, LogRange } from "./log-part.ts";
 import type { WorkspaceCheck, WorkspaceVerificationOptions } from "./preparation.ts";
 import { ALL_ENTRIES, type EntryRange } from "./rows/entry-part.ts";
-import { followWrites } from "./rows/expected/writes.ts";
 import type { EntryChunks } from "./rows/present-entries.ts";
 import { checkFile, type FileCheck } from "./rows/schema.ts";
 import type { SealFeed } from "./rows/stored-seals.ts";
@@ -170,7 +169,7 @@ async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void |
   const followTo = async (end: number) => {
     while (done < end) {
       const next = Math.min(done + WRITES_AT_ONCE, end);
-      followWrites(census.replay, writes, text, done, next);
+      census.replay.addPacked(writes, text, done, next);
       done = next;
       if (next < end) await onProgress();
     }

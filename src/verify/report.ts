@@ -38,22 +38,19 @@ export function reported({ problem, rows, keys, consequences }: Cause): Reported
   };
 }
 
+/** Why something cannot be established. */
+export interface Obstacle {
+  code: ObstacleCode;
+  message: string;
+}
+
+const NO_EVENT = { seq: null, id: null, agent_id: null, agent_seq: null, operation: null, timestamp: null };
+const NO_ROW = { table: null, keys: [], count: 1, consequences: 0, consequence_codes: {} };
+
 /** Returns an obstacle as it is reported. */
-export const reportedObstacle = (code: ObstacleCode, message: string): ReportedProblem => ({
-  code,
-  message,
-  seq: null,
-  id: null,
-  agent_id: null,
-  agent_seq: null,
-  operation: null,
-  timestamp: null,
-  table: null,
-  keys: [],
-  count: 1,
-  consequences: 0,
-  consequence_codes: {},
-});
+export const reportedObstacle = (code: ObstacleCode, message: string): ReportedProblem => {
+  return { code, message, ...NO_EVENT, ...NO_ROW };
+};
 
 /** A report and its verdict. */
 export interface SourceResult {
@@ -73,89 +70,87 @@ export interface SourceResult {
   agreeing?: Readonly<Record<ControlTable, number>>;
 }
 
-/** Returns the result for evidence that could not be read. */
-export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, message: string): SourceResult {
-  return {
-    report: {
-      path,
-      kind,
-      workspace_id: null,
-      events: 0,
-      agents: [],
-      sealed_through: null,
-      anchored_through: null,
-      completeness: "unknown",
-      complete_through: null,
-      problems: [reportedObstacle(code, message)],
-    },
-    verdict: "undetermined",
-    problemCount: 1,
-    range: null,
-    erasedDetails: 0,
-    unnamedErased: 0,
-    completeness: { is: "unknown", why: message },
-  };
+/** What a result says; what is left out is not known of the evidence. */
+interface Result extends Partial<Omit<SourceResult, "report">> {
+  verdict: Verdict;
+  /** All problems, also those beyond the ones that are reported. */
+  problems: readonly ReportedProblem[];
+  completeness: Completeness;
+  report?: Partial<SourceReport>;
 }
 
-/** The result for evidence that was found to be changed before all of it was read. */
-export function tampered(result: SourceResult, problems: ReportedProblem[]): SourceResult {
-  return { ...result, report: { ...result.report, problems }, problemCount: problems.length, verdict: "tampered" };
-}
-
-/** The result for evidence that was read, with what kept it from being established, if anything did. */
-export function resultOf(
-  source: { path: string; kind: SourceKind },
-  found: VerificationReport & { prunedBefore?: number },
-  obstacles: readonly { code: ObstacleCode; message: string }[],
-  proved: Completeness,
+export function newResult(
+  path: string,
+  kind: SourceKind,
+  { report, problems, completeness, ...rest }: Result,
 ): SourceResult {
-  const open = (found.seals?.undetermined ?? []).map((message) => ({ code: "seal_missing" as const, message }));
-  const outside = {
-    code: "erasure_outside" as const,
-    message: `the details of ${found.openErased} events are gone, and no erasure in this window names them: export to the end of the log`,
-  };
-  // Where the log itself is wrong or cut off, that is why no seal fits it.
-  const explained = isLogWrong(found.problems) || obstacles.some(({ code }) => code === "export_incomplete");
-  const all = [...obstacles, ...open, ...(found.openErased > 0 ? [outside] : [])];
-  const inTheWay = explained ? all.filter(({ code }) => !OF_SEALS.has(code)) : all;
-  const [obstruction] = inTheWay;
-  const completeness: Completeness = obstruction === undefined ? proved : { is: "unknown", why: obstruction.message };
-  const problems: ReportedProblem[] = [
-    ...inTheWay.map(({ code, message }) => reportedObstacle(code, message)),
-    ...causesOf(found.problems).map(reported),
-  ];
-  // Those beyond the ones that were kept cannot be told apart.
-  const [first] = problems.slice(inTheWay.length);
-  if (first !== undefined) first.consequences += found.problemCount - found.problems.length;
-  const { chainStart, chainEnd } = found;
   return {
     report: {
-      ...source,
-      workspace_id: found.workspaceId,
-      events: found.eventsChecked,
-      agents: found.agents.map(({ agent_id, events, valid, first_invalid }) => ({
-        agent_id,
-        events,
-        valid,
-        first_invalid,
-      })),
-      sealed_through: found.seals?.sealedThrough ?? null,
-      ...(found.seals?.witnesses ? { witnesses: found.seals.witnesses } : {}),
-      ...(found.prunedBefore ? { pruned_before: found.prunedBefore } : {}),
-      ...(found.restores.length > 0 ? { restores: reportedRestores(found.restores) } : {}),
-      ...(found.seals?.explained.length ? { explained_seals: found.seals.explained } : {}),
-      anchored_through: found.seals?.anchoredThrough ?? null,
+      ...{ path, kind, workspace_id: null, events: 0, agents: [], sealed_through: null, anchored_through: null },
+      ...report,
       completeness: completeness.is,
       complete_through: completeness.is === "complete" ? completeness.through : null,
       problems: problems.slice(0, MAX_REPORTED_PROBLEMS),
     },
-    verdict: verdictOf({ problemCount: found.problemCount, undetermined: obstruction?.message ?? null }),
-    problemCount: problems.length,
-    range: chainStart === null || chainEnd === null ? null : { first: chainStart.seq, last: chainEnd.seq },
-    erasedDetails: found.erasedDetails,
-    unnamedErased: found.unnamedErased,
-    completeness,
+    ...{ problemCount: problems.length, range: null, erasedDetails: 0, unnamedErased: 0, completeness },
+    ...rest,
   };
+}
+
+/** Returns the result for evidence that could not be read. */
+export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, message: string): SourceResult {
+  const problems = [reportedObstacle(code, message)];
+  return newResult(path, kind, { verdict: "undetermined", problems, completeness: { is: "unknown", why: message } });
+}
+
+/** Returns the result for evidence that was found to be changed before all of it was read. */
+export function tampered(path: string, kind: SourceKind, problems: readonly Problem[]): SourceResult {
+  const completeness = { is: "unknown", why: "" } as const;
+  return newResult(path, kind, { verdict: "tampered", problems: causesOf(problems).map(reported), completeness });
+}
+
+/** The result for evidence that was read, with what kept it from being established, if anything did. */
+export function resultOf(
+  { path, kind }: { path: string; kind: SourceKind },
+  found: VerificationReport & { prunedBefore?: number },
+  obstacles: readonly Obstacle[],
+  proved: Completeness,
+): SourceResult {
+  const { seals, chainStart, chainEnd, openErased, erasedDetails, unnamedErased, prunedBefore } = found;
+  const open = (seals?.undetermined ?? []).map((message) => ({ code: "seal_missing" as const, message }));
+  const outside = {
+    code: "erasure_outside" as const,
+    message: `the details of ${openErased} events are gone, and no erasure in this window names them: export to the end of the log`,
+  };
+  // Where the log itself is wrong or cut off, that is why no seal fits it.
+  const explained = isLogWrong(found.problems) || obstacles.some(({ code }) => code === "export_incomplete");
+  const all = [...obstacles, ...open, ...(openErased > 0 ? [outside] : [])];
+  const inTheWay = explained ? all.filter(({ code }) => !OF_SEALS.has(code)) : all;
+  const [obstruction] = inTheWay;
+  const causes = causesOf(found.problems).map(reported);
+  // Those beyond the ones that were kept cannot be told apart.
+  if (causes[0] !== undefined) causes[0].consequences += found.problemCount - found.problems.length;
+  return newResult(path, kind, {
+    report: {
+      workspace_id: found.workspaceId,
+      events: found.eventsChecked,
+      agents: found.agents.map(({ agent_id, events, valid, first_invalid }) => {
+        return { agent_id, events, valid, first_invalid };
+      }),
+      sealed_through: seals?.sealedThrough ?? null,
+      anchored_through: seals?.anchoredThrough ?? null,
+      ...(seals?.witnesses ? { witnesses: seals.witnesses } : {}),
+      ...(prunedBefore ? { pruned_before: prunedBefore } : {}),
+      ...(found.restores.length > 0 ? { restores: reportedRestores(found.restores) } : {}),
+      ...(seals?.explained.length ? { explained_seals: seals.explained } : {}),
+    },
+    verdict: verdictOf({ problemCount: found.problemCount, undetermined: obstruction?.message ?? null }),
+    problems: [...inTheWay.map(({ code, message }) => reportedObstacle(code, message)), ...causes],
+    range: chainStart && chainEnd && { first: chainStart.seq, last: chainEnd.seq },
+    erasedDetails,
+    unnamedErased,
+    completeness: obstruction === undefined ? proved : { is: "unknown", why: obstruction.message },
+  });
 }
 
 const OF_SEALS: ReadonlySet<ObstacleCode> = new Set<ObstacleCode>(["seal_missing", "log_empty"]);

@@ -7,7 +7,6 @@ import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
-import { causesOf } from "./causes.ts";
 import type { ObstacleCode } from "./codes.ts";
 import { logCompleteness } from "./completeness.ts";
 import { readControlLog } from "./control/events.ts";
@@ -15,11 +14,11 @@ import type { VerificationReport } from "./events/contract.ts";
 import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
-import { nameEvents } from "./named.ts";
 import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
 import type { Problem } from "./problems.ts";
-import { obstacle, reported, resultOf, type SourceResult, tampered } from "./report.ts";
+import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
+import { nameEvents } from "./rows/events-named.ts";
 import { hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport } from "./workspace.ts";
@@ -63,9 +62,7 @@ export async function verifyDatabaseFile(
   }
 }
 
-type Refusal = { code: ObstacleCode; message: string };
-
-function whyNotWorkspace(connection: Connection): Refusal | null {
+function whyNotWorkspace(connection: Connection): Obstacle | null {
   if (hasTable(connection, "api_keys")) {
     const message = "this is the control database, which has no audit log: name the data directory or a workspace";
     return { code: "not_evidence", message };
@@ -124,11 +121,9 @@ export async function verifyWorkspaceAndFile(
 }
 
 const pruningsOf = async (reader: Reader) =>
-  (await prunings(reader)).map(({ beforeSeq, exportDigest }) => ({
-    before_seq: beforeSeq,
-    export_digest: exportDigest,
-    export: null,
-  }));
+  (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest }) => {
+    return { before_seq, export_digest, export: null };
+  });
 
 const schemaChangesOf = (connection: Connection): SchemaChange[] =>
   schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
@@ -142,7 +137,7 @@ export const schemaProblem = ({ message, table }: { message: string; table?: str
   ...(table !== undefined && { row: { table, key: null } }),
 });
 
-function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Refusal[] {
+function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Obstacle[] {
   const { agentId } = wish;
   const known = agentId === undefined || found.agents.some(({ agent_id }) => agent_id === agentId);
   if (found.eventsChecked > 0 && known) return [];
@@ -169,10 +164,8 @@ function withProblems(found: WorkspaceReport, problems: readonly Problem[]): Wor
 }
 
 function changedSchema(source: { path: string; kind: "workspace" }, changes: readonly SchemaChange[]): SourceResult {
-  const problems = changes.map(({ message, table }) =>
-    schemaProblem({ message: `${message}; nothing more was looked at`, table }),
-  );
-  return tampered(obstacle(source.path, source.kind, "not_evidence", ""), causesOf(problems).map(reported));
+  const all = changes.map(({ message, table }) => ({ message: `${message}; nothing more was looked at`, table }));
+  return tampered(source.path, source.kind, all.map(schemaProblem));
 }
 
 const DAMAGE = {

@@ -7,7 +7,7 @@ import { eventHash } from "../../src/log/hash.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
-import { StoredPage } from "../../src/verify/events/fast/stored-page.ts";
+import { storedPage } from "../../src/verify/events/fast/stored-event.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import type { SampleEvent } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
@@ -57,10 +57,9 @@ function quick(rows: readonly Row[], pageSize: number): { report: VerificationRe
     const text = part.map(
       ({ canonical, hash, salt, details }) => `\0${canonical}\x01${hash}\x01${salt ?? ""}\x01${details ?? ""}`,
     );
-    const page = StoredPage.of(
-      Buffer.from(text.join("")),
-      part.map(({ seq }) => seq as number),
-    );
+    const first = part[0]?.seq as number;
+    const inARow = part.every(({ seq }, index) => seq === first + index);
+    const page = inARow ? storedPage(Buffer.from(text.join("")), first, part.length) : null;
     if (page === null) {
       made.add(part);
       continue;

@@ -7,12 +7,11 @@ import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
-import { alone } from "../../verify/causes.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
 import { verifyControl } from "../../verify/control/control.ts";
 import { readControlLog } from "../../verify/control/events.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
-import { obstacle, reported, type SourceResult, tampered } from "../../verify/report.ts";
+import { obstacle, type SourceResult, tampered } from "../../verify/report.ts";
 import { type DatabaseWish, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
 import type { Trust } from "../../verify/trust.ts";
 import type { Progress } from "../progress.ts";
@@ -205,9 +204,9 @@ async function isReceipt(path: string): Promise<boolean> {
 
 function missingWorkspace(path: string, workspaceId: string): SourceResult {
   const message = "the data directory knows this workspace, but its file is missing";
-  const result = obstacle(path, "workspace", "evidence_unreadable", message);
+  const result = tampered(path, "workspace", [{ code: "content_missing", seq: null, id: null, message }]);
   result.report.workspace_id = workspaceId;
-  return tampered(result, [reported(alone({ code: "content_missing", seq: null, id: null, message }))]);
+  return result;
 }
 
 function unreadable(path: string, error: unknown): SourceResult {

@@ -68,7 +68,7 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   const { logCompleteness } = await import("../../verify/completeness.ts");
   const { verifyWorkspaceAndFile } = await import("../../verify/sources.ts");
   const { causesOf } = await import("../../verify/causes.ts");
-  const { nameEvents } = await import("../../verify/named.ts");
+  const { nameEvents } = await import("../../verify/rows/events-named.ts");
   const { reported, reportedRestores } = await import("../../verify/report.ts");
   // The first key that the log names: it seals the later ones.
   const [first] = await sealingKeys(reader);

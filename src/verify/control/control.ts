@@ -9,8 +9,9 @@ import { schemaVersion } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { alone } from "../causes.ts";
 import type { ProblemCode } from "../codes.ts";
-import { MAX_REPORTED_PROBLEMS, type Problem } from "../problems.ts";
-import { obstacle, reported, type SourceResult } from "../report.ts";
+import type { Problem } from "../problems.ts";
+import { newResult, obstacle, reported, type SourceResult } from "../report.ts";
+import type { SourceReport } from "../report-schema.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { schemaProblem, unreadable } from "../sources.ts";
 import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts";
@@ -79,11 +80,8 @@ export async function verifyControl(connection: Connection, wish: ControlWish): 
       return obstacle(wish.path, "control", "newer_schema", message);
     }
     const changes = schemaChanges(connection, CONTROL_MIGRATIONS.slice(0, found));
-    if (changes.length > 0)
-      return resultOf(
-        wish,
-        changes.map(({ message, table }) => schemaProblem({ message: `${message}; no row was compared`, table })),
-      );
+    const changed = changes.map(({ message, table }) => ({ message: `${message}; no row was compared`, table }));
+    if (changed.length > 0) return resultOf(wish.path, changed.map(schemaProblem));
     const { problems, damage } = await checkFile(connection);
     if (damage !== null) return obstacle(wish.path, "control", "evidence_unreadable", `it is damaged (${damage})`);
     return await verifyRows(connection, wish, problems.map(schemaProblem));
@@ -122,25 +120,22 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     else uncovered.set(why, (uncovered.get(why) ?? 0) + 1);
   }
   const notCovered = [...uncovered].filter(([why]) => why !== "").map(([why, count]) => `${count} rows: ${why}`);
-  const result = { ...resultOf(wish, problems, notCovered), agreeing };
   const windows = reportedWindows([...logs.values()], wish.backupCreatedAt);
-  if (windows.length > 0) result.report.windows = windows;
-  return result;
+  return resultOf(wish.path, problems, notCovered, agreeing, windows);
 }
 
 /** Returns the windows of all logs. Those of one backup are one. */
 function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: string | null) {
   const found = logs.flatMap((log) => (log === null ? [] : windowsOf(log, backupCreatedAt)));
-  return [...Map.groupBy(found, ({ since }) => since)].map(([since, windows]) => ({
-    since,
-    until: windows.some(({ until }) => until === null)
-      ? null
-      : (windows
-          .map(({ until }) => until)
-          .sort()
-          .at(-1) ?? null),
-    acts: windows.reduce((sum, { events }) => sum + events.filter(({ changes }) => changes.length > 0).length, 0),
-  }));
+  return [...Map.groupBy(found, ({ since }) => since)].map(([since, windows]) => {
+    const ends = windows.map(({ until }) => until);
+    const events = windows.flatMap((window) => window.events);
+    return {
+      since,
+      until: ends.includes(null) ? null : (ends.sort().at(-1) ?? null),
+      acts: events.filter(({ changes }) => changes.length > 0).length,
+    };
+  });
 }
 
 /** The row of the log of the installation, which is not shown as a workspace. */
@@ -254,22 +249,17 @@ function whyUncovered(
 }
 
 function resultOf(
-  { path }: Pick<ControlWish, "path">,
+  path: string,
   problems: readonly Problem[],
   notCovered: readonly string[] = [],
+  agreeing?: SourceResult["agreeing"],
+  windows: NonNullable<SourceReport["windows"]> = [],
 ): SourceResult {
-  const result = obstacle(path, "control", "not_evidence", "");
-  const completeness = { is: "partial", part: "the rows that events record" } as const;
-  return {
-    ...result,
-    report: {
-      ...result.report,
-      completeness: completeness.is,
-      not_covered: [...NOT_COVERED, ...notCovered],
-      problems: problems.slice(0, MAX_REPORTED_PROBLEMS).map(alone).map(reported),
-    },
+  return newResult(path, "control", {
+    report: { ...(windows.length > 0 && { windows }), not_covered: [...NOT_COVERED, ...notCovered] },
     verdict: problems.length > 0 ? "tampered" : "verified",
-    problemCount: problems.length,
-    completeness,
-  };
+    problems: problems.map(alone).map(reported),
+    completeness: { is: "partial", part: "the rows that events record" },
+    ...(agreeing && { agreeing }),
+  });
 }

@@ -6,7 +6,7 @@ import { effectKind, recordedEffect, type SeqRange } from "../../log/effects.ts"
 import type { AuditEventBody } from "../../log/event.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { eventFacts } from "../../operations.ts";
-import type { ProblemCode } from "../codes.ts";
+import type { Finding } from "../problems.ts";
 import { isErased } from "./details.ts";
 
 /** An event without details. */
@@ -22,7 +22,7 @@ export interface Erasure extends Blank {
 }
 
 /** A problem with the details of an event. */
-type BlankProblem = Blank & { code: ProblemCode; message: string };
+type BlankProblem = Blank & Finding;
 
 /** How many events have no details. */
 export interface BlankCounts {

@@ -2,40 +2,121 @@
 import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
 import type { ProblemCode } from "../codes.ts";
-import type { FirstInvalid } from "../problems.ts";
+import type { Finding } from "../problems.ts";
+import { KnownChains } from "./fast/known-chains.ts";
+import type { AgentReport, ChainEnd, ChainState, EventReference, Segment } from "./segment.ts";
 
-/** An event named by its places and its hash. */
-export interface EventReference {
-  seq: number;
-  agent_seq: number;
-  id: string;
-  hash: string;
-  timestamp: string;
+/** Reports what is wrong with an event. */
+// `since`: the position of the event before it in its chain, when the two do not fit.
+export type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
+
+export interface ChainOptions {
+  /** Whether there is one agent's chain alone. */
+  single: boolean;
+  /** Whether each chain must begin with its first event. */
+  whole: boolean;
 }
 
-/** One end of a chain: an event and its hash. */
-export interface ChainEnd {
-  event: AuditEventBody;
-  hash: string;
-}
+export class ChainSet {
+  /** The chains as the fast path needs them. */
+  readonly known = new KnownChains();
+  readonly #chains = new Map<string | null, ChainState>();
+  readonly #options: ChainOptions;
+  readonly #report: EventReport;
+  #last: ChainEnd | null = null;
+  #first: ChainEnd | null = null;
+  #before: ChainEnd | null = null;
 
-/** What is remembered of a chain. */
-export interface ChainState {
-  first: ChainEnd;
-  last: ChainEnd;
-  events: number;
-  intact: boolean;
-  firstInvalid: FirstInvalid | null;
-}
+  constructor(options: ChainOptions, report: EventReport) {
+    this.#options = options;
+    this.#report = report;
+  }
 
-/** What is reported of one agent's chain; `agent_id` null is the workspace's own. */
-export interface AgentReport {
-  agent_id: string | null;
-  events: number;
-  valid: boolean;
-  chain_intact: boolean;
-  first_invalid: FirstInvalid | null;
-  head: EventReference;
+  /** The first event that was fed. */
+  get first(): ChainEnd | null {
+    return this.#first;
+  }
+
+  /** The last event that was fed. */
+  get last(): Readonly<ChainEnd> | null {
+    return this.known.last?.last ?? this.#last;
+  }
+
+  /** The event before the last one, when that took the plain path. */
+  get before(): ChainEnd | null {
+    return this.#before;
+  }
+
+  /** The chains by agent. */
+  get all(): ReadonlyMap<string | null, Readonly<ChainState>> {
+    this.known.settleAll();
+    return this.#chains;
+  }
+
+  /** Takes an event on the plain path. @param own whether it is of the workspace that is verified */
+  take(event: AuditEventBody, hash: string, own: boolean): void {
+    const here = { event, hash };
+    this.#first ??= here;
+    this.#before = this.last;
+    this.#last = here;
+    this.#join(newChain(here), own);
+  }
+
+  /** Appends the ends of the next segment, before its chains. */
+  appendEnds({ first, last }: Segment): void {
+    this.known.settleAll();
+    this.#first ??= first;
+    this.#last = last ?? this.last;
+  }
+
+  /** Appends the chains of the next segment. */
+  append({ chains }: Segment): void {
+    for (const next of chains) this.#join(next, false);
+  }
+
+  /** Counts a problem against the event's chain. @param breaks whether its links or numbers are broken */
+  blame(agentId: string | null, seq: number, id: string | null, reason: string, breaks: boolean): void {
+    const chain = this.#chains.get(agentId);
+    if (chain === undefined) return;
+    if (breaks) chain.intact = false;
+    if (chain.firstInvalid === null || seq < chain.firstInvalid.seq) chain.firstInvalid = { seq, id, reason };
+  }
+
+  /** What is reported of the chains, in order of first appearance. */
+  reports(): AgentReport[] {
+    return [...this.all.values()].map(chainReport);
+  }
+
+  /** Takes the next stretch of a chain, which a single event is, too. */
+  #join(next: ChainState, own: boolean): void {
+    const { event } = next.first;
+    this.known.settle(event.agent_id);
+    let chain = this.#chains.get(event.agent_id);
+    if (chain === undefined) {
+      chain = { ...next };
+      this.#begin(chain);
+    } else {
+      const { seq: since } = chain.last.event;
+      const found = linkProblem(chain.last, event);
+      chain.last = next.last;
+      chain.events += next.events;
+      chain.intact &&= next.intact;
+      chain.firstInvalid ??= next.firstInvalid;
+      if (found !== null) this.#report(found.code, event, found.message, since);
+    }
+    this.known.learn(chain, chain.last.event, chain.last.hash, own);
+  }
+
+  #begin(chain: ChainState): void {
+    const { event } = chain.first;
+    this.#chains.set(event.agent_id, chain);
+    if (this.#options.single && this.#chains.size > 1) {
+      this.#report("wrong_agent", event, "the event belongs to another agent");
+    }
+    const found = beginningProblem(event, this.#options.whole);
+    // Any event before it may be the one that is missing.
+    if (found !== null) this.#report(found.code, event, found.message, 0);
+  }
 }
 
 /** A chain that has just begun. */
@@ -44,14 +125,14 @@ export function newChain(first: ChainEnd): ChainState {
 }
 
 /** The report of a chain up to its last event read. */
-export function chainReport(chain: ChainState): AgentReport {
+function chainReport({ last, events, intact, firstInvalid }: ChainState): AgentReport {
   return {
-    agent_id: chain.last.event.agent_id,
-    events: chain.events,
-    valid: chain.firstInvalid === null,
-    chain_intact: chain.intact,
-    first_invalid: chain.firstInvalid,
-    head: reference(chain.last),
+    agent_id: last.event.agent_id,
+    events,
+    valid: firstInvalid === null,
+    chain_intact: intact,
+    first_invalid: firstInvalid,
+    head: reference(last),
   };
 }
 
@@ -62,7 +143,7 @@ export function reference({ event, hash }: ChainEnd): EventReference {
 }
 
 /** Returns what is wrong with an event's place after the last one of its chain; null when nothing is. */
-export function linkProblem(last: ChainEnd, event: AuditEventBody): { code: ProblemCode; message: string } | null {
+function linkProblem(last: ChainEnd, event: AuditEventBody): Finding | null {
   const expected = last.event.agent_seq + 1;
   if (event.agent_seq !== expected) {
     return { code: "agent_seq_gap", message: `agent_seq ${event.agent_seq} where ${expected} was expected` };
@@ -76,7 +157,7 @@ export function linkProblem(last: ChainEnd, event: AuditEventBody): { code: Prob
  *
  * @param whole whether it must be the first that there is
  */
-export function beginningProblem(event: AuditEventBody, whole: boolean): { code: ProblemCode; message: string } | null {
+function beginningProblem(event: AuditEventBody, whole: boolean): Finding | null {
   if (whole && event.agent_seq !== 1) {
     return { code: "agent_seq_gap", message: `agent_seq ${event.agent_seq} where 1 was expected` };
   }

@@ -6,12 +6,12 @@ import { ZERO_HASH } from "../../log/hash.ts";
 import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { ProblemCode } from "../codes.ts";
-import type { FirstInvalid, Problem } from "../problems.ts";
+import type { Finding, FirstInvalid, Problem } from "../problems.ts";
 import type { BlankCounts } from "./blanks.ts";
-import type { AgentReport, ChainEnd, EventReference } from "./chains.ts";
 import type { ExplainedSeal } from "./epochs.ts";
 import type { Accepted } from "./fast/known-chains.ts";
 import type { OnTile } from "./leaf-run.ts";
+import type { AgentReport, ChainEnd, EventReference } from "./segment.ts";
 import type { Witnessing } from "./witnesses.ts";
 
 /** What there is to judge seals by. Keys are 32 raw bytes. */
@@ -92,8 +92,6 @@ export interface Expectations {
   workspaceId?: string;
   /** The agent whose chain this is; `null` says that it is the whole workspace. */
   agentId?: string | null;
-  /** The seq of the first event. */
-  firstSeq?: number;
   /** The event before the first one of an agent's chain; `null` says that there is none. */
   startsAfter?: { agent_seq: number; hash: string } | null;
   /** Whether events after the last one are left out, and erasures with them. */
@@ -102,49 +100,33 @@ export interface Expectations {
   eventCounts?: readonly number[];
   /** The hash of the last event; null when there are none. */
   head?: string | null;
-  /** The seq of the last event; null when there are none. */
-  lastSeq?: number | null;
-}
-
-/** The ends of what was verified. */
-export interface Seen {
-  first: ChainEnd | null;
-  last: ChainEnd | null;
-  events: number;
 }
 
 /** Which expectations the events do not meet. */
-export function unmet(expected: Expectations, seen: Seen): { code: ProblemCode; message: string }[] {
-  const found: { code: ProblemCode; message: string }[] = [];
+export function unmet(
+  { workspaceId, agentId, startsAfter, eventCounts, head }: Expectations,
+  { first, last, events }: { first: ChainEnd | null; last: ChainEnd | null; events: number },
+): Finding[] {
+  const found: Finding[] = [];
   const add = (code: ProblemCode, message: string): void => void found.push({ code, message });
-  if (seen.first !== null) beginning(expected, seen.first, add);
-  const wrongCount = expected.eventCounts?.find((count) => count !== seen.events);
-  if (wrongCount !== undefined) add("export_count", `${seen.events} events where ${wrongCount} are stated`);
-  const { head, lastSeq } = expected;
-  const wrongHead = head !== undefined && head !== (seen.last?.hash ?? null);
-  if (wrongHead || (lastSeq !== undefined && lastSeq !== (seen.last?.event.seq ?? null))) {
+  if (first !== null) {
+    const { event } = first;
+    if (workspaceId !== undefined && event.workspace_id !== workspaceId) {
+      add("wrong_workspace", "the events belong to another workspace than is stated");
+    }
+    if (agentId != null && event.agent_id !== agentId) {
+      add("wrong_agent", "the events belong to another agent than is stated");
+    }
+    const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
+    const follows = event.agent_seq === before.agent_seq + 1 && event.previous_hash === before.hash;
+    if (startsAfter !== undefined && !follows) {
+      add("export_window", "the first event does not follow the one that is stated to stand before it");
+    }
+  }
+  const wrongCount = eventCounts?.find((count) => count !== events);
+  if (wrongCount !== undefined) add("export_count", `${events} events where ${wrongCount} are stated`);
+  if (head !== undefined && head !== (last?.hash ?? null)) {
     add("head_mismatch", "the last event is not the one that is stated to be the last");
   }
   return found;
-}
-
-function beginning(
-  { workspaceId, agentId, firstSeq, startsAfter }: Expectations,
-  { event }: ChainEnd,
-  add: (code: ProblemCode, message: string) => void,
-): void {
-  if (workspaceId !== undefined && event.workspace_id !== workspaceId) {
-    add("wrong_workspace", "the events belong to another workspace than is stated");
-  }
-  if (agentId !== undefined && agentId !== null && event.agent_id !== agentId) {
-    add("wrong_agent", "the events belong to another agent than is stated");
-  }
-  if (firstSeq !== undefined && event.seq !== firstSeq) {
-    add("seq_gap", `the first event is seq ${event.seq} where ${firstSeq} was expected`);
-  }
-  if (startsAfter === undefined) return;
-  const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
-  if (event.agent_seq !== before.agent_seq + 1 || event.previous_hash !== before.hash) {
-    add("export_window", "the first event does not follow the one that is stated to stand before it");
-  }
 }

@@ -5,7 +5,7 @@ import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
 import { detailsCommitment, isSalt } from "../../log/hash.ts";
 import { CanonicalJsonError, parseCanonicalJson } from "../../log/jcs.ts";
 import { hexOf, type StoredEvent } from "../../log/rows.ts";
-import type { ProblemCode } from "../codes.ts";
+import type { Finding } from "../problems.ts";
 
 /** Whether details and salt are both gone. */
 export function isErased({ details, salt }: StoredEvent): boolean {
@@ -13,10 +13,7 @@ export function isErased({ details, salt }: StoredEvent): boolean {
 }
 
 /** What is wrong with details that were not erased; null when they are what was committed to. */
-export function detailsProblem(
-  { details, salt }: StoredEvent,
-  event: AuditEventBody,
-): { code: ProblemCode; message: string } | null {
+export function detailsProblem({ details, salt }: StoredEvent, event: AuditEventBody): Finding | null {
   if (details === null && salt === null) {
     return { code: "details_missing", message: "the details are gone, and nothing can erase those of such an event" };
   }
@@ -31,11 +28,7 @@ export function detailsProblem(
 }
 
 /** What is wrong with an event by itself, beside its place in the log. */
-export function* rowProblems(
-  stored: StoredEvent,
-  event: AuditEventBody,
-  hash: string,
-): Generator<{ code: ProblemCode; message: string }> {
+export function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Generator<Finding> {
   if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
     yield { code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" };
   }

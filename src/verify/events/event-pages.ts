@@ -5,8 +5,7 @@
  */
 
 import type { Reader } from "../../store/transaction.ts";
-import { PART_END } from "./fast/stored-event.ts";
-import { StoredPage } from "./fast/stored-page.ts";
+import { PART_END, type StoredPage, storedPage } from "./fast/stored-event.ts";
 import { type FileEvent, pagesOfLog } from "./log-pages.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 
@@ -98,8 +97,7 @@ async function readPage(reader: Reader, first: number, last: number): Promise<St
   if (row === undefined || row[1] === 0) return "nothing";
   const [lastSeq, count, typed, bytes] = row;
   if (bytes === null || typed !== count || lastSeq !== first + count - 1) return "unclear";
-  const seqs = Array.from({ length: count }, (_, index) => first + index);
-  return StoredPage.of(bytes, seqs) ?? "unclear";
+  return storedPage(bytes, first, count) ?? "unclear";
 }
 
 async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage): Promise<void> {
@@ -107,7 +105,7 @@ async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage)
   for (let at = verifier.addStored(page, 0); at < page.count; ) {
     // The more events in a row take the plain path, the more are read together.
     const end = Math.min(at + rows, page.count);
-    await feedRows(reader, verifier, page.seq(at), page.seq(end - 1));
+    await feedRows(reader, verifier, page.firstSeq + at, page.firstSeq + end - 1);
     const next = verifier.addStored(page, end);
     rows = next === end ? 2 * rows : 1;
     at = next;

@@ -17,8 +17,8 @@ import { NoteError } from "../../log/note.ts";
 import { canonicalFromMembers, storedFromPresented } from "../../log/present.ts";
 import { hexOf } from "../../log/rows.ts";
 import { parseSeal } from "../../log/seal.ts";
-import type { ChainEnd } from "./chains.ts";
 import type { LogVerifier } from "./log-verifier.ts";
+import type { ChainEnd } from "./segment.ts";
 
 /** Why nothing can be established of an export of the older format that holds no events. */
 export const NO_EVENTS = "the export holds no events, and nothing proves that there were none";

@@ -16,17 +16,15 @@ import type { Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
 import { Blanks, NO_ERASURE } from "./blanks.ts";
-import { ChainSet } from "./chain-set.ts";
-import { type ChainEnd, type ChainState, missing, reference } from "./chains.ts";
+import { ChainSet, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
 import { detailsProblem, rowProblems } from "./details.ts";
 import type { Place } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
-import { takeStored } from "./fast/stored-event.ts";
-import type { StoredPage } from "./fast/stored-page.ts";
+import { type StoredPage, takeStored } from "./fast/stored-event.ts";
 import type { SealAudit } from "./seal-audit.ts";
-import { SealedTree } from "./sealed-tree.ts";
-import type { Segment } from "./segment.ts";
+import { namedKey, SealedTree } from "./sealed-tree.ts";
+import type { ChainEnd, ChainState, Segment } from "./segment.ts";
 
 /** Feed with {@link add} in seq order, then {@link finish} once. */
 export class LogVerifier {
@@ -98,7 +96,8 @@ export class LogVerifier {
       const event = this.#checkEvent(stored);
       if (event !== null) {
         const details = this.#detailsOf(stored, event);
-        this.#tree?.noteKey(event, details);
+        const key = namedKey(event, details);
+        if (key !== null) this.#tree?.noteKeys([key]);
         this.#noteRestore(event, details);
         if (!this.blanks.note(event, details)) this.#problem("details_malformed", event, NO_ERASURE);
         this.#options.onEvent?.(event, details);
@@ -111,15 +110,16 @@ export class LogVerifier {
    * Takes stored events of a whole workspace on the fast path, from number `from` of a page on. Returns the number of
    * the first event that was not accepted, which has to go to {@link add}; their count when all were.
    */
-  addStored(page: StoredPage, from: number): number {
+  addStored({ bytes, firstSeq, count, starts }: StoredPage, from: number): number {
     const { known } = this.#chains;
     let index = from;
-    for (let leaf = this.#nextLeaf(); index < page.count && leaf !== null; leaf = this.#nextLeaf(), index++) {
+    for (let leaf = this.#nextLeaf(); index < count && leaf !== null; leaf = this.#nextLeaf(), index++) {
       // The row's own number must be the event's.
-      const seq = page.seq(index);
+      const seq = firstSeq + index;
       if (seq !== this.#place.seq) break;
-      if (!takeStored(known, page.bytes, page.start(index), page.end(index), seq, leaf)) break;
-      this.#accepted(page.bytes);
+      const end = (starts[index + 1] as number) - 1;
+      if (!takeStored(known, bytes, starts[index] as number, end, seq, leaf)) break;
+      this.#accepted(bytes);
     }
     known.keepTexts();
     return index;
@@ -180,7 +180,6 @@ export class LogVerifier {
       first: this.#chains.first,
       last: this.last,
       events: this.#events,
-      erased: this.blanks.blanks.length,
       intact: this.#intact,
       problems: this.#problems.toPlain(),
       ...(this.#tree?.toPlain() ?? { tree: null, marks: [], keys: [] }),

@@ -12,12 +12,12 @@ import type { Reader } from "../../store/transaction.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
 import type { TileCheck } from "../rows/stored-tiles.ts";
 import { isErasable } from "./blanks.ts";
-import type { ChainState } from "./chains.ts";
+import { newChain } from "./chains.ts";
 import { detailsProblem, isErased } from "./details.ts";
 import { type FileEvent, pagesOfLog } from "./log-pages.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 import { namedKey } from "./sealed-tree.ts";
-import { plainRange, type Segment } from "./segment.ts";
+import { type ChainState, plainRange, type Segment } from "./segment.ts";
 
 /** What the checks of a pruned log work with. */
 export interface PrunedParts {
@@ -61,13 +61,9 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
       if (event === null) continue;
       kept.workspaceId ??= event.workspace_id;
       const end = { event, hash: eventHash(stored.canonical) };
-      const chain = chains.get(event.agent_id);
-      if (chain === undefined) {
-        chains.set(event.agent_id, { first: end, last: end, events: 1, intact: true, firstInvalid: null });
-      } else {
-        chain.last = end;
-        chain.events += 1;
-      }
+      const chain = chains.getOrInsertComputed(event.agent_id, () => ({ ...newChain(end), events: 0 }));
+      chain.last = end;
+      chain.events += 1;
       const details = isErased(stored) ? null : stored.details;
       parts.takeKept(event, details);
       const restore = declaredRestore(event, details);
@@ -127,7 +123,6 @@ function segmentOf(start: number, leaves: Uint8Array, kept: Kept | null): Segmen
     first: null,
     last: null,
     events: 0,
-    erased: 0,
     intact: true,
     chains: kept?.chains ?? [],
     problems: { reported: [], count: 0, first: null },

@@ -89,20 +89,12 @@ export class SealedTree {
     this.audit.expect(seals.filter((seal) => !late.includes(seal)));
   }
 
-  /** Takes note of a sealing key that an event names. */
-  noteKey(event: AuditEventBody, details: string | null): void {
-    const key = namedKey(event, details);
-    if (key !== null) this.#nameKey(key);
-  }
-
-  /** Takes note of the sealing keys of the next segment. */
+  /** Takes note of sealing keys that the next events name. */
   noteKeys(keys: Segment["keys"]): void {
-    for (const key of keys) this.#nameKey(key);
-  }
-
-  #nameKey(key: NamedKey): void {
-    this.#keys.push(key);
-    this.audit.nameKey(key);
+    for (const key of keys) {
+      this.#keys.push(key);
+      this.audit.nameKey(key);
+    }
   }
 
   /**

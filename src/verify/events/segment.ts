@@ -3,12 +3,46 @@
  * log, each a stretch, and one verifier puts the stretches together in order.
  */
 
+import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange } from "../../log/merkle.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, Problem } from "../problems.ts";
 import type { Blank, Erasure } from "./blanks.ts";
-import type { ChainEnd, ChainState } from "./chains.ts";
 import type { NamedKey } from "./epochs.ts";
+
+/** An event named by its places and its hash. */
+export interface EventReference {
+  seq: number;
+  agent_seq: number;
+  id: string;
+  hash: string;
+  timestamp: string;
+}
+
+/** One end of a chain: an event and its hash. */
+export interface ChainEnd {
+  event: AuditEventBody;
+  hash: string;
+}
+
+/** What is remembered of a chain. */
+export interface ChainState {
+  first: ChainEnd;
+  last: ChainEnd;
+  events: number;
+  intact: boolean;
+  firstInvalid: FirstInvalid | null;
+}
+
+/** What is reported of one agent's chain; `agent_id` null is the workspace's own. */
+export interface AgentReport {
+  agent_id: string | null;
+  events: number;
+  valid: boolean;
+  chain_intact: boolean;
+  first_invalid: FirstInvalid | null;
+  head: EventReference;
+}
 
 /** A run of leaves in a form that crosses threads. */
 export interface PlainRange {
@@ -26,7 +60,6 @@ export interface Segment {
   first: ChainEnd | null;
   last: ChainEnd | null;
   events: number;
-  erased: number;
   intact: boolean;
   chains: ChainState[];
   problems: { reported: Problem[]; count: number; first: FirstInvalid | null };

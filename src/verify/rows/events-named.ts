@@ -1,9 +1,11 @@
-/** Events that stored rows name, joined to these rows and read with them. */
+/** Events that stored rows name, joined to these rows and read with them, and events that problems name. */
 import type { JsonObject } from "../../json.ts";
 import { type RecordedEffect, recordedEffect } from "../../log/effects.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import type { EffectKind } from "../../operation-facts.ts";
+import type { Reader } from "../../store/transaction.ts";
 import { decodeText } from "../columns.ts";
+import type { ReportedProblem } from "../report-schema.ts";
 
 /** An event as a stored row needs it. The log itself is verified elsewhere. */
 export interface NamedEvent {
@@ -49,3 +51,17 @@ function readDetails(bytes: Buffer): JsonObject | null {
     return null; // the log's own verification reports it
   }
 }
+
+/** Adds to each problem with a position, but without an event, what the event of that position says of itself. */
+export async function nameEvents(reader: Reader, problems: readonly ReportedProblem[]): Promise<void> {
+  for (const problem of problems) {
+    if (problem.seq === null || problem.operation !== null) continue;
+    const sql = `SELECT ${eventColumns("e")} FROM events e WHERE seq = ?`;
+    const { event = null } = readNamedEvent(...((await reader.get<EventColumns>(sql, [problem.seq])) ?? NOTHING)) ?? {};
+    if (event?.seq !== problem.seq) continue;
+    const { id, agent_id, agent_seq, operation, timestamp } = event;
+    Object.assign(problem, { id, agent_id, agent_seq, operation, timestamp });
+  }
+}
+
+const NOTHING: EventColumns = [null, null];

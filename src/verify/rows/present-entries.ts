@@ -15,7 +15,7 @@ import {
   readEntryPart,
 } from "./entry-part.ts";
 import type { Replay } from "./expected/replay.ts";
-import type { KeyPlace, StoredWrite } from "./expected/write-key.ts";
+import type { KeyPlace, StoredWrite } from "./expected/writes.ts";
 
 /** A range of present entries. `entries` is null when nothing was read ahead, or the plain path has to. */
 export interface EntryChunk {

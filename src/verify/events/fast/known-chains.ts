@@ -10,7 +10,7 @@ import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { mayNameSealKey } from "../../../log/seal.ts";
 import { eventFacts } from "../../../operations.ts";
-import type { ChainState } from "../chains.ts";
+import type { ChainState } from "../segment.ts";
 import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
 
 /** Shapes that are remembered; beyond, all are forgotten and learned again. Each takes a few kilobytes. */

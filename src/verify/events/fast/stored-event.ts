@@ -1,13 +1,41 @@
-/** The fast path for a stored event. */
-import { type Bytes, numberEnd } from "../../../log/bytes.ts";
+/** The fast path for stored events. */
+import { Bytes, numberEnd } from "../../../log/bytes.ts";
 import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type KnownChain, type KnownChains } from "./known-chains.ts";
 import { HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
 
-/** Separates the parts of an event in a {@link StoredPage}; no part of a valid event contains it. */
+/** Precedes the first event of a page and follows each one: the hashed text of an event begins with this byte. */
+const EVENT_END = 0x00;
+/** Separates the parts of an event in a page; no part of a valid event contains it. */
 export const PART_END = 0x01;
 const SALT_CHARS = 2 * SALT_BYTES;
+
+/** Stored events in a row as one piece of memory, as a single query reads them. */
+export interface StoredPage {
+  bytes: Bytes;
+  firstSeq: number;
+  count: number;
+  /** Where each event begins; one more than there are, since the last one ends before the next would begin. */
+  starts: Int32Array;
+}
+
+/**
+ * Returns the page of `count` events from number `firstSeq` on. Null when there are not as many pieces as events, since
+ * a text that holds EVENT_END cannot be told from two.
+ */
+export function storedPage(bytes: Uint8Array, firstSeq: number, count: number): StoredPage | null {
+  const starts = new Int32Array(count + 1);
+  let at = 0;
+  for (let index = 0; index < count; index++) {
+    if (bytes[at] !== EVENT_END) return null;
+    starts[index] = at + 1;
+    const end = bytes.indexOf(EVENT_END, at + 1);
+    at = end < 0 ? bytes.length : end;
+  }
+  starts[count] = at + 1;
+  return at === bytes.length ? { bytes: new Bytes(bytes), firstSeq, count, starts } : null;
+}
 
 /**
  * Accepts the bytes from `start` to `end` when they are a valid event with number `seq`: its canonical text, its

@@ -6,8 +6,8 @@ import type { LogVerifier } from "../../events/log-verifier.ts";
 import { type AgentName, allOf, type Report } from "../../problems.ts";
 import type { StoredLife } from "../entry.ts";
 import type { Histories } from "./history.ts";
-import { MultisetPrint } from "./multiset.ts";
 import { partOf, Replay } from "./replay.ts";
+import { MultisetPrint } from "./versions.ts";
 
 export class Census {
   readonly replay: Replay;

@@ -19,9 +19,16 @@ import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { StoredLife } from "../entry.ts";
 import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable } from "./key-table.ts";
-import { MultisetPrint } from "./multiset.ts";
-import { nameOf, PresentVersions, type Version } from "./versions.ts";
-import { digestStart, type KeyPlace, keyEnd, keyStart, type PlainWrite, type StoredWrite } from "./write-key.ts";
+import { MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";
+import {
+  digestStart,
+  type KeyPlace,
+  keyEnd,
+  keyStart,
+  type PackedWrites,
+  type PlainWrite,
+  type StoredWrite,
+} from "./writes.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
 const MAX_KEYS = 1 << 18;
@@ -76,11 +83,24 @@ export class Replay {
     const write = { agent_id, config_version, seq, timeMs };
     const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
     if (end < 0) this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
-    else this.addPlainWrite(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
+    else this.#addPlain(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
   }
 
-  /** The same with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
-  addPlainWrite(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
+  /** Takes the packed writes from number `from` to before number `to`. `text` are their bytes. */
+  addPacked({ numbers, places, kinds }: PackedWrites, text: Bytes, from: number, to: number): void {
+    let start = from === 0 ? 0 : (places[2 * from - 1] as number);
+    for (let at = 2 * from; at < 2 * to; at += 2) {
+      const { agent_id, config_version } = kinds[places[at] as number] as PackedWrites["kinds"][number];
+      const end = places[at + 1] as number;
+      const [seq, timeMs] = [numbers[at] as number, numbers[at + 1] as number];
+      const digestAt = end - HASH_CHARS;
+      this.#addPlain({ agent_id, config_version, seq, timeMs }, text, start, digestAt, digestAt);
+      start = end;
+    }
+  }
+
+  /** Takes a write with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
+  #addPlain(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
     const slot = this.#write(write, text, keyAt, keyEnd);
     if (slot >= 0) this.#present.setDigest(slot, write.seq, text, digestAt);
   }

@@ -1,9 +1,53 @@
-/** The writes of a part of a log, packed by the thread that verified it for the one that follows the keys. */
-import { Bytes, copy, enlarged } from "../../../log/bytes.ts";
+/**
+ * Writes on the fast path: the key and the digest in their details, found in their bytes without parsing them, and the
+ * writes of a part of a log, packed by the thread that verified it for the one that follows the keys.
+ */
+import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS, type Shape } from "../../events/fast/shape.ts";
-import type { Replay } from "./replay.ts";
-import { digestStart, keyEnd, keyStart, type PlainWrite } from "./write-key.ts";
+
+/** What is followed of a write besides its key. */
+export interface PlainWrite {
+  agent_id: string | null;
+  config_version: string | null;
+  seq: number;
+  timeMs: number;
+}
+
+/** What a stored row says of the write that it is of. */
+export interface StoredWrite {
+  seq: number;
+  timeMs: number;
+  created: number;
+  createdMs: number;
+}
+
+/** A key in a text, in UTF-8. */
+export interface KeyPlace {
+  text: Bytes;
+  start: number;
+  end: number;
+}
+
+const KEY_START = '{"key":"';
+const KEY_END = '","value_digest":"';
+/** Characters after {@link KEY_END}: the digest and the end of the object. */
+const REST = 66;
+const KEY_START_BYTES = Bytes.of(KEY_START);
+const KEY_END_BYTES = Bytes.of(KEY_END);
+
+/** Where the key begins in details of the usual form that begin at `start`. */
+export const keyStart = (start: number): number => start + KEY_START.length;
+
+/** Where the digest begins in details of the usual form that end at `end`. */
+export const digestStart = (end: number): number => end - REST;
+
+/** The end of the key in ASCII that is canonical and has no escapes; -1 if it is of another form. */
+export function keyEnd(text: Bytes, start: number, end: number): number {
+  const last = digestStart(end) - KEY_END.length;
+  if (last < keyStart(start) || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return -1;
+  return same(text, last, KEY_END_BYTES, 0, KEY_END.length) ? last : -1;
+}
 
 const FIRST_BYTES = 64 * 1024;
 
@@ -73,19 +117,5 @@ export class WritePacker {
   #grow(by: number): void {
     this.#bytes = enlarged(this.#bytes, this.#end + by);
     this.#text = new Bytes(this.#bytes);
-  }
-}
-
-/** Follows the writes from number `from` to before number `to`. */
-export function followWrites(replay: Replay, writes: PackedWrites, text: Bytes, from: number, to: number): void {
-  const { numbers, places, kinds } = writes;
-  let start = from === 0 ? 0 : (places[2 * from - 1] as number);
-  for (let at = 2 * from; at < 2 * to; at += 2) {
-    const { agent_id, config_version } = kinds[places[at] as number] as PackedWrites["kinds"][number];
-    const end = places[at + 1] as number;
-    const [seq, timeMs] = [numbers[at] as number, numbers[at + 1] as number];
-    const digestAt = end - HASH_CHARS;
-    replay.addPlainWrite({ agent_id, config_version, seq, timeMs }, text, start, digestAt, digestAt);
-    start = end;
   }
 }
