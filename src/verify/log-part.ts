@@ -1,7 +1,7 @@
 /** Verifies a part of a workspace's log on its own connection. Accepts only valid parts. */
 import { canonicalEvent } from "../log/event.ts";
 import type { Reader } from "../store/transaction.ts";
-import { feedLog } from "./events/event-pages.ts";
+import { feedLog } from "./events/log-pages.ts";
 import { LogVerifier } from "./events/log-verifier.ts";
 import type { Segment } from "./events/segment.ts";
 import { isNoted } from "./preparation.ts";

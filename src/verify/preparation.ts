@@ -5,7 +5,7 @@ import { type AuditEventBody, parseEvent } from "../log/event.ts";
 import { mayNameSealKey } from "../log/seal.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
-import { keepPageMemory } from "./events/event-pages.ts";
+import { keepPageMemory } from "./events/log-pages.ts";
 import { LogVerifier } from "./events/log-verifier.ts";
 import type { StoredCheck } from "./rows/agents.ts";
 import { Census } from "./rows/expected/census.ts";

@@ -2,10 +2,18 @@
  * The form of `governd verify --json`, as a JSON Schema (`governd verify --json-schema` prints it), and the types of the
  * same. A member may be added within a version; a member that is removed or changes its meaning takes a new one.
  */
-import { type Static, type TSchema, type TUnsafe, Type as t } from "@sinclair/typebox";
+import {
+  type ObjectOptions,
+  type Static,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type as t,
+} from "@sinclair/typebox";
 import { OBSTACLES, type ObstacleCode, PROBLEMS, type ProblemCode, REPORT_SCHEMA } from "./codes.ts";
 
-const closed = { additionalProperties: false } as const;
+const object = <P extends TProperties>(members: P, options: ObjectOptions = {}) =>
+  t.Object(members, { additionalProperties: false, ...options });
 const Count = t.Integer({ minimum: 0 });
 const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
 const oneOf = <W extends string>(words: readonly W[], description?: string) =>
@@ -17,118 +25,97 @@ const keysOf = <C extends string>(table: Readonly<Record<C, unknown>>) => Object
 
 const CODES: readonly (ProblemCode | ObstacleCode)[] = [...keysOf(PROBLEMS), ...keysOf(OBSTACLES)];
 
-export const ReportedProblem = t.Object(
-  {
-    code: oneOf(CODES),
-    message: t.String(),
-    seq: nullable(
-      t.Integer({ description: "The event. It and the next five members are null when there is no single one." }),
-    ),
-    id: nullable(t.String()),
-    agent_id: nullable(t.String({ description: "The agent of the event or row; null also for the workspace itself." })),
-    agent_seq: nullable(Count),
-    operation: nullable(t.String()),
-    timestamp: nullable(t.String()),
-    table: nullable(t.String({ description: "The table with the wrong rows." })),
-    keys: t.Array(t.String(), { description: "Keys of the first of these rows, unless they were erased." }),
-    count: t.Integer({ minimum: 1, description: "The number of wrong rows of the table; otherwise 1." }),
-    consequences: t.Integer({ minimum: 0, description: "The number of further problems that this one explains." }),
-    consequence_codes: t.Record(t.String(), Count, { description: "Their number by code." }),
-  },
-  closed,
-);
+export const ReportedProblem = object({
+  code: oneOf(CODES),
+  message: t.String(),
+  seq: nullable(
+    t.Integer({ description: "The event. It and the next five members are null when there is no single one." }),
+  ),
+  id: nullable(t.String()),
+  agent_id: nullable(t.String({ description: "The agent of the event or row; null also for the workspace itself." })),
+  agent_seq: nullable(Count),
+  operation: nullable(t.String()),
+  timestamp: nullable(t.String()),
+  table: nullable(t.String({ description: "The table with the wrong rows." })),
+  keys: t.Array(t.String(), { description: "Keys of the first of these rows, unless they were erased." }),
+  count: t.Integer({ minimum: 1, description: "The number of wrong rows of the table; otherwise 1." }),
+  consequences: t.Integer({ minimum: 0, description: "The number of further problems that this one explains." }),
+  consequence_codes: t.Record(t.String(), Count, { description: "Their number by code." }),
+});
 
-const Agent = t.Object(
-  {
-    agent_id: nullable(t.String()),
-    events: Count,
-    valid: t.Boolean(),
-    first_invalid: nullable(t.Object({ seq: t.Integer(), id: nullable(t.String()), reason: t.String() }, closed)),
-  },
-  closed,
-);
+const Agent = object({
+  agent_id: nullable(t.String()),
+  events: Count,
+  valid: t.Boolean(),
+  first_invalid: nullable(object({ seq: t.Integer(), id: nullable(t.String()), reason: t.String() })),
+});
 
-export const Restore = t.Object(
-  {
-    epoch: t.Integer({ minimum: 2, description: "Counted from 1, which is the log from its genesis on." }),
-    seq: Count,
-    restored_at: t.String(),
-    backup_created_at: nullable(t.String()),
-    backup_digest: nullable(t.String()),
-    origin: nullable(
-      t.String({ description: "The origin of seals from here on; null when the restore kept the origin." }),
-    ),
-    lost_through: nullable(t.Integer({ description: "The last position that is known to be lost." })),
-  },
-  closed,
-);
+export const Restore = object({
+  epoch: t.Integer({ minimum: 2, description: "Counted from 1, which is the log from its genesis on." }),
+  seq: Count,
+  restored_at: t.String(),
+  backup_created_at: nullable(t.String()),
+  backup_digest: nullable(t.String()),
+  origin: nullable(
+    t.String({ description: "The origin of seals from here on; null when the restore kept the origin." }),
+  ),
+  lost_through: nullable(t.Integer({ description: "The last position that is known to be lost." })),
+});
 
-const Pruning = t.Object(
-  {
-    before_seq: Count,
-    export_digest: t.String(),
-    export: nullable(t.String({ description: "The given file that is the export which the pruning names." })),
-  },
-  closed,
-);
+const Pruning = object({
+  before_seq: Count,
+  export_digest: t.String(),
+  export: nullable(t.String({ description: "The given file that is the export which the pruning names." })),
+});
 
-const Witness = t.Object(
-  {
-    name: t.String(),
-    through: t.Integer({ description: "The last event under that seal." }),
-    time: t.String({ description: "When it was cosigned." }),
-  },
-  closed,
-);
+const Witness = object({
+  name: t.String(),
+  through: t.Integer({ description: "The last event under that seal." }),
+  time: t.String({ description: "When it was cosigned." }),
+});
 
-const Window = t.Object(
-  {
-    since: t.String(),
-    until: nullable(t.String({ description: "The time of a restore; null for the end of the log." })),
-    acts: t.Integer({ minimum: 0, description: "The acts of this time that `control.db` may lack." }),
-  },
-  closed,
-);
+const Window = object({
+  since: t.String(),
+  until: nullable(t.String({ description: "The time of a restore; null for the end of the log." })),
+  acts: t.Integer({ minimum: 0, description: "The acts of this time that `control.db` may lack." }),
+});
 
-export const SourceReport = t.Object(
-  {
-    path: t.String(),
-    kind: oneOf(["workspace", "export", "receipt", "directory", "control", "unknown"] as const),
-    workspace_id: nullable(t.String()),
-    events: Count,
-    agents: t.Array(Agent),
-    sealed_through: nullable(t.Integer({ description: "The last event under a valid seal." })),
-    anchored_through: nullable(
-      t.Integer({ description: "The last event under a seal that was kept elsewhere and given." }),
-    ),
-    completeness: oneOf(["complete", "partial", "unknown"] as const, "Whether all events of its scope are here."),
-    complete_through: nullable(t.Integer({ description: "The last event of a complete source." })),
-    witnesses: t.Optional(
-      t.Array(Witness, { description: "Those of the given witnesses that have cosigned a seal here." }),
-    ),
-    pruned_before: t.Optional(t.Integer({ description: "The first event that was not pruned." })),
-    prunings: t.Optional(t.Array(Pruning)),
-    restores: t.Optional(t.Array(Restore, { description: "Restores from a backup that the log declares." })),
-    explained_seals: t.Optional(
-      t.Array(t.Object({ origin: t.String(), size: Count, seq: Count }, closed), {
-        description: "Given seals that a restore names as lost, so that they contradict nothing.",
-      }),
-    ),
-    windows: t.Optional(t.Array(Window)),
-    not_covered: t.Optional(t.Array(t.String(), { description: "What this evidence cannot verify." })),
-    problems: t.Array(ReportedProblem, { description: "The first 1,000." }),
-  },
-  closed,
-);
+export const SourceReport = object({
+  path: t.String(),
+  kind: oneOf(["workspace", "export", "receipt", "directory", "control", "unknown"] as const),
+  workspace_id: nullable(t.String()),
+  events: Count,
+  agents: t.Array(Agent),
+  sealed_through: nullable(t.Integer({ description: "The last event under a valid seal." })),
+  anchored_through: nullable(
+    t.Integer({ description: "The last event under a seal that was kept elsewhere and given." }),
+  ),
+  completeness: oneOf(["complete", "partial", "unknown"] as const, "Whether all events of its scope are here."),
+  complete_through: nullable(t.Integer({ description: "The last event of a complete source." })),
+  witnesses: t.Optional(
+    t.Array(Witness, { description: "Those of the given witnesses that have cosigned a seal here." }),
+  ),
+  pruned_before: t.Optional(t.Integer({ description: "The first event that was not pruned." })),
+  prunings: t.Optional(t.Array(Pruning)),
+  restores: t.Optional(t.Array(Restore, { description: "Restores from a backup that the log declares." })),
+  explained_seals: t.Optional(
+    t.Array(object({ origin: t.String(), size: Count, seq: Count }), {
+      description: "Given seals that a restore names as lost, so that they contradict nothing.",
+    }),
+  ),
+  windows: t.Optional(t.Array(Window)),
+  not_covered: t.Optional(t.Array(t.String(), { description: "What this evidence cannot verify." })),
+  problems: t.Array(ReportedProblem, { description: "The first 1,000." }),
+});
 
-export const Report = t.Object(
+export const Report = object(
   {
     schema: t.Literal(REPORT_SCHEMA),
     verdict: oneOf(["verified", "tampered", "undetermined"] as const),
     exit_code: t.Union([t.Literal(0), t.Literal(1), t.Literal(2)]),
     sources: t.Array(SourceReport),
   },
-  { $id: `urn:${REPORT_SCHEMA.replace("/", ":")}`, ...closed },
+  { $id: `urn:${REPORT_SCHEMA.replace("/", ":")}` },
 );
 
 export type ReportedProblem = Static<typeof ReportedProblem>;

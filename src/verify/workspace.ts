@@ -7,6 +7,7 @@
  * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
  * or rewritten, together with everything stored beside it.
  */
+
 import { sealedWorkspace } from "../log/seal.ts";
 import { readSealFile } from "../seals/seal-file.ts";
 import { prunedBefore } from "../state/pruning.ts";
@@ -14,8 +15,7 @@ import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { integer } from "./columns.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import { addRows, feedLog } from "./events/event-pages.ts";
-import { type FileEvent, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
+import { addRows, type FileEvent, feedLog, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
 import type { LogVerifier } from "./events/log-verifier.ts";
 import { takePruned } from "./events/pruned.ts";
 import { chunksAhead, eventsOfPart, feedInParts, withThreads } from "./parallel.ts";

@@ -7,7 +7,7 @@ import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { Finding, FirstInvalid, Problem } from "../problems.ts";
-import type { BlankCounts } from "./blanks.ts";
+import type { BlankCounts } from "./details.ts";
 import type { ExplainedSeal } from "./epochs.ts";
 import type { Accepted } from "./fast/known-chains.ts";
 import type { OnTile } from "./leaf-run.ts";

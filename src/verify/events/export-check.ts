@@ -2,6 +2,7 @@
  * Checks an export after all events were fed: what it holds (export-claims.ts), the seal that covers it, the seals that
  * the auditor kept, and the erasures that came after its last event.
  */
+
 import { EventFormatError, parseEvent } from "../../log/event.ts";
 import { rootBefore } from "../../log/export-binding.ts";
 import type {
@@ -21,8 +22,7 @@ import { declaredRestore } from "../../log/restores.ts";
 import { hexOf } from "../../log/rows.ts";
 import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
-import { isErasure, NO_ERASURE } from "./blanks.ts";
-import { detailsProblem } from "./details.ts";
+import { detailsProblem, isErasure, NO_ERASURE } from "./details.ts";
 import { type Bound, boundOf, boundProblem, isBound, isWhole, windowProblem } from "./export-claims.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 

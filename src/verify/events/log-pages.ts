@@ -1,8 +1,129 @@
-/** The plain path for stored events: pages of rows, read so that no content of a row can stop the reading. */
+/**
+ * Feeds the stored events of a file to a verifier. A page of them is read as one value, since the driver's cost is per
+ * value, and takes the fast path. Events that it does not accept take the plain path: they are read row by row, so that
+ * no content of a row can stop the reading.
+ */
 import { isUtf8 } from "node:buffer";
 import type { StoredEvent } from "../../log/rows.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
+import { PART_END, type StoredPage, storedPage } from "./fast/stored-event.ts";
+import type { LogVerifier } from "./log-verifier.ts";
+
+/** Events of a page, a quarter of a tile. */
+const PAGE_EVENTS = 64;
+
+// A text with U+0000 cannot be written in SQL.
+const END = "char(0)";
+const PART = `'${String.fromCharCode(PART_END)}'`;
+// One call, since each || would copy what is left of it. NULL counts as empty.
+const TEXT = `concat(body, ${PART}, hash, ${PART}, details_salt, ${PART}, details)`;
+
+// Every text sorts before every blob, which tells them apart without a call.
+const PAGE = `SELECT max(seq), count(*),
+  sum(body < x'' AND hash < x'' AND coalesce(details < x'', 1) AND coalesce(details_salt < x'', 1)),
+  CAST(${END} || group_concat(${TEXT}, ${END}) AS BLOB)
+  FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq`;
+
+type PageRow = [lastSeq: number | null, count: number, typed: number | null, bytes: Buffer | null];
+
+/** SQLite's result code for a value that is longer than it makes. */
+const SQLITE_TOOBIG = 18;
+
+/** What is done before and after each page. */
+export interface FeedSteps {
+  /** Before the events up to number `lastSeq` are fed. */
+  before?(lastSeq: number): Promise<void>;
+  /** After they were. */
+  after?(): void | Promise<void>;
+}
+
+/** Several times what a page takes, bytes. */
+const LARGE_BLOCK = 1024 * 1024;
+const TAKE_BLOCK = "SELECT length(CAST(zeroblob(?) AS TEXT) || 'x')";
+let isPageMemoryKept = false;
+
+/**
+ * Makes the allocator keep the memory of a page for the next one. The C library returns such blocks to the system
+ * each time, which costs more than reading, until a larger block was freed once
+ * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). Call it before pages are read: the first call
+ * is enough for the process.
+ */
+export async function keepPageMemory(reader: Reader): Promise<void> {
+  if (isPageMemoryKept) return;
+  await reader.get(TAKE_BLOCK, [LARGE_BLOCK]);
+  isPageMemoryKept = true;
+}
+
+/** Feeds the events from `firstSeq` to `lastSeq`, of which any may be missing. */
+export async function feedLog(
+  reader: Reader,
+  verifier: LogVerifier,
+  { firstSeq, lastSeq }: { firstSeq: number; lastSeq: number },
+  steps: FeedSteps,
+): Promise<void> {
+  for (let first: number | null = await nextSeq(reader, firstSeq - 1, lastSeq); first !== null; ) {
+    const inTile = ((first % PAGE_EVENTS) + PAGE_EVENTS) % PAGE_EVENTS;
+    const last = Math.min(lastSeq, first - inTile + PAGE_EVENTS - 1);
+    const page = await readPage(reader, first, last);
+    if (page === "nothing") {
+      first = await nextSeq(reader, last, lastSeq);
+      continue;
+    }
+    await steps.before?.(last);
+    if (page === "unclear") await feedRows(reader, verifier, first, last);
+    else await feedPage(reader, verifier, page);
+    await steps.after?.();
+    first = last < lastSeq ? last + 1 : null;
+  }
+}
+
+/** Returns the number of the first event after `last`; null when there is none up to `lastSeq`. */
+async function nextSeq(reader: Reader, last: number, lastSeq: number): Promise<number | null> {
+  const row = await reader.get<[number | null]>("SELECT min(seq) FROM events WHERE seq > ? AND seq <= ?", [
+    last,
+    lastSeq,
+  ]);
+  return row?.[0] ?? null;
+}
+
+async function readPage(reader: Reader, first: number, last: number): Promise<StoredPage | "nothing" | "unclear"> {
+  let row: PageRow | undefined;
+  try {
+    row = await reader.get<PageRow>(PAGE, [first, last]);
+  } catch (error) {
+    if (((error as { rawCode?: number }).rawCode ?? 0) !== SQLITE_TOOBIG) throw error;
+    return "unclear";
+  }
+  if (row === undefined || row[1] === 0) return "nothing";
+  const [lastSeq, count, typed, bytes] = row;
+  if (bytes === null || typed !== count || lastSeq !== first + count - 1) return "unclear";
+  return storedPage(bytes, first, count) ?? "unclear";
+}
+
+async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage): Promise<void> {
+  let rows = 1;
+  for (let at = verifier.addStored(page, 0); at < page.count; ) {
+    // The more events in a row take the plain path, the more are read together.
+    const end = Math.min(at + rows, page.count);
+    await feedRows(reader, verifier, page.firstSeq + at, page.firstSeq + end - 1);
+    const next = verifier.addStored(page, end);
+    rows = next === end ? 2 * rows : 1;
+    at = next;
+  }
+}
+
+async function feedRows(reader: Reader, verifier: LogVerifier, first: number, last: number): Promise<void> {
+  for await (const rows of pagesOfLog(reader, last, first)) addRows(verifier, rows);
+}
+
+/** Feeds a page of rows to the plain path. */
+export function addRows(verifier: LogVerifier, rows: FileEvent[]): void {
+  verifier.add(rows);
+  for (const { typed, seq } of rows) {
+    if (!typed) verifier.report("row_mismatch", null, seq, "an event has a column that is not of its type");
+  }
+}
 
 /** Events read at once. */
 const EVENTS_AT_ONCE = 1_000;

@@ -6,6 +6,7 @@
  * An event takes one of two paths. The fast path (fast/) accepts valid events on their bytes and reports nothing; the
  * plain path takes all others, and diagnoses what is wrong with them.
  */
+
 import type { Bytes } from "../../log/bytes.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
@@ -15,10 +16,9 @@ import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import type { Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
-import { Blanks, NO_ERASURE } from "./blanks.ts";
 import { ChainSet, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
-import { detailsProblem, rowProblems } from "./details.ts";
+import { Blanks, detailsProblem, NO_ERASURE, rowProblems } from "./details.ts";
 import type { Place } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
 import { type StoredPage, takeStored } from "./fast/stored-event.ts";

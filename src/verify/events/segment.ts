@@ -7,7 +7,7 @@ import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange } from "../../log/merkle.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { FirstInvalid, Problem } from "../problems.ts";
-import type { Blank, Erasure } from "./blanks.ts";
+import type { Blank, Erasure } from "./details.ts";
 import type { NamedKey } from "./epochs.ts";
 
 /** An event named by its places and its hash. */

@@ -122,6 +122,7 @@ class EntryPacker {
   #text = new Bytes(this.#bytes);
   #end = 0;
   readonly #head = new Float64Array(NUMBERS.length + LENGTHS.length);
+  readonly #lengths = this.#head.subarray(NUMBERS.length);
   readonly #digest = new Uint8Array(HASH_BYTES);
   /** The last metadata that were JSON: many entries have the same. */
   #metadata = "{}";
@@ -148,18 +149,8 @@ class EntryPacker {
   #add(text: Bytes, start: number): number {
     const at = this.#readHead(text.u8, start);
     if (at < 0) return -1;
-    const [agent, written, created, from, createdAt, updatedAt, id, key, metadata, value] = this.#head as unknown as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [agent = 0, written = 0, created = 0, from = 0, createdAt = 0, updatedAt = 0, id = 0] = this.#head;
+    const [key = 0, metadata = 0, value = 0] = this.#lengths;
     if (id <= this.last) return -1;
     const end = at + AROUND + key + metadata + value;
     const keyAt = at + KEY_LEAD.length;

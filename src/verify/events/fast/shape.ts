@@ -6,7 +6,7 @@
 import { Bytes, copy, same } from "../../../log/bytes.ts";
 import { effectKind } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
-import { isErasable } from "../blanks.ts";
+import { isErasable } from "../details.ts";
 
 /** Hex digits of a hash, characters of an id after its prefix, and of a time. */
 export const HASH_CHARS = 64;
