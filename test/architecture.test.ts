@@ -187,7 +187,7 @@ const OWN_RANDOMNESS = [
   "datadir/private-files.ts",
   // Secrets of a running verification, so that nobody can write collisions for them.
   "verify/rows/expected/key-table.ts",
-  "verify/rows/expected/multiset.ts",
+  "verify/rows/expected/versions.ts",
   "verify/rows/expected/replay.ts",
   // Serial numbers of certificates.
   "tls/issue.ts",

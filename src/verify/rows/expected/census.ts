@@ -11,13 +11,14 @@ import { MultisetPrint } from "./versions.ts";
 
 export class Census {
   readonly replay: Replay;
-  readonly #histories: Histories;
   /** Sums of the stored rows of each agent, by part of the keys. */
   readonly #stored = new Map<string | null, MultisetPrint[]>();
 
   /** @param maxKeys how many keys are followed at once */
-  constructor(histories: Histories, maxKeys?: number) {
-    this.#histories = histories;
+  constructor(
+    private readonly histories: Histories,
+    maxKeys?: number,
+  ) {
     this.replay = new Replay(histories, maxKeys);
   }
 
@@ -35,8 +36,9 @@ export class Census {
     }
     const name = replay.nameOf(agent.agentId, row);
     if (name === null) return;
-    const part = partOf(row.key, replay.parts);
-    this.#sums(agent.agentId)[part]?.add(name, 1);
+    const none = () => Array.from({ length: replay.parts }, () => new MultisetPrint());
+    const sums = this.#stored.getOrInsertComputed(agent.agentId, none);
+    sums[partOf(row.key, replay.parts)]?.add(name);
   }
 
   /** Compares the sums, after the last row. `again` reads the log again, without verifying it. */
@@ -44,7 +46,7 @@ export class Census {
     const { replay } = this;
     if (!replay.overflowed) return this.#compare(verifier, replay, 0);
     for (let part = 0; part < replay.parts; part++) {
-      const partial = new Replay(this.#histories.restarted(), { part, parts: replay.parts });
+      const partial = new Replay(this.histories.restarted(), { part, parts: replay.parts });
       for await (const page of again()) for (const stored of page) addTo(partial, stored);
       this.#compare(verifier, partial, part);
     }
@@ -57,15 +59,6 @@ export class Census {
       const message = "the stored entries of an agent are, as a whole, not those that the log leaves";
       verifier.report("content_changed", agentId, last.event.seq, message, allOf("entries"));
     }
-  }
-
-  #sums(agentId: string | null): MultisetPrint[] {
-    let sums = this.#stored.get(agentId);
-    if (sums === undefined) {
-      sums = Array.from({ length: this.replay.parts }, () => new MultisetPrint());
-      this.#stored.set(agentId, sums);
-    }
-    return sums;
   }
 }
 

@@ -209,30 +209,23 @@ export class AgentHistory {
 
 /** The histories of all agents. */
 export class Histories {
-  readonly #stored: ReadonlyMap<string | null, StoredFacts>;
   readonly #agents = new Map<string | null, AgentHistory>();
 
   /** @param prunedBefore the position from which the log has all its events */
   constructor(
-    stored: ReadonlyMap<string | null, StoredFacts>,
+    private readonly stored: ReadonlyMap<string | null, StoredFacts>,
     readonly prunedBefore: number,
-  ) {
-    this.#stored = stored;
-  }
+  ) {}
 
   /** The history of an agent, which is empty before its first event. */
   of(agentId: string | null): AgentHistory {
-    let history = this.#agents.get(agentId);
-    if (history === undefined) {
-      history = new AgentHistory(this.#stored.get(agentId) ?? NOTHING_STORED, this.prunedBefore);
-      this.#agents.set(agentId, history);
-    }
-    return history;
+    const made = () => new AgentHistory(this.stored.get(agentId) ?? NOTHING_STORED, this.prunedBefore);
+    return this.#agents.getOrInsertComputed(agentId, made);
   }
 
   /** The same before the log is read. */
   restarted(): Histories {
-    return new Histories(this.#stored, this.prunedBefore);
+    return new Histories(this.stored, this.prunedBefore);
   }
 }
 

@@ -198,7 +198,7 @@ export class Replay {
     const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
     if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
     present.overwrite(slot, seq, timeMs, goesOn);
-    this.#boundKeys();
+    if (this.#held > this.#maxKeys) this.#divide();
     return slot;
   }
 
@@ -207,7 +207,7 @@ export class Replay {
     const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs };
     this.#present.begin(slot, version, agent.history.bulkChanges.length);
     this.#held += 1;
-    this.#boundKeys();
+    if (this.#held > this.#maxKeys) this.#divide();
     return slot;
   }
 
@@ -292,21 +292,16 @@ export class Replay {
   #count({ history, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
     if (version.timeMs < history.facts.sweptBeforeMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
-    expected.add(nameOf(history, this.#keys.keyOf(slot), version, to), 1);
-  }
-
-  #boundKeys(): void {
-    if (this.#held > this.#maxKeys) this.#divide();
+    expected.add(nameOf(history, this.#keys.keyOf(slot), version, to));
   }
 
   #agent(agentId: string | null): AgentReplay {
-    let agent = this.#agents.get(agentId);
-    if (agent === undefined) {
-      const history = this.#histories.of(agentId);
-      agent = { number: this.#byNumber.length, history, expected: new MultisetPrint() };
-      this.#agents.set(agentId, agent);
-      this.#byNumber.push(agent);
-    }
+    const known = this.#agents.get(agentId);
+    if (known !== undefined) return known;
+    const history = this.#histories.of(agentId);
+    const agent = { number: this.#byNumber.length, history, expected: new MultisetPrint() };
+    this.#agents.set(agentId, agent);
+    this.#byNumber.push(agent);
     return agent;
   }
 

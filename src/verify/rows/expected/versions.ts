@@ -44,21 +44,16 @@ export class MultisetPrint {
   #low = 0;
   #high = 0;
 
-  /** Adds a name, or takes it away again. */
-  add(name: string, sign: 1 | -1): void {
+  add(name: string): void {
     // The secret has a fixed length, and the sum shows nothing of a hash: no HMAC is needed.
     SHA256.hash(SECRET + name, digest);
-    this.#low = sum(this.#low, sign * digest.readUIntBE(0, HALF_BYTES));
-    this.#high = sum(this.#high, sign * digest.readUIntBE(HALF_BYTES, HALF_BYTES));
+    this.#low = (this.#low + digest.readUIntBE(0, HALF_BYTES)) % MODULUS;
+    this.#high = (this.#high + digest.readUIntBE(HALF_BYTES, HALF_BYTES)) % MODULUS;
   }
 
   equals(other: MultisetPrint): boolean {
     return this.#low === other.#low && this.#high === other.#high;
   }
-}
-
-function sum(a: number, b: number): number {
-  return (a + b + MODULUS) % MODULUS;
 }
 
 const FIRST_SLOTS = 1_024;
