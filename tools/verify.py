@@ -1397,6 +1397,11 @@ def check_database(db, trust, logs, filed=""):
     last = (1, log.workspace, "governd.audit/1", len(log.hashes) - 1, log.hashes[-1])
     require(head == [last], "the log does not end at its head")
     check_rows(db, log, history)
+    for seq, said in log.epochs.restores:
+        last = said.get("last_seal")
+        if last and last["size"] <= seq:
+            root = tree_root(map(bytes.fromhex, log.hashes[: last["size"]])).hex()
+            require(root == last["root"], f"seq {seq}: the last seal that the restore names is not of this log")
     anchors = trust.anchor(log)
     logs.append(log)
     said, by_key = check_stored_seals(db, log, trust, filed)

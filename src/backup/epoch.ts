@@ -6,11 +6,13 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import type { RandomPool } from "../ids.ts";
+import { sameHash } from "../log/merkle.ts";
 import { parseVerifierKey, type VerifierKey, verifierKey } from "../log/note.ts";
 import { MAX_LOST_SEALS, type NewEpoch } from "../log/restores.ts";
 import { hexOf } from "../log/rows.ts";
 import { checkSeal, LOG_RESTORE, parseOrigin, parseSeal, type Seal } from "../log/seal.ts";
 import { newestSeal, sealingKey, sealingKeys } from "../state/seals.ts";
+import { treeRoot } from "../state/tree.ts";
 import type { Reader } from "../store/transaction.ts";
 import { readSeals } from "../verify/trust.ts";
 
@@ -84,10 +86,11 @@ export async function planEpoch(
     throw new Failure("usage", `A seal of ${workspaceId} over ${damaged.size} events, given with --seals, is damaged.`);
   }
   const known = [...own, ...given];
-  const last = known
-    .filter(({ origin }) => origin === previous)
-    .sort(bySize)
-    .at(-1);
+  const last = await lastSeal(
+    reader,
+    headSeq,
+    known.filter(({ origin }) => origin === previous),
+  );
   const lost = distinct(known.filter(({ size }) => size > headSeq + 1))
     .sort(bySize)
     .slice(-MAX_LOST_SEALS);
@@ -104,6 +107,14 @@ export async function planEpoch(
       lost_through: lost.length === 0 ? null : (lost.at(-1) as Seal).size - 1,
     },
   };
+}
+
+/** Returns the largest seal that is of this log or lost: a seal of another history would contradict the log. */
+async function lastSeal(reader: Reader, headSeq: number, seals: readonly Seal[]): Promise<Seal | undefined> {
+  for (const seal of seals.toSorted(bySize).reverse()) {
+    if (seal.size > headSeq + 1 || sameHash(seal.root, await treeRoot(reader, seal.size))) return seal;
+  }
+  return undefined;
 }
 
 const bySize = (a: Seal, b: Seal): number => a.size - b.size;

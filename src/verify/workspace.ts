@@ -8,9 +8,12 @@
  * or rewritten, together with everything stored beside it.
  */
 
+import type { DeclaredRestore } from "../log/restores.ts";
+import { hexOf } from "../log/rows.ts";
 import { sealedWorkspace } from "../log/seal.ts";
 import { readSealFile } from "../seals/seal-file.ts";
 import { prunedBefore } from "../state/pruning.ts";
+import { treeRoot } from "../state/tree.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { integer } from "./columns.ts";
@@ -25,7 +28,7 @@ import {
   type WorkspaceCheck,
   type WorkspaceVerificationOptions,
 } from "./preparation.ts";
-import { allOf } from "./problems.ts";
+import { allOf, type Problem } from "./problems.ts";
 import { checkAllAgents, checkOneAgent, type RowCounts } from "./rows/agents.ts";
 import { checkHead, type Head, readHead } from "./rows/head.ts";
 import { chunksInTurn, type EntryChunks } from "./rows/present-entries.ts";
@@ -102,7 +105,23 @@ async function verifyEverything(
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
   if (before === 0) await check.census.compare(verifier, log);
   const report = verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
-  return { ...report, prunedBefore: before };
+  const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
+  return {
+    ...report,
+    ...(problem !== null && { valid: false, problems: [problem], problemCount: 1 }),
+    prunedBefore: before,
+  };
+}
+
+/** Returns the problem with a restore whose last seal of the epoch before is not of this log; the tree was verified. */
+async function lastSealProblem(reader: Reader, restores: readonly DeclaredRestore[]): Promise<Problem | null> {
+  for (const { seq, epoch } of restores) {
+    const last = epoch === "malformed" ? null : (epoch?.last_seal ?? null);
+    if (last === null || last.size > seq || hexOf(await treeRoot(reader, last.size)) === last.root) continue;
+    const message = `the restore names a last seal over ${last.size} events, and they are not the ones of that seal`;
+    return { code: "restore_invalid", seq, id: null, message };
+  }
+  return null;
 }
 
 /** One thread feeds all events. */

@@ -334,6 +334,15 @@ beforeAll(async () => {
     const log = await backup.copy().restore(epoch);
     cases.push({ name: `a restore ${name}`, path: (await log.grow(8, false)).close(), ...INVALID });
   }
+  for (const [name, size, hash, verdict] of [
+    ["the last seal", 5, parseSeal(before).root, "verified"],
+    ["a last seal with another root", 5, Buffer.from(zeros, "hex"), "tampered"],
+    ["a last seal with the root of another size", 4, parseSeal(before).root, "tampered"],
+  ] as const) {
+    const epoch = { ...epochOf(2), last_seal: { size, root: Buffer.from(hash).toString("hex") } };
+    const code = verdict === "tampered" ? { code: "restore_invalid" } : {};
+    cases.push({ name: `a restore that names ${name}`, path: (await restored(epoch)).close(), verdict, ...code });
+  }
   const back = await plain.copy().restore(epochOf(2, `${BASE}/2`));
   cases.push({ name: "a second restore with the same number", path: (await back.grow(20, false)).close(), ...INVALID });
 
