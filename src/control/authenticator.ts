@@ -3,7 +3,7 @@ import type { Clock } from "../ids.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
-import { findKeyByDigest, type KeyRecord, markUsed } from "./keys.ts";
+import { findKeyByDigest, markUsed } from "./keys.ts";
 import { type KeeperOptions, RecordCache } from "./record-cache.ts";
 import { digestName, digestOf } from "./secret.ts";
 
@@ -42,11 +42,7 @@ export class Authenticator extends RecordCache<Known> {
     const record = findKeyByDigest(this.control.connection, digest);
     if (record === undefined || record.revokedAt !== null) return undefined;
     const expiresAt = record.expiresAt ?? Number.POSITIVE_INFINITY;
-    return this.keep(name, { principal: principalOf(record), expiresAt });
+    const { id, workspaceId, scope, agents } = record;
+    return this.keep(name, { principal: Object.freeze({ actor: id, workspaceId, scope, agents }), expiresAt });
   }
-}
-
-function principalOf(record: KeyRecord): Principal {
-  const { id, workspaceId, scope, agents } = record;
-  return Object.freeze({ actor: id, workspaceId, scope, agents });
 }

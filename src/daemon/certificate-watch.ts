@@ -3,7 +3,7 @@
  * a certificate expires soon.
  */
 import { messageOf } from "../failure.ts";
-import type { Clock } from "../ids.ts";
+import { type Clock, showTime } from "../ids.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import {
   type CertificateStatus,
@@ -103,5 +103,3 @@ export class CertificateWatch implements Disposable {
 function isSame(one: ServerCertificate, other: ServerCertificate): boolean {
   return one.cert === other.cert && one.key === other.key && one.clientCa === other.clientCa;
 }
-
-const showTime = (ms: number): string => new Date(ms).toISOString();

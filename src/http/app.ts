@@ -62,7 +62,7 @@ export function createApp(deps: AppDeps) {
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", null as unknown as Exchange)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
-      const failed = pipeline.fail(exchange, code === "NOT_FOUND" ? notFound() : error);
+      const failed = pipeline.fail(exchange, code === "NOT_FOUND" ? NOT_FOUND : error);
       return failed;
     })
     .onRequest((context) => {
@@ -144,6 +144,4 @@ function otherMethod(exchange: Exchange, request: Request, allow: string): Respo
   throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
 
-function notFound(): Problem {
-  return new Problem("not_found", "There is no such path. /v1/docs lists all paths.");
-}
+const NOT_FOUND = new Problem("not_found", "There is no such path. /v1/docs lists all paths.");

@@ -53,8 +53,19 @@ const KEPT_FREE_BYTES = 1024 * 1024;
 /** Pages of the database that are read at once. */
 const PAGES_AT_ONCE = 64;
 
+/** A checkpoint whose copies are to be compared with the log. */
+interface Unproved {
+  /** Which file was copied into. */
+  identity: string | null;
+  /** It is in a transaction, and keeps the log as it is. */
+  guard: LogGuard;
+  done: Checkpointed;
+  /** It has been read to its end. */
+  log: WriteAheadLog;
+}
+
 /** Checkpoints of this thread whose copies could not be proved yet, by path of the database. */
-const unproved = new Map<string, CopyProof>();
+const unproved = new Map<string, Unproved>();
 
 /**
  * Copies as much of the log of the database at `path` as its readers allow. No other process can write meanwhile, so
@@ -78,7 +89,8 @@ export function checkpoint(
     const row = connection.get<[busy: number, frames: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)");
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
-    if (copied > 0) unproved.set(path, new CopyProof(path, guard, { frames, copied, fits: true }, log));
+    const done = { frames, copied, fits: true };
+    if (copied > 0) unproved.set(path, { identity: identityOf(path), guard, done, log });
   } finally {
     if (!unproved.has(path)) guard.close();
   }
@@ -118,7 +130,7 @@ export function proveCopies(path: string): Checkpointed | null {
   if (proof === undefined) return null;
   // The file that was copied into is not at this path any more.
   const isOther = identityOf(path) !== proof.identity;
-  const rewritten = isOther ? 0 : proof.rewriteWrong();
+  const rewritten = isOther ? 0 : rewriteWrong(path, proof);
   unproved.delete(path);
   proof.guard.close();
   if (isOther) return null;
@@ -128,53 +140,38 @@ export function proveCopies(path: string): Checkpointed | null {
   );
 }
 
-/** One checkpoint whose copies are compared with the log. */
-class CopyProof {
-  readonly identity: string | null;
-  readonly #log: WriteAheadLog;
-
-  /**
-   * @param guard is in a transaction
-   * @param log has been read to its end; the guard keeps it as it is
-   */
-  constructor(
-    readonly path: string,
-    readonly guard: LogGuard,
-    readonly done: Checkpointed,
-    log: WriteAheadLog,
-  ) {
-    this.identity = identityOf(path);
-    this.#log = log;
+/**
+ * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads
+ * nothing here: an error of the disk would end the transaction that guards the log.
+ */
+function rewriteWrong(path: string, { log, done }: Unproved): number {
+  const newest = log.newest(done.frames, done.copied);
+  const file = descriptorOf(path);
+  const wrong = wrongPages(file, log.pageSize, newest);
+  for (const page of wrong) {
+    const { frame } = newest.get(page) as NewestFrame;
+    writeSync(file, log.readContent(frame), 0, log.pageSize, (page - 1) * log.pageSize);
   }
-
-  /**
-   * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads
-   * nothing here: an error of the disk would end the transaction that guards the log.
-   */
-  rewriteWrong(): number {
-    const newest = this.#log.newest(this.done.frames, this.done.copied);
-    const database = new DatabaseFile(this.path, this.#log.pageSize);
-    const wrong = wrongPages(database, newest);
-    for (const page of wrong) {
-      const { frame } = newest.get(page) as NewestFrame;
-      database.write(page, this.#log.readContent(frame));
-    }
-    if (wrong.length > 0) database.sync();
-    return wrong.length;
-  }
+  if (wrong.length > 0) fsyncSync(file);
+  return wrong.length;
 }
 
 /** Returns the pages of a database that are not as their newest frames say. */
-function wrongPages(database: DatabaseFile, newest: ReadonlyMap<number, NewestFrame>): number[] {
+function wrongPages(file: number, pageSize: number, newest: ReadonlyMap<number, NewestFrame>): number[] {
   const pages = Uint32Array.from(newest.keys()).sort();
+  const buffer = Buffer.allocUnsafe(PAGES_AT_ONCE * pageSize);
   const wrong: number[] = [];
   for (let at = 0; at < pages.length; ) {
+    const first = pages[at] as number;
     const run = consecutive(pages, at);
-    database.read(pages[at] as number, run);
-    for (const end = at + run; at < end; at++) {
-      const page = pages[at] as number;
-      if (database.digestOf(page) !== newest.get(page)?.digest) wrong.push(page);
+    const bytes = readSync(file, buffer, 0, run * pageSize, (first - 1) * pageSize);
+    for (let i = 0; i < run; i++) {
+      const end = (i + 1) * pageSize;
+      // The file may end before the page.
+      const digest = end <= bytes ? digestOfPage(buffer.subarray(end - pageSize, end)) : null;
+      if (digest !== newest.get(first + i)?.digest) wrong.push(first + i);
     }
+    at += run;
   }
   return wrong;
 }
@@ -190,48 +187,6 @@ function consecutive(pages: Uint32Array, at: number): number {
 /** Descriptors of databases by path. Where the system does not tell which one SQLite has, they are ours and stay open. */
 const descriptors = new Map<string, number>();
 
-/**
- * The bytes of a database that this process has open. They are reached through SQLite's own descriptor: opening and
- * closing another one would drop the locks of every connection of this process.
- */
-class DatabaseFile {
-  readonly #file: number;
-  readonly #pageSize: number;
-  readonly #buffer: Buffer;
-  /** The pages that were read last, from page `#first` on. */
-  #found: Buffer;
-  #first = 0;
-
-  constructor(path: string, pageSize: number) {
-    this.#file = descriptorOf(path);
-    this.#pageSize = pageSize;
-    this.#buffer = Buffer.allocUnsafe(PAGES_AT_ONCE * pageSize);
-    this.#found = this.#buffer.subarray(0, 0);
-  }
-
-  /** Reads `count` pages from page `first` on, at most {@link PAGES_AT_ONCE}. */
-  read(first: number, count: number): void {
-    const size = this.#pageSize;
-    this.#found = this.#buffer.subarray(0, readSync(this.#file, this.#buffer, 0, count * size, (first - 1) * size));
-    this.#first = first;
-  }
-
-  /** Returns the digest of a page that {@link read} was to read; null when the file ends before it. */
-  digestOf(page: number): bigint | null {
-    const at = (page - this.#first) * this.#pageSize;
-    const end = at + this.#pageSize;
-    return end <= this.#found.length ? digestOfPage(this.#found.subarray(at, end)) : null;
-  }
-
-  write(page: number, content: Buffer): void {
-    writeSync(this.#file, content, 0, content.length, (page - 1) * this.#pageSize);
-  }
-
-  sync(): void {
-    fsyncSync(this.#file);
-  }
-}
-
 /** Returns a page of a database that this process has open, as it is on disk. */
 export function readPage(path: string, page: number, pageSize: number): Buffer {
   const content = Buffer.alloc(pageSize);
@@ -239,15 +194,19 @@ export function readPage(path: string, page: number, pageSize: number): Buffer {
   return content;
 }
 
-/** A descriptor of the database at `path` that can be written. */
+/**
+ * Returns a descriptor of a database that this process has open, which can be written: SQLite's own, since opening and
+ * closing another one would drop the locks of every connection of this process.
+ */
 function descriptorOf(path: string): number {
   const { dev, ino } = statSync(path);
   const isIt = (file: number): boolean => {
     try {
       const stats = fstatSync(file);
-      return stats.dev === dev && stats.ino === ino && isWritable(file);
+      // Writing nothing fails on a descriptor that is only for reading (EBADF).
+      return stats.dev === dev && stats.ino === ino && writeSync(file, Buffer.alloc(0), 0, 0, 0) === 0;
     } catch {
-      return false; // closed meanwhile
+      return false; // not writable, or closed meanwhile
     }
   };
   const known = descriptors.get(path);
@@ -255,16 +214,6 @@ function descriptorOf(path: string): number {
   const found = openDescriptors(path).find(isIt) ?? openSync(path, "r+");
   descriptors.set(path, found);
   return found;
-}
-
-/** Writing nothing fails on a descriptor that is only for reading (EBADF). */
-function isWritable(file: number): boolean {
-  try {
-    writeSync(file, Buffer.alloc(0), 0, 0, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -63,18 +63,13 @@ const MAX_GUARDED = 2_048;
 /** Connections to files that another program replaced: kept from the garbage collector, so they are never quite closed. */
 const replaced: (Driver | Prepared)[] = [];
 
-/** How many closed connections may wait for the garbage collector. */
+/**
+ * How many closed connections may wait for the garbage collector. The driver closes a connection's file descriptors only
+ * when its statements are collected, and they look too small to trigger a collection: thousands of workspaces used in
+ * turn would run out of descriptors first.
+ */
 const MAX_UNRELEASED = 64;
 let unreleased = 0;
-
-/**
- * The driver closes a connection's file descriptors only when its statements are collected, and they look too small to
- * trigger a collection: thousands of workspaces used in turn would run out of descriptors first. So a collection runs
- * after every few closed connections.
- */
-function releaseSomeday(): void {
-  if (++unreleased >= MAX_UNRELEASED) releaseClosed();
-}
 
 /**
  * Releases the files of this thread's closed connections, by a full collection; the files are released one turn of the
@@ -239,7 +234,7 @@ export class Connection implements Transaction, Disposable {
       if (this.own?.isDisowned) replaced.push(this.#driver, ...this.#statements.values());
       this.#statements.clear();
       this.#driver.close();
-      releaseSomeday();
+      if (++unreleased >= MAX_UNRELEASED) releaseClosed();
     }
   }
 

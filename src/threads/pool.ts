@@ -221,22 +221,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   /** What a thread is told: no functions, which cannot be passed on. */
   #threadOptions(kind: "writers" | "readers", index: number): ThreadOptions {
-    const { workspacesDir, controlFile, encryptionKey, clockOffsetMs, fullTextFrom, embeddings, quota, sealing } =
-      this.options;
-    // Each workspace has its reader thread, and no two threads can hold one's index.
-    const searchMemoryBytes = Math.floor(this.options.searchMemoryBytes / this.#heads.length);
-    const plain = {
-      workspacesDir,
-      controlFile,
-      encryptionKey,
-      clockOffsetMs,
-      fullTextFrom,
-      embeddings,
-      quota,
-      sealing,
+    const plain = Object.entries(this.options).filter(([, value]) => typeof value !== "function");
+    return {
+      ...(Object.fromEntries(plain) as Omit<ThreadOptions, "gauges" | "heads" | "space">),
+      // Each workspace has its reader thread, and no two threads can hold one's index.
+      searchMemoryBytes: Math.floor(this.options.searchMemoryBytes / this.#heads.length),
+      gauges: (this.gauges[kind][index] as ThreadGauges).memory,
+      heads: (this.#heads[index] as KnownHeads).memory,
+      space: this.space.memory,
     };
-    const [gauges, heads] = [this.gauges[kind][index] as ThreadGauges, this.#heads[index] as KnownHeads];
-    return { ...plain, searchMemoryBytes, gauges: gauges.memory, heads: heads.memory, space: this.space.memory };
   }
 }
 

@@ -65,7 +65,10 @@ export interface NewLink {
 export function createLink(control: ControlDatabase, clock: Clock, wish: LinkWish): NewLink {
   const { digest, ...made } = draftLink(new IdSource(clock), clock(), wish);
   control.change((connection) => {
-    if (wish.createdBy === START_ACTOR) revokeStartLinks(connection, made.link.createdAt);
+    // Earlier starts of the daemon printed links for the first account, which this one replaces.
+    const { createdAt: now, createdBy } = made.link;
+    const sql = `UPDATE links SET revoked_at = ? WHERE kind = 'setup' AND created_by = ? AND ${USABLE}`;
+    if (createdBy === START_ACTOR) connection.run(sql, [now, START_ACTOR, now]);
     LINKS.insert(connection, made.link, { digest: Uint8Array.fromHex(digest) });
   });
   return made;
@@ -106,12 +109,6 @@ export function findUsableLink(connection: Connection, digest: Uint8Array, now: 
 export function listInvitations(connection: Connection, workspaceId: string, now: number): LinkRecord[] {
   const rest = `WHERE workspace_id = ? AND ${USABLE} ORDER BY created_at DESC, id DESC`;
   return LINKS.list(connection, rest, [workspaceId, now]);
-}
-
-/** Revokes the links for the first account that earlier starts of the daemon printed. */
-function revokeStartLinks(connection: Connection, now: number): void {
-  const sql = `UPDATE links SET revoked_at = ? WHERE kind = 'setup' AND created_by = ? AND ${USABLE}`;
-  connection.run(sql, [now, START_ACTOR, now]);
 }
 
 /** Revokes all links that were neither used nor revoked. Returns how many there were. */

@@ -3,7 +3,6 @@
  * apps support them) and recovery codes.
  */
 import { Secret, TOTP } from "otpauth";
-import type { RandomPool } from "../../ids.ts";
 import type { AccountEventName } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded } from "../acts.ts";
@@ -55,14 +54,16 @@ function takeRecovery({ control }: AccountParts, account: AccountRecord, code: s
 
 /** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
 export async function beginSecondFactor(parts: AccountParts, account: AccountRecord) {
-  const secret = makeTotpSecret(parts.random);
+  const key = new Secret({ buffer: new Uint8Array(parts.random.take(SECRET_BYTES)).buffer });
+  const secret = key.base32;
   const { auditId } = await changed(parts, account, "account.begin_totp", (now) => {
     if (hasSecondFactor(now)) {
       throw new Problem("totp_on", "There is already a second factor. Disable it before you start another one.");
     }
     return [["beginTotp", { id: now.id, secret }]];
   });
-  return { secret, uri: totpUri(secret, account.email), auditId };
+  // An authenticator reads the URI from a QR code.
+  return { secret, uri: generator(key, account.email).toString(), auditId };
 }
 
 /** Changes the second factor of an account. `decide` gets the account as it is now, and returns the changes or throws. */
@@ -135,17 +136,6 @@ const CODE = /^[0-9]{6}$/;
 
 const generator = (secret: Secret, label: string): TOTP =>
   new TOTP({ issuer: ISSUER, label, algorithm: "SHA1", digits: DIGITS, period: PERIOD_SECONDS, secret });
-
-/** Returns a new secret in base32. */
-export function makeTotpSecret(random: RandomPool): string {
-  const bytes = random.take(SECRET_BYTES);
-  return new Secret({ buffer: new Uint8Array(bytes).buffer }).base32;
-}
-
-/** Returns the URI that an authenticator reads from a QR code. */
-export function totpUri(secret: string, email: string): string {
-  return generator(Secret.fromBase32(secret), email).toString();
-}
 
 /**
  * Returns the time step of a code, or null when the code is wrong. To accept each code only once, the caller stores

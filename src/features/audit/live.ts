@@ -54,11 +54,13 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
     if (found !== version) {
       version = found;
       for (;;) {
-        const page = await nextEvents(reader, plan.agentId, after);
+        const page = await scanEvents(reader, plan.agentId, { from: after + 1, limit: EVENTS_AT_ONCE });
         const last = page.at(-1);
         if (last === undefined) break;
         silentMs = 0;
-        after = positionIn(plan.agentId, last);
+        // After pruning, positions have gaps.
+        const { seq, agent_seq } = presentEvent(last);
+        after = plan.agentId === null ? seq : agent_seq;
         yield page.map(message).join("");
         if (page.length < EVENTS_AT_ONCE) break;
       }
@@ -69,16 +71,6 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
     await Bun.sleep(LOOK_EVERY_MS);
     silentMs += LOOK_EVERY_MS;
   }
-}
-
-function nextEvents(reader: Reader, agentId: string | null, after: number): Promise<StoredEvent[]> {
-  return scanEvents(reader, agentId, { from: after + 1, limit: EVENTS_AT_ONCE });
-}
-
-/** Returns the position of an event in the followed trail. After pruning, positions have gaps. */
-function positionIn(agentId: string | null, stored: StoredEvent): number {
-  const { seq, agent_seq } = presentEvent(stored);
-  return agentId === null ? seq : agent_seq;
 }
 
 /** Returns one event as a message (WHATWG HTML, section 9.2). Its JSON is one line. */

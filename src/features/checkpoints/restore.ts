@@ -27,7 +27,10 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
   const refusal = plan === null ? null : await findRefused(reader, plan, policies);
-  if (refusal !== null) return blocked(agent, checkpoint, refusal);
+  if (refusal !== null) {
+    const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
+    return refusedByPolicy(agent, { ...refusal, message }, "restore_blocked", { checkpoint_id: checkpoint.id });
+  }
   const present = await countPresent(reader, agent, context.nowMs);
   return restored(context, found, newConfig, plan, present);
 };
@@ -51,11 +54,6 @@ async function findRefused(reader: Reader, plan: RestorePlan, policies: PolicySe
     if (!decision.allowed) return decision;
   }
   return null;
-}
-
-function blocked(agent: AgentState, checkpoint: Checkpoint, decision: Refused): Outcome {
-  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`;
-  return refusedByPolicy(agent, { ...decision, message }, "restore_blocked", { checkpoint_id: checkpoint.id });
 }
 
 function restored(

@@ -26,18 +26,13 @@ export function publicPages(
     page("/healthz", JSON_TYPE, () => '{"status":"ok"}'),
     page("/readyz", JSON_TYPE, async () => readiness(await isReady())),
     page(OPENAPI_PATH, JSON_TYPE, () => {
-      document ??= makeDocument(routes, actions);
+      // Made on the first request, and the code for it is loaded only then.
+      document ??= import("./api/openapi.ts").then(({ openApiJson }) => openApiJson(routes, actions));
       return document;
     }),
     ...DOCS_PAGES,
     ...DASHBOARD_PAGES,
   ];
-}
-
-/** Makes the document on the first request, and loads the code for it only then. */
-async function makeDocument(routes: readonly Route[], actions: readonly Action[]): Promise<string> {
-  const { openApiJson } = await import("./api/openapi.ts");
-  return openApiJson(routes, actions);
 }
 
 function readiness({ ready, workspacesDown }: ReadinessAnswer): string {

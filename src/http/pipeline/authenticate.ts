@@ -1,17 +1,13 @@
 /** Authentication: the first thing that is checked of a request. */
 import { invalid, Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
+import type { AccountDeps } from "../account/action.ts";
 import { requireSameOrigin, sessionToken } from "./session.ts";
 
 /** Returns the principal of an API key, null when the key is unknown, malformed, expired or revoked. */
 export type Authenticate = (apiKey: string) => Principal | null;
 
-/** Finds the account of a session, and its principal in each of its workspaces. */
-export interface Sessions {
-  find(
-    token: string,
-  ): { accountId: string; principals: ReadonlyMap<string, Principal>; installation: Principal | null } | null;
-}
+type Sessions = AccountDeps["sessions"];
 
 const WORKSPACE_HEADER = "X-Workspace-Id";
 /** In place of a workspace's id, and as the query parameter `scope`: the log of the installation. */
@@ -19,6 +15,7 @@ const INSTALLATION = "installation";
 
 /**
  * Returns the principal of a request: that of its API key, or without a key that of its session.
+ * Without `use` a session is not extended by this: checking one must not keep it alive.
  * A session without `X-Workspace-Id` whose query has `scope=installation` asks for the log of the installation.
  * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another workspace, another site
  *   sent a session's request, or somebody who is no operator asks for the log of the installation; 400 for a session
@@ -28,12 +25,13 @@ export function authenticateRequest(
   request: { method: string; headers: Headers; url: string },
   authenticate: Authenticate,
   sessions: Sessions | undefined,
+  use = true,
 ): Principal {
   const { headers } = request;
   const apiKey = headers.get("x-api-key");
   if (apiKey === null && sessions !== undefined) {
     const token = sessionToken(headers);
-    if (token !== null) return principalOfSession(request, sessions, token);
+    if (token !== null) return principalOfSession(request, sessions.find(token, { use }));
   }
   const principal = apiKey === null ? null : authenticate(apiKey);
   if (principal === null) throw unauthenticated();
@@ -57,10 +55,8 @@ function unauthenticated(): Problem {
 
 function principalOfSession(
   { method, headers, url }: { method: string; headers: Headers; url: string },
-  sessions: Sessions,
-  token: string,
+  signedIn: ReturnType<Sessions["find"]>,
 ): Principal {
-  const signedIn = sessions.find(token);
   if (signedIn === null) throw unauthenticated();
   requireSameOrigin(method, headers);
   const workspaceId = headers.get(WORKSPACE_HEADER);

@@ -3,7 +3,8 @@
  * converted to a request to `POST /v1/audit/export`.
  */
 import { invalid } from "../../problem.ts";
-import { authenticateRequest, type Sessions } from "./authenticate.ts";
+import type { AccountDeps } from "../account/action.ts";
+import { authenticateRequest } from "./authenticate.ts";
 import { readForm } from "./body.ts";
 
 export const DOWNLOAD_PATH = "/account/workspaces/:workspace_id/export";
@@ -13,9 +14,6 @@ const MAX_FORM_BYTES = 8 * 1024;
 
 /** The characters of workspace ids. A header cannot hold some of the others. */
 const WORKSPACE_ID = /^[a-z0-9_]+$/;
-
-/** Accepts no API key. */
-const noKey = () => null;
 
 /**
  * Returns the headers of the form's request as one to `/v1`. A `workspaceId` that cannot be one, or null for invalid
@@ -29,9 +27,9 @@ export function downloadHeaders(request: Request, workspaceId: string | null | u
   return headers;
 }
 
-/** Authenticates the form by its session and its origin. @throws {Problem} as `authenticateRequest` */
-export function authenticateDownload(headers: Headers, sessions: Sessions | undefined) {
-  return authenticateRequest({ method: "POST", headers, url: "" }, noKey, sessions);
+/** Authenticates the form by its session and its origin; an API key is not accepted. @throws {Problem} */
+export function authenticateDownload(headers: Headers, sessions: AccountDeps["sessions"] | undefined) {
+  return authenticateRequest({ method: "POST", headers, url: "" }, () => null, sessions);
 }
 
 /** Returns the request to `/v1` with the filled fields of the form. @throws {Problem} */

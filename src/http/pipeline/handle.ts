@@ -28,8 +28,14 @@ const EMPTY: JsonObject = {};
 /** What handling a request needs of the rest of the program. */
 export interface HandleDeps extends BodyLimits {
   workspaces: WorkspaceClient;
+  /** Turns the idle timeout of a connection off, or on again, for a slow response. */
   setPatience?(request: Request, patient: boolean): void;
+  /**
+   * Reports whether the connection of a request is closed. The runtime closes a connection when a request arrives
+   * before the response to the one before, and tells it a few turns of the event loop later.
+   */
   isAbandoned?(request: Request): boolean;
+  /** A monotonic clock in milliseconds. */
   monotonicMs(): number;
 }
 
@@ -107,14 +113,9 @@ export async function takeBody(form: RequestForm, request: Request, limits: Body
   try {
     return checkBody(form, request, await read(request, limits));
   } catch (error) {
-    throw error instanceof Problem ? error : unread(error);
+    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+    throw invalid("The connection was closed before the body was complete. Send it again.");
   }
-}
-
-/** Returns a problem when the client closed the connection before the end of the body, else the error. */
-function unread(error: unknown): unknown {
-  const hungUp = error instanceof Error && error.name === "AbortError";
-  return hungUp ? invalid("The connection was closed before the body was complete. Send it again.") : error;
 }
 
 function checkBody(route: RequestForm, request: Request, bytes: Uint8Array): unknown {

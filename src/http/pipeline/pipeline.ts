@@ -1,15 +1,15 @@
 /** The steps of every request: id, authentication, response, log entry. */
 import { Problem } from "../../problem.ts";
-import type { Principal, WorkspaceClient } from "../../workspace/contract.ts";
+import type { Principal } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { ReadinessAnswer } from "../documents/pages.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
-import { type Authenticate, authenticateRequest, type Sessions } from "./authenticate.ts";
+import { type Authenticate, authenticateRequest } from "./authenticate.ts";
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
-import { handle } from "./handle.ts";
+import { type HandleDeps, handle } from "./handle.ts";
 import { publicReader } from "./public-log.ts";
 import { RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
@@ -19,8 +19,7 @@ import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-prox
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 
 /** What HTTP needs of the rest of the program. */
-export interface AppDeps {
-  workspaces: WorkspaceClient;
+export interface AppDeps extends HandleDeps {
   authenticate: Authenticate;
   /** Accounts and their sessions. Without them there are no account routes. */
   accounts?: AccountDeps;
@@ -33,12 +32,7 @@ export interface AppDeps {
   meter?: RequestMeter;
   /** Called with an internal error. The client sees only `internal`. */
   onInternalError(error: unknown, requestId: string): void;
-  /** A monotonic clock in milliseconds. */
-  monotonicMs(): number;
   randomBytes(length: number): Uint8Array;
-  maxBodyBytes: number;
-  /** The time for receiving a large body, ms. */
-  bodyTimeoutMs?: number;
   /** The most requests per second of each key; absent or 0 for no limit. */
   requestsPerSecond?: number;
   /** The most requests per minute with wrong keys from one address; absent or 0 for no limit. */
@@ -49,13 +43,6 @@ export interface AppDeps {
   trustedProxies?: TrustedProxies;
   /** Returns the address of a request's peer. Needed with `trustedProxies`. */
   peerOf?(request: Request): string | null;
-  /** Turns the idle timeout of a connection off, or on again, for a slow response. */
-  setPatience?(request: Request, patient: boolean): void;
-  /**
-   * Reports whether the connection of a request is closed. The runtime closes a connection when a request arrives
-   * before the response to the one before, and tells it a few turns of the event loop later.
-   */
-  isAbandoned?(request: Request): boolean;
 }
 
 /** A routed request. */
@@ -102,17 +89,12 @@ export class Pipeline {
       requireOneHost(headers);
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.#publicPaths.has(path)) {
-        this.#enter(exchange, this.#publicReader(path, headers) ?? this.#authenticate(request));
+        this.#enter(exchange, this.#publicReader(path, headers) ?? this.#authenticate(request, true));
       }
       return undefined;
     } catch (error) {
       return this.fail(exchange, this.#countWrongKey(request, error, exchange.startedMs));
     }
-  }
-
-  #authenticate(request: Request): Principal {
-    const { authenticate, accounts } = this.#deps;
-    return authenticateRequest(request, authenticate, accounts?.sessions);
   }
 
   #publicReader(path: string, headers: Headers): Principal | null {
@@ -145,10 +127,15 @@ export class Pipeline {
     return clientAddress(trustedProxies, peerOf?.(request) ?? null, request.headers);
   }
 
-  #isStillAllowed(request: Request, principal: Principal): boolean {
+  /** Returns the principal of a request. `use`: see `SessionKeeper.find`. @throws {Problem} */
+  #authenticate(request: Request, use: boolean): Principal {
     const { authenticate, accounts } = this.#deps;
+    return authenticateRequest(request, authenticate, accounts?.sessions, use);
+  }
+
+  #isStillAllowed(request: Request, principal: Principal): boolean {
     try {
-      const now = authenticateRequest(request, authenticate, accounts && passive(accounts.sessions));
+      const now = this.#authenticate(request, false);
       return now.scope === principal.scope && now.actor === principal.actor;
     } catch (error) {
       if (error instanceof Problem) return false;
@@ -241,11 +228,6 @@ function requireOneHost(headers: Headers): void {
     param: "Host",
     headers: { connection: "close" },
   });
-}
-
-/** Finds sessions without extending them: checking a session must not keep it alive. */
-function passive(sessions: AccountDeps["sessions"]): Sessions {
-  return { find: (token) => sessions.find(token, { use: false }) };
 }
 
 function isUnderApi(path: string): boolean {
