@@ -47,11 +47,7 @@ export interface NewKey {
 type DraftKey = Omit<NewKey, "auditId">;
 
 export class Administration {
-  readonly #options: AdministrationOptions;
-
-  constructor(options: AdministrationOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: AdministrationOptions) {}
 
   /**
    * Creates a workspace and its first key, which has full scope. `more` is called when that is decided: it returns what
@@ -65,9 +61,9 @@ export class Administration {
   ): Promise<NewKey & { workspace: WorkspaceRecord } & A> {
     const problem = nameProblem(name);
     if (problem) throw new Failure("usage", `The name of a workspace must ${problem}.`);
-    const { clock, ids, actor } = this.#options;
+    const { clock, ids, actor } = this.options;
     const id = ids.next("ws");
-    return await act(this.#options, id, () => {
+    return await act(this.options, id, () => {
       const workspace = { id, name, createdAt: clock(), createdBy: actor };
       const key = this.#newKey({
         workspaceId: id,
@@ -89,9 +85,9 @@ export class Administration {
 
   /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */
   async createKey(wish: KeyWish): Promise<NewKey> {
-    const { control, actor, permit } = this.#options;
+    const { control, actor, permit } = this.options;
     refuseBadWish(wish);
-    return await act(this.#options, wish.workspaceId, () => {
+    return await act(this.options, wish.workspaceId, () => {
       requireWorkspace(control.connection, wish.workspaceId);
       permit(wish.workspaceId);
       const key = this.#newKey(wish);
@@ -109,8 +105,8 @@ export class Administration {
    * @throws {KeyEnded} when the key is revoked, expired or replaced
    */
   async rotateKey(keyId: string, overlapMs: number): Promise<NewKey & { replaced: KeyRecord }> {
-    const { clock, actor, permit } = this.#options;
-    return await act(this.#options, this.#requireKey(keyId).workspaceId, () => {
+    const { clock, actor, permit } = this.options;
+    return await act(this.options, this.#requireKey(keyId).workspaceId, () => {
       const old = this.#requireKey(keyId);
       const { workspaceId, label, scope, agents } = old;
       permit(workspaceId);
@@ -136,8 +132,8 @@ export class Administration {
 
   /** Revokes a key at once and for good. Revoking it again changes nothing. */
   async revokeKey(keyId: string): Promise<KeyRecord & { revokedAt: number; auditId: string | null }> {
-    const { clock, actor, permit } = this.#options;
-    return await act(this.#options, this.#requireKey(keyId).workspaceId, () => {
+    const { clock, actor, permit } = this.options;
+    return await act(this.options, this.#requireKey(keyId).workspaceId, () => {
       const key = this.#requireKey(keyId);
       permit(key.workspaceId);
       const { id, revokedAt } = key;
@@ -152,7 +148,7 @@ export class Administration {
   }
 
   #requireKey(id: string): KeyRecord {
-    const key = findKey(this.#options.control.connection, id);
+    const key = findKey(this.options.control.connection, id);
     if (key !== undefined) return key;
     throw new Failure(
       "not_found",
@@ -161,7 +157,7 @@ export class Administration {
   }
 
   #newKey(wish: KeyWish): DraftKey {
-    const { clock, ids, random, actor } = this.#options;
+    const { clock, ids, random, actor } = this.options;
     const createdAt = clock();
     const expiresAt = wish.expiresInMs === null ? null : createdAt + wish.expiresInMs;
     if (expiresAt !== null && expiresAt > LAST_MOMENT_MS) {

@@ -1,5 +1,4 @@
 /** Authenticates API keys on the main thread, without waiting. A known key costs one hash and one map lookup. */
-import type { Clock } from "../ids.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
@@ -16,11 +15,11 @@ interface Known {
 }
 
 export class Authenticator extends RecordCache<Known> {
-  readonly #clock: Clock;
-
-  constructor(control: ControlDatabase, { clock, onError }: KeeperOptions) {
-    super(control, { most: MAX_KNOWN_KEYS, writeUse: markUsed, onError });
-    this.#clock = clock;
+  constructor(
+    control: ControlDatabase,
+    private readonly options: KeeperOptions,
+  ) {
+    super(control, { most: MAX_KNOWN_KEYS, writeUse: markUsed, onError: options.onError });
   }
 
   /**
@@ -32,7 +31,7 @@ export class Authenticator extends RecordCache<Known> {
     const digest = digestOf(apiKey);
     const name = digestName(digest);
     const known = this.get(name) ?? (isWellFormedApiKey(apiKey) ? this.#lookUp(name, digest) : undefined);
-    const now = this.#clock();
+    const now = this.options.clock();
     if (known === undefined || now >= known.expiresAt) return null;
     this.used(known.principal.actor, now);
     return known.principal;

@@ -10,11 +10,7 @@ import { createPrivateFile } from "../datadir/private-files.ts";
 const FILE_BYTES = 8;
 
 export class Generation {
-  readonly #word: Int32Array;
-
-  private constructor(word: Int32Array) {
-    this.#word = word;
-  }
+  private constructor(private readonly word: Int32Array) {}
 
   /** Maps the counter's file and creates it if it is missing. The file is never truncated or replaced. */
   static open(path: string): Generation {
@@ -26,11 +22,11 @@ export class Generation {
 
   /** The present value of the counter. */
   get current(): number {
-    return Atomics.load(this.#word, 0);
+    return Atomics.load(this.word, 0);
   }
 
   /** Tells every process that the database changed. Call it after the change is on disk. */
   advance(): void {
-    Atomics.add(this.#word, 0, 1);
+    Atomics.add(this.word, 0, 1);
   }
 }

@@ -29,17 +29,16 @@ export interface KeeperOptions extends Pick<RecordCacheOptions, "onError"> {
 }
 
 export abstract class RecordCache<T> implements Disposable {
-  protected readonly control: ControlDatabase;
-  readonly #options: RecordCacheOptions;
   readonly #known = new Map<string, T>();
   readonly #lastUse = new Map<string, number>();
   readonly #timers: NodeJS.Timeout[];
   #generation: number;
   #dataVersion: number;
 
-  constructor(control: ControlDatabase, options: RecordCacheOptions) {
-    this.control = control;
-    this.#options = options;
+  constructor(
+    protected readonly control: ControlDatabase,
+    private readonly settings: RecordCacheOptions,
+  ) {
     this.#generation = control.generation.current;
     this.#dataVersion = this.#readDataVersion();
     this.#timers = [
@@ -62,7 +61,7 @@ export abstract class RecordCache<T> implements Disposable {
 
   /** Caches a record that was just read from the database, and returns it. */
   protected keep(name: string, record: T): T {
-    if (this.#known.size >= this.#options.most) this.#known.clear();
+    if (this.#known.size >= this.settings.most) this.#known.clear();
     this.#known.set(name, record);
     return record;
   }
@@ -91,7 +90,7 @@ export abstract class RecordCache<T> implements Disposable {
   writeLastUse(): void {
     if (this.#lastUse.size === 0 || this.control.isReplaced) return;
     this.control.transaction((connection) => {
-      for (const [id, at] of this.#lastUse) this.#options.writeUse(connection, id, at);
+      for (const [id, at] of this.#lastUse) this.settings.writeUse(connection, id, at);
     });
     this.#lastUse.clear();
   }
@@ -114,7 +113,7 @@ export abstract class RecordCache<T> implements Disposable {
     try {
       work();
     } catch (error) {
-      this.#options.onError(error);
+      this.settings.onError(error);
     }
   }
 }

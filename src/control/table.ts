@@ -6,12 +6,13 @@ import type { SqlValue } from "../store/values.ts";
 type Column = string | { column: string; as: "json" | "boolean" };
 
 export class Table<R extends object> {
-  readonly #name: string;
   readonly #members: readonly (readonly [member: keyof R & string, column: string, as?: "json" | "boolean"])[];
   readonly #select: string;
 
-  constructor(name: string, columns: Readonly<Record<keyof R & string, Column>>) {
-    this.#name = name;
+  constructor(
+    private readonly name: string,
+    columns: Readonly<Record<keyof R & string, Column>>,
+  ) {
     this.#members = Object.entries<Column>(columns).map(([member, one]) =>
       typeof one === "string" ? [member as keyof R & string, one] : [member as keyof R & string, one.column, one.as],
     );
@@ -39,7 +40,7 @@ export class Table<R extends object> {
     const values = { ...this.columns(record), ...more };
     const columns = Object.keys(values);
     connection.run(
-      `INSERT INTO ${this.#name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+      `INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
       Object.values(values),
     );
   }
@@ -52,7 +53,7 @@ export class Table<R extends object> {
     parameters: readonly SqlValue[],
   ): boolean {
     const columns = Object.keys(set).map((column) => `${column} = ?`);
-    const sql = `UPDATE ${this.#name} SET ${columns.join(", ")} WHERE ${condition}`;
+    const sql = `UPDATE ${this.name} SET ${columns.join(", ")} WHERE ${condition}`;
     return changedOne(connection, sql, [...Object.values(set), ...parameters]);
   }
 

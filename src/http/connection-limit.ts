@@ -26,41 +26,38 @@ export interface ConnectionLimitOptions {
 }
 
 export class ConnectionLimit implements Disposable {
-  readonly #gate: Gate;
-  readonly #options: ConnectionLimitOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   #closed = false;
 
-  constructor(gate: Gate, options: ConnectionLimitOptions) {
-    this.#gate = gate;
-    this.#options = options;
-    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
-  }
+  constructor(
+    private readonly gate: Gate,
+    private readonly options: ConnectionLimitOptions,
+  ) {}
 
   #check(): void {
-    const { maxConnections, onFull } = this.#options;
+    const { maxConnections, onFull } = this.options;
     if (this.#closed) {
       this.#reopen(maxConnections * ROOM_PART);
       return;
     }
     if (!mayExceed(maxConnections)) return;
-    const connections = countConnections(this.#gate.port);
+    const connections = countConnections(this.gate.port);
     if (connections <= maxConnections) return;
     this.#closed = true;
-    this.#gate.close();
+    this.gate.close();
     onFull(connections);
   }
 
   #reopen(room: number): void {
-    if (countConnections(this.#gate.port) >= room) return;
+    if (countConnections(this.gate.port) >= room) return;
     try {
-      this.#gate.open();
+      this.gate.open();
     } catch (error) {
-      this.#options.onTrouble(error);
+      this.options.onTrouble(error);
       return;
     }
     this.#closed = false;
-    this.#options.onRoom();
+    this.options.onRoom();
   }
 
   [Symbol.dispose](): void {

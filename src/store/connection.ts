@@ -83,9 +83,6 @@ export function releaseClosed(): boolean {
 }
 
 export class Connection implements Transaction, Disposable {
-  /** The open file, null for a database in memory. */
-  readonly file: OpenFile | null;
-  readonly #driver: Driver;
   readonly #statements = new Map<string, Prepared>();
   #writes = 0;
   #space = DiskSpace.ample();
@@ -100,9 +97,11 @@ export class Connection implements Transaction, Disposable {
   /** The files as this connection left them; null for a database in memory. */
   readonly own: OwnFiles | null;
 
-  constructor(driver: Driver, file: OpenFile | null) {
-    this.#driver = driver;
-    this.file = file;
+  /** `file`: the open file, null for a database in memory. */
+  constructor(
+    private readonly driver: Driver,
+    readonly file: OpenFile | null,
+  ) {
     this.#log = new WriteAheadLog(file?.path ?? IN_MEMORY);
     this.own = file === null ? null : new OwnFiles(file.path, this, this.#log);
   }
@@ -215,11 +214,11 @@ export class Connection implements Transaction, Disposable {
 
   /** Runs statements without parameters and without a result: schema changes, transaction control. */
   exec(sql: string): void {
-    this.#driver.exec(sql);
+    this.driver.exec(sql);
   }
 
   get inTransaction(): boolean {
-    return this.#driver.inTransaction;
+    return this.driver.inTransaction;
   }
 
   /**
@@ -231,9 +230,9 @@ export class Connection implements Transaction, Disposable {
       this.#tryToTruncateLog();
     } finally {
       // SQLite would copy the log into a database that another program overwrote in place.
-      if (this.own?.isDisowned) replaced.push(this.#driver, ...this.#statements.values());
+      if (this.own?.isDisowned) replaced.push(this.driver, ...this.#statements.values());
       this.#statements.clear();
-      this.#driver.close();
+      this.driver.close();
       if (++unreleased >= MAX_UNRELEASED) releaseClosed();
     }
   }
@@ -248,7 +247,7 @@ export class Connection implements Transaction, Disposable {
     if (known !== undefined) return known;
     if (this.#statements.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
     const guard = isSelect(sql) ? this.#guarded(sql) : null;
-    const statement = this.#driver.prepare(guard?.sql ?? sql);
+    const statement = this.driver.prepare(guard?.sql ?? sql);
     // Tuples: the driver adds a timing object to every row that has names.
     if (statement.reader) statement.raw();
     const prepared = { statement, decode: guard?.decode ?? null };
@@ -259,7 +258,7 @@ export class Connection implements Transaction, Disposable {
   #guarded(sql: string): GuardedSelect {
     const known = guarded.get(sql);
     if (known !== undefined) return known;
-    const types = this.#driver
+    const types = this.driver
       .prepare(sql)
       .columns()
       .map(({ type }) => type);

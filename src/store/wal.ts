@@ -38,7 +38,6 @@ export interface NewestFrame {
 
 /** The committed frames of one database's log. They are read while they are new, so that no reading takes long. */
 export class WriteAheadLog {
-  readonly #path: string;
   #count = 0;
   /** By frame: its page, and the digest of its content. */
   #pages = new Uint32Array(0);
@@ -49,9 +48,7 @@ export class WriteAheadLog {
   #starts = 0;
 
   /** `path`: that of the database. */
-  constructor(path: string) {
-    this.#path = path;
-  }
+  constructor(private readonly path: string) {}
 
   /** The size of a page, bytes; 0 before a log was read. */
   get pageSize(): number {
@@ -192,7 +189,7 @@ export class WriteAheadLog {
   #withFile<T>(read: (file: number, header: Buffer | null) => T): T {
     let file = NO_FILE;
     try {
-      file = openLog(this.#path);
+      file = openLog(this.path);
       const header = Buffer.allocUnsafe(HEADER_BYTES);
       const isEmpty = file === NO_FILE || readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES;
       return read(file, isEmpty ? null : header);

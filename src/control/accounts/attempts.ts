@@ -46,13 +46,10 @@ export interface SignInTry {
 }
 
 export class Attempts {
-  readonly #clock: () => number;
   readonly #rates = new CellRates(MAX_REMEMBERED);
 
   /** `clock` returns milliseconds. It should be monotonic. */
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: () => number) {}
 
   /** @throws {Problem} `rate_limited` */
   signIn({ email, address, device }: SignInTry): Attempt {
@@ -89,7 +86,7 @@ export class Attempts {
   }
 
   #waitOf(name: string, rate: Rate): number {
-    return this.#rates.waitMs(name, rate, this.#clock());
+    return this.#rates.waitMs(name, rate, this.clock());
   }
 
   #take(buckets: readonly Bucket[]): Attempt {
@@ -108,7 +105,7 @@ export class Attempts {
   }
 
   #move(name: string, ms: number): void {
-    this.#rates.take(name, ms, this.#clock());
+    this.#rates.take(name, ms, this.clock());
   }
 }
 

@@ -32,26 +32,17 @@ export interface Membership {
 
 type MemberRow = readonly [accountId: string, email: string, name: string, role: Role, joinedAt: number];
 
-const PEOPLE =
-  "SELECT a.id, a.email, a.name, m.role, m.joined_at FROM members m JOIN accounts a ON a.id = m.account_id";
-
-function memberOf([accountId, email, name, role, joinedAt]: MemberRow): MemberRecord {
-  return { accountId, email, name, role, joinedAt };
-}
-
 /** Returns the members of a workspace in the order in which they joined. */
 export function listMembers(connection: Connection, workspaceId: string): MemberRecord[] {
+  const sql = `SELECT a.id, a.email, a.name, m.role, m.joined_at FROM members m JOIN accounts a ON a.id = m.account_id
+    WHERE m.workspace_id = ? ORDER BY m.joined_at, a.id`;
   return connection
-    .all<MemberRow>(`${PEOPLE} WHERE m.workspace_id = ? ORDER BY m.joined_at, a.id`, [workspaceId])
-    .map(memberOf);
+    .all<MemberRow>(sql, [workspaceId])
+    .map(([accountId, email, name, role, joinedAt]) => ({ accountId, email, name, role, joinedAt }));
 }
 
 export function findMember(connection: Connection, workspaceId: string, accountId: string): MemberRecord | undefined {
-  const row = connection.get<MemberRow>(`${PEOPLE} WHERE m.workspace_id = ? AND m.account_id = ?`, [
-    workspaceId,
-    accountId,
-  ]);
-  return row && memberOf(row);
+  return listMembers(connection, workspaceId).find((member) => member.accountId === accountId);
 }
 
 type MembershipRow = readonly [id: string, name: string, role: Role, createdAt: number];

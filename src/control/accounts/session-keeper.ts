@@ -2,7 +2,6 @@
  * Begins sessions, and finds who is signed in by a session's cookie: on the main thread, without waiting. Like API
  * keys, known sessions are cached until the control database changes.
  */
-import type { Clock } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import type { ControlDatabase } from "../database.ts";
@@ -38,11 +37,11 @@ export interface SignedIn {
 const OPERATOR = { scope: "auditor", agents: null, installation: true } as const;
 
 export class SessionKeeper extends RecordCache<SignedIn> {
-  readonly #clock: Clock;
-
-  constructor(control: ControlDatabase, { clock, onError }: KeeperOptions) {
-    super(control, { most: MAX_KNOWN_SESSIONS, writeUse: markSeen, onError });
-    this.#clock = clock;
+  constructor(
+    control: ControlDatabase,
+    private readonly options: KeeperOptions,
+  ) {
+    super(control, { most: MAX_KNOWN_SESSIONS, writeUse: markSeen, onError: options.onError });
   }
 
   /**
@@ -56,7 +55,7 @@ export class SessionKeeper extends RecordCache<SignedIn> {
     const known = this.get(name) ?? this.#lookUp(name, digest);
     if (known === undefined) return null;
     const { session } = known;
-    const now = this.#clock();
+    const now = this.options.clock();
     session.lastSeenAt = Math.max(session.lastSeenAt, this.unwrittenUse(session.id));
     if (now >= sessionEnd(session)) return null;
     if (!use) return known;

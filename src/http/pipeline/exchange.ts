@@ -7,9 +7,6 @@ import type { RateLimitHeaders } from "./rate-limits.ts";
 const MICROSECONDS = 1_000;
 
 export class Exchange {
-  readonly requestId: string;
-  readonly method: string;
-  readonly startedMs: number;
   principal: Principal | null = null;
   /** Who is signed in, for requests that belong to no workspace. */
   accountId: string | null = null;
@@ -27,11 +24,11 @@ export class Exchange {
   /** What remains of its key's limit; null without a limit. */
   rateLimit: RateLimitHeaders | null = null;
 
-  constructor(requestId: string, method: string, startedMs: number) {
-    this.requestId = requestId;
-    this.method = method;
-    this.startedMs = startedMs;
-  }
+  constructor(
+    readonly requestId: string,
+    readonly method: string,
+    readonly startedMs: number,
+  ) {}
 
   /** Returns the headers that every response has. */
   headers(contentType: string): Record<string, string> {
@@ -83,13 +80,10 @@ const COUNTER_LIMIT = 16 ** COUNTER_DIGITS;
 
 /** Makes request ids. The random bytes are drawn once for every 2^32 requests. */
 export class RequestIds {
-  readonly #randomBytes: (length: number) => Uint8Array;
   #prefix = "";
   #next = COUNTER_LIMIT;
 
-  constructor(randomBytes: (length: number) => Uint8Array) {
-    this.#randomBytes = randomBytes;
-  }
+  constructor(private readonly randomBytes: (length: number) => Uint8Array) {}
 
   /** Returns the id of a request: its `X-Request-Id` header when that is safe to log and return, else a new id. */
   of(header: string | null): string {
@@ -98,7 +92,7 @@ export class RequestIds {
 
   #make(): string {
     if (this.#next === COUNTER_LIMIT) {
-      this.#prefix = `req_${Buffer.from(this.#randomBytes(PREFIX_BYTES)).toString("hex")}`;
+      this.#prefix = `req_${Buffer.from(this.randomBytes(PREFIX_BYTES)).toString("hex")}`;
       this.#next = 0;
     }
     return this.#prefix + (this.#next++).toString(16).padStart(COUNTER_DIGITS, "0");

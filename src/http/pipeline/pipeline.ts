@@ -61,17 +61,16 @@ const NO_PARAMS: Record<string, string | null> = {};
 const API_ROOT = "/v1";
 
 export class Pipeline {
-  readonly #deps: AppDeps;
   readonly #requestIds: RequestIds;
-  readonly #publicPaths: ReadonlySet<string>;
   readonly #rateLimit: RateLimit | null;
   readonly #wrongKeys: WrongKeys | null;
 
   /** `publicPaths` need no key; everything else under /v1 does. */
-  constructor(deps: AppDeps, publicPaths: ReadonlySet<string>) {
-    this.#deps = deps;
+  constructor(
+    private readonly deps: AppDeps,
+    private readonly publicPaths: ReadonlySet<string>,
+  ) {
     this.#requestIds = new RequestIds(deps.randomBytes);
-    this.#publicPaths = publicPaths;
     this.#rateLimit = deps.requestsPerSecond ? new RateLimit(deps.requestsPerSecond) : null;
     this.#wrongKeys = deps.wrongKeysPerMinute ? new WrongKeys(deps.wrongKeysPerMinute) : null;
   }
@@ -79,7 +78,7 @@ export class Pipeline {
   /** Starts the record of a request, with its id. */
   open(request: Request): Exchange {
     const requestId = this.#requestIds.of(request.headers.get("x-request-id"));
-    return new Exchange(requestId, request.method, this.#deps.monotonicMs());
+    return new Exchange(requestId, request.method, this.deps.monotonicMs());
   }
 
   /** Authenticates a request before routing. Returns a response when it is refused. */
@@ -88,7 +87,7 @@ export class Pipeline {
     try {
       requireOneHost(headers);
       this.#checkHttps(request, headers);
-      if (isUnderApi(path) && !this.#publicPaths.has(path)) {
+      if (isUnderApi(path) && !this.publicPaths.has(path)) {
         this.#enter(exchange, this.#publicReader(path, headers) ?? this.#authenticate(request, true));
       }
       return undefined;
@@ -98,7 +97,7 @@ export class Pipeline {
   }
 
   #publicReader(path: string, headers: Headers): Principal | null {
-    const { publicLogs } = this.#deps;
+    const { publicLogs } = this.deps;
     return publicLogs === undefined || headers.has("x-api-key") ? null : publicReader(path, publicLogs);
   }
 
@@ -123,13 +122,13 @@ export class Pipeline {
   }
 
   #addressOf(request: Request): string {
-    const { trustedProxies, peerOf } = this.#deps;
+    const { trustedProxies, peerOf } = this.deps;
     return clientAddress(trustedProxies, peerOf?.(request) ?? null, request.headers);
   }
 
   /** Returns the principal of a request. `use`: see `SessionKeeper.find`. @throws {Problem} */
   #authenticate(request: Request, use: boolean): Principal {
-    const { authenticate, accounts } = this.#deps;
+    const { authenticate, accounts } = this.deps;
     return authenticateRequest(request, authenticate, accounts?.sessions, use);
   }
 
@@ -144,7 +143,7 @@ export class Pipeline {
   }
 
   #checkHttps(request: Request, headers: Headers): void {
-    const { trustedProxies, peerOf } = this.#deps;
+    const { trustedProxies, peerOf } = this.deps;
     if (trustedProxies !== undefined) requireHttps(trustedProxies, peerOf?.(request) ?? null, headers);
   }
 
@@ -163,7 +162,7 @@ export class Pipeline {
           principal: exchange.principal as Principal,
           isStillAllowed: () => this.#isStillAllowed(routed.request, exchange.principal as Principal),
         },
-        this.#deps,
+        this.deps,
       );
       return this.#done(exchange, response);
     } catch (error) {
@@ -178,7 +177,7 @@ export class Pipeline {
     let request: Request;
     try {
       const headers = downloadHeaders(routed.request, routed.params?.workspace_id);
-      this.#enter(exchange, authenticateDownload(headers, this.#deps.accounts?.sessions));
+      this.#enter(exchange, authenticateDownload(headers, this.deps.accounts?.sessions));
       request = await requestOfForm(routed.request, headers);
     } catch (error) {
       return this.fail(exchange, error);
@@ -198,14 +197,14 @@ export class Pipeline {
 
   /** Responds with a problem. Any error but a {@link Problem} becomes `internal` or `unavailable`. */
   fail(exchange: Exchange | null, error: unknown): Response {
-    const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.#deps.monotonicMs());
+    const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.deps.monotonicMs());
     const problem = error instanceof Problem ? error : this.#internal(error, failed.requestId);
     failed.problem = problem.code;
     return this.#done(failed, problemResponse(problem, failed.requestId, failed.headers("")));
   }
 
   #internal(error: unknown, requestId: string): Problem {
-    this.#deps.onInternalError(error, requestId);
+    this.deps.onInternalError(error, requestId);
     if (error instanceof Error && isStorageFailure(error)) {
       return new Problem("unavailable", STORAGE_FAILED);
     }
@@ -213,7 +212,7 @@ export class Pipeline {
   }
 
   #done(exchange: Exchange, response: Response): Response {
-    const { logs, log, meter, monotonicMs } = this.#deps;
+    const { logs, log, meter, monotonicMs } = this.deps;
     const { status } = response;
     if (meter !== undefined) meter.count(exchange, status, monotonicMs() - exchange.startedMs);
     if (logs === undefined || logs(status)) log(exchange.logEntry(status, monotonicMs()));

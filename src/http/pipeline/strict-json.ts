@@ -69,25 +69,22 @@ class Walk {
   members = 0;
   /** There is a number whose spelling in the text decides whether it is an integer. */
   hugeNumbers = false;
-  readonly #checkStrings: boolean;
 
-  constructor(checkStrings: boolean) {
-    this.#checkStrings = checkStrings;
-  }
+  constructor(private readonly checkStrings: boolean) {}
 
   object(value: JsonObject, depth: number): void {
     if (depth > MAX_DEPTH) throw new JsonProblem(`The body is nested more than ${MAX_DEPTH} levels deep.`);
     // `for … in` visits exactly the own members of a parsed object, and allocates no array.
     for (const name in value) {
       this.members++;
-      if (this.#checkStrings) checkWellFormed(name);
+      if (this.checkStrings) checkWellFormed(name);
       this.value(value[name] as JsonValue, depth);
     }
   }
 
   value(value: JsonValue, depth: number): void {
     if (typeof value === "string") {
-      if (this.#checkStrings) checkWellFormed(value);
+      if (this.checkStrings) checkWellFormed(value);
     } else if (typeof value === "number") {
       this.number(value);
     } else if (Array.isArray(value)) {

@@ -16,15 +16,14 @@ export type Explain = (value: JsonObject) => Problem | null;
 
 /** A compiled object schema. */
 export class Validator<T extends TObject> {
-  readonly schema: T;
-  readonly #noun: string;
   readonly #check: TypeCheck<T>;
   readonly #members: Map<string, TSchema>;
 
   /** `noun` names a member of the object in errors. */
-  constructor(schema: T, noun: "member" | "query parameter") {
-    this.schema = schema;
-    this.#noun = noun;
+  constructor(
+    readonly schema: T,
+    private readonly noun: "member" | "query parameter",
+  ) {
     this.#check = TypeCompiler.Compile(schema);
     this.#members = new Map(Object.entries(schema.properties));
   }
@@ -59,7 +58,7 @@ export class Validator<T extends TObject> {
     const known = [...this.#members.keys()].map((name) => `"${name}"`).join(", ");
     const allowed = known === "" ? "None is taken here." : `Known here: ${known}.`;
     return invalid(
-      `Unknown ${this.#noun}${names.length === 1 ? "" : "s"} ${shown}${more}. ${allowed}`,
+      `Unknown ${this.noun}${names.length === 1 ? "" : "s"} ${shown}${more}. ${allowed}`,
       shortName(first),
     );
   }
@@ -67,7 +66,7 @@ export class Validator<T extends TObject> {
   #missing(value: JsonObject): Problem | null {
     for (const [name, schema] of this.#members) {
       if (this.schema.required?.includes(name) && !Object.hasOwn(value, name)) {
-        return invalid(`The ${this.#noun} "${name}" is missing. ${expectation(schema)}`, name);
+        return invalid(`The ${this.noun} "${name}" is missing. ${expectation(schema)}`, name);
       }
     }
     return null;
@@ -77,7 +76,7 @@ export class Validator<T extends TObject> {
     for (const [name, schema] of this.#members) {
       // Not compiled, since few requests are refused.
       if (Object.hasOwn(value, name) && !Value.Check(schema, value[name])) {
-        return invalid(`The ${this.#noun} "${name}" is not valid. ${expectation(schema)}`, name);
+        return invalid(`The ${this.noun} "${name}" is not valid. ${expectation(schema)}`, name);
       }
     }
     return invalid("The request does not have the documented form.");
