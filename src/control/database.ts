@@ -148,15 +148,12 @@ const beingOpened =
 /** Refuses to replace a lost database: a new one would know no workspace and no key, and would let anybody sign up. */
 function requireContent(directory: DataDirectory): void {
   const size = statSync(directory.control, { throwIfNoEntry: false })?.size;
-  if ((size !== undefined && size > 0) || !hasWorkspaces(directory)) return;
+  if ((size !== undefined && size > 0) || !existsSync(directory.workspaces)) return;
+  if (!readdirSync(directory.workspaces).some((name) => name.endsWith(".db"))) return;
   throw new Failure(
     "data_directory_unusable",
     `${directory.control} is ${size === undefined ? "missing" : "empty"}, although there are workspaces. Restore it from a backup. Nothing was changed.`,
   );
-}
-
-function hasWorkspaces({ workspaces }: DataDirectory): boolean {
-  return existsSync(workspaces) && readdirSync(workspaces).some((name) => name.endsWith(".db"));
 }
 
 function openUpToDate(directory: DataDirectory): Connection {

@@ -20,14 +20,10 @@ export interface Secret {
 }
 
 /** Returns the SHA-256 of a secret or an API key: the form in which it is stored. */
-export function digestOf(text: string): Uint8Array {
-  return Bun.SHA256.hash(text) as Uint8Array;
-}
+export const digestOf = (text: string): Uint8Array => Bun.SHA256.hash(text) as Uint8Array;
 
 /** Returns a digest as the key of a map. */
-export function digestName(digest: Uint8Array): string {
-  return digest.toHex();
-}
+export const digestName = (digest: Uint8Array): string => digest.toHex();
 
 export function makeSecret(random: RandomPool): Secret {
   const text = Buffer.from(random.take(SECRET_BYTES)).toString("base64url");

@@ -6,9 +6,7 @@ import { type Address, formatAddress } from "../settings/values.ts";
 const PAGES: Record<LinkKind, string> = { setup: "/sign-up", invitation: "/join", reset: "/reset" };
 
 /** Returns the URL of a one-time link. The token is in the fragment, which browsers never send. */
-export function linkUrl(base: string, kind: LinkKind, token: string): string {
-  return `${base}${PAGES[kind]}#token=${token}`;
-}
+export const linkUrl = (base: string, kind: LinkKind, token: string): string => `${base}${PAGES[kind]}#token=${token}`;
 
 /**
  * Returns the base URL for people, with the first host name if there is one. Behind a TLS proxy the port is not known,

@@ -1,7 +1,8 @@
 /** Reports whether the daemon can take requests: the storage is writable and the threads run. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { UnavailableWorkspace } from "../threads/unavailable-workspaces.ts";
+import { showTime } from "../ids.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
 
 /** How long a result is reused, so that frequent probes do not write more files. */
 const FRESH_MS = 1_000;
@@ -14,7 +15,7 @@ interface ReadinessParts {
   controlReplaced(): boolean;
   /** False while the disk refuses what workspaces write. */
   takesWrites(): boolean;
-  down: { size: number; list(): UnavailableWorkspace[] };
+  down: WorkspacePool["down"];
   monotonicMs(): number;
 }
 
@@ -43,13 +44,11 @@ export class ReadinessProbe {
         control: controlReplaced ? "control.db was removed or replaced" : "ok",
         threads: threadsRunning ? "ok" : "restarting",
       },
-      workspaces_down: this.parts.down
-        .list()
-        .map(({ workspaceId, reason, sinceMs }) => ({
-          workspace_id: workspaceId,
-          reason,
-          since: new Date(sinceMs).toISOString(),
-        })),
+      workspaces_down: Array.from(this.parts.down.values(), ({ workspaceId, reason, sinceMs }) => ({
+        workspace_id: workspaceId,
+        reason,
+        since: showTime(sinceMs),
+      })),
     };
     return { ready, body: JSON.stringify(body) };
   }

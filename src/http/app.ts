@@ -20,7 +20,6 @@ import { keyActions } from "./account/key-routes.ts";
 import { selfActions } from "./account/self-routes.ts";
 import { workspaceActions } from "./account/workspace-routes.ts";
 import { publicPages } from "./documents/pages.ts";
-import type { PublicPage } from "./documents/public-page.ts";
 import { DOWNLOAD_PATH } from "./pipeline/download.ts";
 import type { Exchange } from "./pipeline/exchange.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
@@ -74,11 +73,17 @@ export function createApp(deps: AppDeps) {
   const served = [
     ...apiRoutes.map((route) => ({ ...route, run: operation(pipeline, route) })),
     ...(deps.accounts === undefined ? [] : accountRoutes(pipeline, deps)),
-    ...pages.map((page) => ({ method: "GET", path: page.path, run: publicPage(pipeline, page) })),
+    ...pages.map(({ path, answer }) => ({
+      method: "GET",
+      path,
+      run: ({ exchange, request }: Context) => pipeline.serve(path, exchange, () => answer(exchange, request)),
+    })),
   ];
   for (const { method, path, run } of served) app.route(method, path, run as never, UNPARSED);
   for (const [path, allow] of allowedMethods(served)) {
-    app.all(path, otherMethods(pipeline, path, allow) as never, UNPARSED);
+    const run = ({ request, exchange }: Context) =>
+      pipeline.serve(path, exchange, () => otherMethod(exchange, request, allow));
+    app.all(path, run as never, UNPARSED);
   }
   return app;
 }
@@ -94,7 +99,13 @@ function operation(pipeline: Pipeline, route: Route) {
 function accountRoutes(pipeline: Pipeline, deps: AppDeps) {
   return [
     ...actions.map((action) => ({ ...action, run: accountAction(pipeline, action, deps) })),
-    { method: "POST", path: DOWNLOAD_PATH, run: download(pipeline) },
+    {
+      // The export, for a form of the dashboard.
+      method: "POST",
+      path: DOWNLOAD_PATH,
+      run: ({ request, url, qi, params, exchange }: Context) =>
+        pipeline.download(exportTrail, { request, url, qi, params, exchange }),
+    },
   ];
 }
 
@@ -107,21 +118,6 @@ function accountAction(pipeline: Pipeline, action: Action, deps: AppDeps) {
         deps,
       ),
     );
-}
-
-/** The export, for a form of the dashboard. */
-function download(pipeline: Pipeline) {
-  return ({ request, url, qi, params, exchange }: Context) =>
-    pipeline.download(exportTrail, { request, url, qi, params, exchange });
-}
-
-function publicPage(pipeline: Pipeline, page: PublicPage) {
-  return ({ exchange, request }: Context) => pipeline.serve(page.path, exchange, () => page.answer(exchange, request));
-}
-
-function otherMethods(pipeline: Pipeline, path: string, allow: string) {
-  return ({ request, exchange }: Context) =>
-    pipeline.serve(path, exchange, () => otherMethod(exchange, request, allow));
 }
 
 /** Returns the methods of every path, as `Allow` lists them (RFC 9110 section 10.2.1). */

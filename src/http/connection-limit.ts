@@ -72,9 +72,7 @@ const TABLES = ["/proc/self/net/tcp", "/proc/self/net/tcp6"] as const;
 const HELD = "(?:01|08)";
 
 /** Reports whether connections can be counted on this system, which needs Linux. */
-export function canCountConnections(): boolean {
-  return readTable(TABLES[0]) !== "";
-}
+export const canCountConnections = (): boolean => readTable(TABLES[0]) !== "";
 
 /** Reports cheaply whether there may be more connections than this, from the number of open files. */
 function mayExceed(limit: number): boolean {

@@ -28,14 +28,10 @@ const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /** Reports whether a text is an agent's id. */
-export function isAgentId(text: string): boolean {
-  return AGENT_ID.test(text);
-}
+export const isAgentId = (text: string): boolean => AGENT_ID.test(text);
 
 /** Reports whether a text holds U+0000 to U+001F or U+007F to U+009F. */
-export function hasControlCharacter(text: string): boolean {
-  return CONTROL_CHARACTER.test(text);
-}
+export const hasControlCharacter = (text: string): boolean => CONTROL_CHARACTER.test(text);
 
 /** Most characters (code points) of a name of a person or a workspace. */
 export const MAX_NAME_LENGTH = 256;
@@ -79,9 +75,7 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /** Returns the bytes of a value as RFC 8785 writes it, which differs from JSON.stringify only in order. */
-export function canonicalBytes(value: JsonObject): number {
-  return Buffer.byteLength(JSON.stringify(value), "utf8");
-}
+export const canonicalBytes = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value), "utf8");
 
 export const AgentId = textField(
   "AgentId",

@@ -15,9 +15,7 @@ export function component<S extends TSchema>(name: string, schema: S): TUnsafe<S
 }
 
 /** Returns every named schema, for the documentation. */
-export function componentSchemas(): Record<string, TSchema> {
-  return Object.fromEntries(components);
-}
+export const componentSchemas = (): Record<string, TSchema> => Object.fromEntries(components);
 
 const closed = { additionalProperties: false } as const;
 
@@ -93,8 +91,6 @@ export function listOf<S extends TSchema>(item: S) {
 }
 
 /** A list that is short enough to be returned whole. */
-export function listWithoutPages<S extends TSchema>(item: S) {
-  return object({ data: t.Array(item) });
-}
+export const listWithoutPages = <S extends TSchema>(item: S) => object({ data: t.Array(item) });
 
 export const Deleted = shape("Deleted", { deleted: Count, audit_id: AuditId }, "How many things are gone.");

@@ -36,10 +36,10 @@ export function workspaceFamilies(families: Families, source: WorkspaceSource): 
     "governd_workspace_down",
     `Workspaces whose files cannot be used, by name, the first ${MAX_NAMED} of them.`,
     () =>
-      pool.down
-        .list()
-        .slice(0, MAX_NAMED)
-        .map(({ workspaceId }) => ({ labels: { workspace_id: workspaceId }, value: 1 })),
+      Array.from(pool.down.keys().take(MAX_NAMED), (workspaceId) => ({
+        labels: { workspace_id: workspaceId },
+        value: 1,
+      })),
   );
 }
 

@@ -1,6 +1,5 @@
 /** An agent's search: by its index in memory, or by full text when it is too large for one. */
 import type { AgentIndex } from "../search/index/agent-index.ts";
-import type { SearchHit } from "../search/index/ranking.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
@@ -19,14 +18,11 @@ export interface AgentSearch {
   queryVector?: QueryVector | null;
 }
 
-export interface AgentHits {
-  hits: SearchHit[];
-  /** The agent is too large for memory and has no full text yet: the workspace's writer should make it. */
-  wantsFullText: boolean;
-}
-
-/** Until the full text is complete, and while it lags, the index is searched, whatever its size. */
-export async function searchAgent(reader: Reader, indexes: SearchIndexes, search: AgentSearch): Promise<AgentHits> {
+/**
+ * Returns the hits, and whether the workspace's writer should make full text: the agent is too large for memory and has
+ * none yet. Until the full text is complete, and while it lags, the index is searched, whatever its size.
+ */
+export async function searchAgent(reader: Reader, indexes: SearchIndexes, search: AgentSearch) {
   const { workspaceId, agent, query, options } = search;
   let wantsFullText = false;
   if (indexes.isTooLarge(workspaceId, agent)) {

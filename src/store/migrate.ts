@@ -38,9 +38,7 @@ export class MigrationFailed extends Error {
 }
 
 /** Returns the schema version of an open database, 0 for an empty one. */
-export function schemaVersion(connection: Connection): number {
-  return connection.value<number>("PRAGMA user_version") ?? 0;
-}
+export const schemaVersion = (connection: Connection): number => connection.value<number>("PRAGMA user_version") ?? 0;
 
 /** Between a file's name and the version that the migration was to reach. */
 const COPY_MARK = ".before-v";

@@ -23,8 +23,20 @@ import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
 import type { ThreadOptions } from "./messages.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
-import { type UnavailableWorkspace, UnavailableWorkspaces } from "./unavailable-workspaces.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
+
+/** A workspace whose file cannot be used. The other workspaces are not affected. */
+export interface UnavailableWorkspace {
+  workspaceId: string;
+  /** The class and code of the error; holds no data. */
+  reason: string;
+  trouble: StorageTrouble;
+  /** When it began, ms since the Unix epoch. */
+  sinceMs: number;
+}
+
+/** Most workspaces that are noted as down. */
+const MAX_DOWN = 1_000;
 
 export interface PoolOptions
   extends Omit<ThreadOptions, "gauges" | "heads" | "space">,
@@ -62,8 +74,8 @@ export interface PoolLoad extends ReaderLoad {
 }
 
 export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
-  /** The workspaces whose files cannot be used. */
-  readonly down: UnavailableWorkspaces;
+  /** The workspaces whose files cannot be used, by id, the longest unavailable first. */
+  readonly down = new Map<string, UnavailableWorkspace>();
   /** How many operations shared a transaction. */
   readonly groups = new Histogram(GROUP_BOUNDS);
   /** What each workspace thread and each reader thread says of itself. */
@@ -77,7 +89,6 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #ending = false;
 
   constructor(private readonly options: PoolOptions) {
-    this.down = new UnavailableWorkspaces(() => systemClock() + options.clockOffsetMs);
     this.#events = this.#watched(options);
     const count = Math.max(1, options.threads);
     const gauges = () => Array.from({ length: count }, () => new ThreadGauges());
@@ -86,8 +97,8 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     this.#writers = this.gauges.writers.map((_, index) => {
       // A thread that is started again finds again the troubles that last.
       const onCrash = () => {
-        for (const { workspaceId } of this.down.list()) {
-          if (this.#shard(workspaceId) === index) this.down.clear(workspaceId);
+        for (const workspaceId of this.down.keys()) {
+          if (this.#shard(workspaceId) === index) this.down.delete(workspaceId);
         }
       };
       return new WriterThread(this.#threadOptions("writers", index), { ...this.#events, onCrash });
@@ -103,7 +114,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const { workspaceId } = request.principal;
     if (this.space.isFull && whatGrows(request.name) !== "nothing") return rejection("full");
     // The thread that writes is not asked, and the file may be one that its own checks refuse.
-    if (isInspection(request.name) && this.down.troubleOf(workspaceId) === "replaced")
+    if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
     if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
     const result = await this.#reader(workspaceId).query(request);
@@ -122,7 +133,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   /** Whether the disk refuses writes: a damaged file is only its own workspace's trouble. */
   get diskFails(): boolean {
-    return this.down.list().some(({ trouble }) => isOfDisk(trouble));
+    return this.down.values().some(({ trouble }) => isOfDisk(trouble));
   }
 
   /** Whether every workspace thread runs. */
@@ -146,11 +157,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       onTrouble: (workspaceId, reason, trouble) => {
         if (trouble !== null) options.onStorage?.(workspaceId, trouble);
         if (reason === null || trouble === null) {
-          if (this.down.clear(workspaceId)) options.onUp?.(workspaceId);
+          if (this.down.delete(workspaceId)) options.onUp?.(workspaceId);
           return;
         }
-        const marked = this.down.mark(workspaceId, reason, trouble);
-        if (marked !== null) options.onDown?.(marked);
+        const known = this.down.get(workspaceId);
+        if (known === undefined && this.down.size >= MAX_DOWN) return;
+        const sinceMs = known?.sinceMs ?? systemClock() + options.clockOffsetMs;
+        const workspace = { workspaceId, reason, trouble, sinceMs };
+        this.down.set(workspaceId, workspace);
+        if (known === undefined) options.onDown?.(workspace);
       },
     };
   }

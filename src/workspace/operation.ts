@@ -106,9 +106,7 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
 }
 
 /** Returns the inquiry. Its two parts agree about what is found: the type is that of what `query` returns. */
-export function inquiry<N extends InquiryName, Found extends JsonValue>(_name: N, parts: Inquiry<N, Found>) {
-  return parts;
-}
+export const inquiry = <N extends InquiryName, Found extends JsonValue>(_name: N, parts: Inquiry<N, Found>) => parts;
 
 // biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
 type Own = any;

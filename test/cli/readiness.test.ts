@@ -13,7 +13,7 @@ test("a request during a running check of the disk does not report a failure", a
     threadsRunning: () => true,
     controlReplaced: () => false,
     takesWrites: () => true,
-    down: { size: 0, list: () => [] },
+    down: new Map(),
     monotonicMs: () => nowMs,
   });
   for (let round = 0; round < ROUNDS; round++) {

@@ -37,22 +37,17 @@ export interface Attempt {
   succeeded(): void;
 }
 
-/** An attempt to sign in. */
-export interface SignInTry {
-  email: string;
-  address: string;
-  /** The name of a device that signed in to this account before; null for any other device. */
-  device: string | null;
-}
-
 export class Attempts {
   readonly #rates = new CellRates(MAX_REMEMBERED);
 
   /** `clock` returns milliseconds. It should be monotonic. */
   constructor(private readonly clock: () => number) {}
 
-  /** @throws {Problem} `rate_limited` */
-  signIn({ email, address, device }: SignInTry): Attempt {
+  /**
+   * Counts an attempt to sign in. `device` names one that signed in to this account before; it is null for any other.
+   * @throws {Problem} `rate_limited`
+   */
+  signIn({ email, address, device }: { email: string; address: string; device: string | null }): Attempt {
     if (device !== null) return this.#take([[`device ${device}`, DEVICE]]);
     const network = networkOf(address);
     const pair = `${network} ${email}`;

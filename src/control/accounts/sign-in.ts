@@ -8,16 +8,9 @@ import { addressDetails, type FailureReason } from "./failed-sign-ins.ts";
 import { findUsableLink } from "./links.ts";
 import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
 import { hasSecondFactor, takeCode } from "./second-factor.ts";
-import { type BegunSession, beginSession, knownDevice } from "./session-keeper.ts";
+import { beginSession, knownDevice } from "./session-keeper.ts";
 import { listSessions, type SessionRecord } from "./sessions.ts";
 import { linkNotFound } from "./sign-up.ts";
-
-/** A session that was begun, and the event that recorded the sign-in. */
-interface SignedInNow {
-  account: AccountRecord;
-  begun: BegunSession;
-  auditId: string;
-}
 
 export interface Credentials {
   email: string;
@@ -30,7 +23,7 @@ export interface Credentials {
  * same limits.
  * @throws {Problem} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `rate_limited`, `unavailable`
  */
-export async function signIn(parts: AccountParts, credentials: Credentials, origin: Origin): Promise<SignedInNow> {
+export async function signIn(parts: AccountParts, credentials: Credentials, origin: Origin) {
   const email = normaliseEmail(credentials.email);
   const account = findAccountByEmail(parts.control.connection, email);
   try {

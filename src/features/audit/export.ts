@@ -57,7 +57,8 @@ const isWindow = ({ window: { startMs, endMs } }: Wanted): boolean => startMs !=
 async function findLimits(reader: Reader, wanted: Wanted, known?: FoundLimits): Promise<FoundLimits> {
   const agentId = agentIdOf(wanted.scope);
   const through = await lastNumber(reader, agentId);
-  const ownThrough = await ownNumber(reader);
+  const own = "SELECT max(agent_seq) FROM events WHERE agent_id IS NULL";
+  const ownThrough = (await reader.value<number | null>(own)) ?? 0;
   const pruned = Math.max(known?.pruned ?? 0, await prunedBefore(reader, known?.ownThrough));
   // After a pruning the first event that was found may be gone.
   if (known !== undefined && pruned > known.pruned) return findLimits(reader, wanted);
@@ -76,9 +77,6 @@ async function firstNumber(reader: Reader, agentId: string | null, pruned: numbe
   if (agentId === null) return pruned;
   return pruned === 0 ? 1 : (await windowLimits(reader, agentId, {}, { after: -1, fromSeq: pruned })).first;
 }
-
-const ownNumber = async (reader: Reader): Promise<number> =>
-  (await reader.value<number | null>("SELECT max(agent_seq) FROM events WHERE agent_id IS NULL")) ?? 0;
 
 async function lastNumber(reader: Reader, agentId: string | null): Promise<number> {
   const [sql, bound] =

@@ -49,16 +49,15 @@ function scopeOf(asked: { agent_id?: string; scope?: "workspace" | "installation
     throw invalid('"agent_id" is missing. Send it, or scope=workspace for the workspace itself.', "agent_id");
   }
   checkWorkspaceWide(principal);
-  if (asked.scope === "installation" && principal.installation !== true) throw notTheInstallation();
+  if (asked.scope === "installation" && principal.installation !== true) {
+    throw new Problem(
+      "forbidden",
+      "scope=installation needs the session of an operator, without X-Workspace-Id or with X-Workspace-Id: installation.",
+      { param: "scope" },
+    );
+  }
   return { scope: "workspace" };
 }
-
-const notTheInstallation = () =>
-  new Problem(
-    "forbidden",
-    "scope=installation needs the session of an operator, without X-Workspace-Id or with X-Workspace-Id: installation.",
-    { param: "scope" },
-  );
 
 function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow {
   return {

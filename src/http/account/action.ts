@@ -58,19 +58,18 @@ export interface Action extends CompiledEndpoint, ActionDocs {
   run: Run<ActionRequest<string, unknown> & { signedIn: SignedIn | null }>;
 }
 
-/** Defines a route that needs no session. */
-export function publicAction<At extends string, B extends TObject = NoMembers>(
-  definition: ActionDefinition<At, B, unknown>,
-): Action {
-  return { ...definition, ...compileEndpoint(definition), isPublic: true, run: definition.run as Action["run"] };
-}
+const defining =
+  <Who>(isPublic: boolean) =>
+  <At extends string, B extends TObject = NoMembers>(definition: ActionDefinition<At, B, Who>): Action => ({
+    ...definition,
+    ...compileEndpoint(definition),
+    isPublic,
+    run: definition.run as unknown as Action["run"],
+  });
 
-/** Defines a route that needs a session. */
-export function action<At extends string, B extends TObject = NoMembers>(
-  definition: ActionDefinition<At, B, { signedIn: SignedIn }>,
-): Action {
-  return { ...definition, ...compileEndpoint(definition), isPublic: false, run: definition.run as Action["run"] };
-}
+/** Defines a route that needs no session, and one that needs a session. */
+export const publicAction = defining<unknown>(true);
+export const action = defining<{ signedIn: SignedIn }>(false);
 
 /** Who asks for something of a workspace: an account, and its membership of the path's `workspace_id`. */
 interface Member {

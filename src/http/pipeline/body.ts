@@ -3,9 +3,6 @@ import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 
-/** Largest body by default, in bytes. */
-export const DEFAULT_MAX_BODY_BYTES = 2 * 1024 * 1024;
-
 /** The default time for receiving a large body, ms. */
 export const DEFAULT_BODY_TIMEOUT_MS = 120_000;
 

@@ -6,11 +6,11 @@ import type { Bytes, OperationRequest, Principal, Reply, WorkspaceClient } from 
 import { hasControlCharacter } from "../fields.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
+import { PUBLIC_ACTOR } from "./authenticate.ts";
 import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { watched } from "./live.ts";
-import { PUBLIC_ACTOR } from "./public-log.ts";
 import { parseQuery, shortName } from "./query.ts";
 import { checkAgent, checkScope } from "./scopes.ts";
 

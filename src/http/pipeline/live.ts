@@ -5,14 +5,13 @@ const WATCH_EVERY_MS = 1_000;
 /** How long a client may leave data unread before its stream is closed, ms. */
 const MAX_UNREAD_MS = 30_000;
 
-export interface LiveWatch {
-  /** Reports whether the key or the session still allows the stream. */
-  isAllowed(): boolean;
-  monotonicMs(): number;
-}
-
-/** Forwards a stream. Ends it when it is no longer allowed, and aborts it when nobody reads. */
-export function watched(source: ReadableStream<Uint8Array>, watch: LiveWatch): ReadableStream<Uint8Array> {
+/**
+ * Forwards a stream. Ends it when the key or the session does not allow it any more, and aborts it when nobody reads.
+ */
+export function watched(
+  source: ReadableStream<Uint8Array>,
+  watch: { isAllowed(): boolean; monotonicMs(): number },
+): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   /** When the last piece was enqueued; null while the client waits for the next one. */
   let unreadSinceMs: number | null = null;

@@ -53,9 +53,7 @@ function decode(text: string): string | null {
 }
 
 /** Returns a name for an error message: quoted, with control characters escaped, shortened. */
-export function quoteName(name: string): string {
-  return JSON.stringify(shortName(name));
-}
+export const quoteName = (name: string): string => JSON.stringify(shortName(name));
 
 /** Returns a name of the caller, shortened. */
 export function shortName(name: string): string {

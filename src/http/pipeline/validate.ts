@@ -84,9 +84,7 @@ export class Validator<T extends TObject> {
 }
 
 /** Returns what a field accepts: its description, which the documentation also shows. */
-export function expectation(schema: TSchema): string {
-  return schema.description ?? "See the API documentation for its form.";
-}
+export const expectation = (schema: TSchema): string => schema.description ?? "See the API documentation for its form.";
 
 /** Converts a query parameter's text to the schema's type. Other text stays text, and is then refused. */
 function fromText(text: string, schema: TSchema | undefined): JsonValue {
