@@ -12,20 +12,7 @@ import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-f
 import { EVENT_NAMES, eventFacts } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
-import {
-  ACTIVITY_INTERVALS,
-  Activity,
-  Anchors,
-  AUDIT_RESULTS,
-  AuditEvent,
-  AuditEventList,
-  AuditExport,
-  Consistency,
-  Receipt,
-  Seal,
-  SealingKey,
-  Verification,
-} from "./schema.ts";
+import * as schema from "./schema.ts";
 
 const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
@@ -108,7 +95,11 @@ export const exportTrail = route({
   summary: "Export the audit trail",
   description:
     "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An interrupted export can be continued with `cursor`: append the response to what was received.",
-  response: { description: "The export.", schema: AuditExport, otherTypes: ["application/x-ndjson", "text/csv"] },
+  response: {
+    description: "The export.",
+    schema: schema.AuditExport,
+    otherTypes: ["application/x-ndjson", "text/csv"],
+  },
   problems: ["agent_not_found"],
 });
 
@@ -144,7 +135,11 @@ export const auditRoutes = [
   route({
     operation: "audit.activity",
     at: "GET /v1/audit/activity",
-    query: object({ ...scoped, interval: choice(ACTIVITY_INTERVALS, "The length of an interval", "hour"), ...window }),
+    query: object({
+      ...scoped,
+      interval: choice(schema.ACTIVITY_INTERVALS, "The length of an interval", "hour"),
+      ...window,
+    }),
     input: ({ query: asked, principal }) => ({
       scope: scopeOf(asked, principal),
       window: windowOf(asked),
@@ -153,7 +148,7 @@ export const auditRoutes = [
     summary: "Count events over time",
     description:
       "How many events there were in each interval, and how many were refused: of an agent, or with `scope=workspace` of the whole workspace. `start_time` (24 intervals ago) and `end_time` (now) are widened to whole intervals in UTC, at most 750 of them.",
-    response: { description: "The counts.", schema: Activity },
+    response: { description: "The counts.", schema: schema.Activity },
   }),
 
   route({
@@ -167,7 +162,7 @@ export const auditRoutes = [
           examples: ["data.write,data.delete"],
         }),
       ),
-      result: choice(AUDIT_RESULTS, "Only events with this result"),
+      result: choice(schema.AUDIT_RESULTS, "Only events with this result"),
       ...window,
       ...PAGE_PARAMETERS,
     }),
@@ -186,7 +181,7 @@ export const auditRoutes = [
     summary: "Query the audit trail",
     description:
       "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, and with the session of an operator `scope=installation` the log of the installation. `start_time` is inclusive, `end_time` exclusive.",
-    response: { description: "One page of events.", schema: AuditEventList },
+    response: { description: "One page of events.", schema: schema.AuditEventList },
   }),
 
   route({
@@ -196,7 +191,7 @@ export const auditRoutes = [
     summary: "Get the newest seal",
     description:
       "The signed head of the workspace's log. Keep it: `governd verify --seal` detects every later change to the events that it covers, and a truncated log.",
-    response: { description: "The seal.", schema: Seal, mediaType: "text/plain" },
+    response: { description: "The seal.", schema: schema.Seal, mediaType: "text/plain" },
     problems: ["seal_not_found"],
   }),
 
@@ -206,7 +201,7 @@ export const auditRoutes = [
     input: () => ({}),
     summary: "Get the public key of the seals",
     description: "The key that seals the workspace now, and the earlier keys, each with the event that announced it.",
-    response: { description: "The key.", schema: SealingKey },
+    response: { description: "The key.", schema: schema.SealingKey },
   }),
 
   route({
@@ -222,7 +217,7 @@ export const auditRoutes = [
     summary: "Prove that one seal continues another",
     description:
       "The consistency proof between two sizes of the log (RFC 9162, 2.1.4), with the roots of both trees. Hashes of the proof are in hex, roots in base64 as in seals.",
-    response: { description: "The proof.", schema: Consistency },
+    response: { description: "The proof.", schema: schema.Consistency },
     problems: ["seal_not_found"],
   }),
 
@@ -233,7 +228,10 @@ export const auditRoutes = [
     summary: "List the anchors of the seals",
     description:
       "For each place to which the daemon sends seals, the newest seal of this workspace that the place accepted. The proof of an anchor is at that place; this shows how old the anchor is.",
-    response: { description: "Every place, in the order of the settings. The list may be empty.", schema: Anchors },
+    response: {
+      description: "Every place, in the order of the settings. The list may be empty.",
+      schema: schema.Anchors,
+    },
   }),
 
   route({
@@ -245,7 +243,7 @@ export const auditRoutes = [
     summary: "Read one audit event",
     description:
       "An event with everything that its hash covers. With `proof=true`, also the proof that connects it with a seal; an event that no seal covers yet is sealed first.",
-    response: { description: "The event.", schema: AuditEvent },
+    response: { description: "The event.", schema: schema.AuditEvent },
   }),
 
   route({
@@ -263,7 +261,7 @@ export const auditRoutes = [
     summary: "Get the receipt of an audit event",
     description:
       "One text file that proves the event to anyone who has the public key: `governd verify receipt.txt --public-key KEY`.",
-    response: { description: "The receipt.", schema: Receipt, mediaType: "text/plain" },
+    response: { description: "The receipt.", schema: schema.Receipt, mediaType: "text/plain" },
     problems: ["seal_not_found"],
   }),
 
@@ -275,7 +273,7 @@ export const auditRoutes = [
     summary: "Verify the audit trail",
     description:
       "Recomputes every hash of the agent's chain and compares everything stored with it. `scope: workspace` verifies the whole workspace. A failed verification returns 200 with `valid` false.",
-    response: { description: "What was found.", schema: Verification },
+    response: { description: "What was found.", schema: schema.Verification },
     problems: ["agent_not_found"],
   }),
 

@@ -12,19 +12,7 @@ import { showTime } from "../../ids.ts";
 import { setDevice, setSession } from "../pipeline/session.ts";
 import { object } from "../shapes.ts";
 import { publicAction } from "./action.ts";
-import {
-  Code,
-  Email,
-  LinkShape,
-  Name,
-  NewPassword,
-  Password,
-  SignedUpShape,
-  Status,
-  Token,
-  WhoAmI,
-  WorkspaceName,
-} from "./schema.ts";
+import * as schema from "./schema.ts";
 import { showAccount, showSignedIn, showWorkspace } from "./show.ts";
 
 function cookiesOf({ token, device }: BegunSession): string[] {
@@ -37,7 +25,7 @@ export const entryActions = [
     at: "GET /account/status",
     summary: "How accounts are made here",
     description: "Who may sign up, and whether there is no account yet.",
-    response: { description: "The state.", schema: Status },
+    response: { description: "The state.", schema: schema.Status },
     run: (_request, { parts }) => ({
       body: { signup: parts.signup, first_account: !hasAccounts(parts.control.connection) },
     }),
@@ -46,10 +34,10 @@ export const entryActions = [
   publicAction({
     name: "inspect_link",
     at: "POST /account/links/inspect",
-    body: object({ token: Token }),
+    body: object({ token: schema.Token }),
     summary: "What a one-time link is for",
     description: "Reads a link without using it.",
-    response: { description: "The link.", schema: LinkShape },
+    response: { description: "The link.", schema: schema.LinkShape },
     problems: ["link_not_found"],
     run({ body, origin }, { parts }) {
       const { control, clock, attempts } = parts;
@@ -73,17 +61,17 @@ export const entryActions = [
     name: "sign_up",
     at: "POST /account/sign-up",
     body: object({
-      email: Email,
-      password: NewPassword,
-      name: t.Optional(Name),
-      workspace_name: t.Optional(WorkspaceName),
-      token: t.Optional(Token),
+      email: schema.Email,
+      password: schema.NewPassword,
+      name: t.Optional(schema.Name),
+      workspace_name: t.Optional(schema.WorkspaceName),
+      token: t.Optional(schema.Token),
     }),
     summary: "Make an account",
     description:
       "Makes an account and signs it in. It gets its own workspace with a first API key, which is shown only once; or, with an invitation, it joins that workspace.",
     recordedAs: ["key.create", "member.join", "account.create"],
-    response: { description: "The account, its workspace, and the key of a new one.", schema: SignedUpShape },
+    response: { description: "The account, its workspace, and the key of a new one.", schema: schema.SignedUpShape },
     status: 201,
     problems: ["sign_up_closed", "link_not_found", "email_taken"],
     async run({ body, origin }, { parts }) {
@@ -118,14 +106,14 @@ export const entryActions = [
         description: "The email address of the account: a string.",
         examples: ["ada@example.com"],
       }),
-      password: Password,
-      code: t.Optional(Code),
+      password: schema.Password,
+      code: t.Optional(schema.Code),
     }),
     summary: "Sign in",
     description:
       "Starts a session. A wrong email address and a wrong password give the same response. Failures are limited per account and address.",
     recordedAs: ["account.sign_in"],
-    response: { description: "Who is signed in.", schema: WhoAmI },
+    response: { description: "Who is signed in.", schema: schema.WhoAmI },
     problems: ["sign_in_failed", "second_factor_required", "second_factor_failed"],
     async run({ body, origin }, { parts }) {
       const credentials = { email: body.email, password: body.password, code: body.code ?? null };
@@ -137,7 +125,7 @@ export const entryActions = [
   publicAction({
     name: "reset_password",
     at: "POST /account/password/reset",
-    body: object({ token: Token, new_password: NewPassword }),
+    body: object({ token: schema.Token, new_password: schema.NewPassword }),
     summary: "Set a password with a link",
     description: "For a forgotten password, with a link of `governd account link --email`. All sessions end.",
     recordedAs: ["account.reset_password"],

@@ -15,19 +15,7 @@ import { Problem } from "../../problem.ts";
 import { clearSession } from "../pipeline/session.ts";
 import { Count, listWithoutPages, object } from "../shapes.ts";
 import { action } from "./action.ts";
-import {
-  AccountShape,
-  Code,
-  Name,
-  NewPassword,
-  Password,
-  RecoveryCodes,
-  SessionShape,
-  Token,
-  TotpBegun,
-  WhoAmI,
-  WorkspaceShape,
-} from "./schema.ts";
+import * as schema from "./schema.ts";
 import { showAccount, showSession, showSignedIn, showWorkspace } from "./show.ts";
 
 function accountOf({ control }: AccountParts, { accountId }: SignedIn): AccountRecord {
@@ -43,17 +31,17 @@ export const selfActions = [
     summary: "Who is signed in",
     description:
       "The account, this session, and the account's workspaces. `installation` is the log of the installation, for operators.",
-    response: { description: "Who is signed in.", schema: WhoAmI },
+    response: { description: "Who is signed in.", schema: schema.WhoAmI },
     run: ({ signedIn }, { parts }) => ({ body: showSignedIn(parts, accountOf(parts, signedIn), signedIn.session) }),
   }),
 
   action({
     name: "update",
     at: "PUT /account",
-    body: object({ name: Name }),
+    body: object({ name: schema.Name }),
     summary: "Change the name",
     description: "The name that other members see.",
-    response: { description: "The account.", schema: AccountShape },
+    response: { description: "The account.", schema: schema.AccountShape },
     run({ body, signedIn }, { parts }) {
       parts.control.change((connection) => renameAccount(connection, signedIn.accountId, body.name));
       return { body: showAccount(parts, accountOf(parts, signedIn)) };
@@ -75,7 +63,7 @@ export const selfActions = [
   action({
     name: "change_password",
     at: "PUT /account/password",
-    body: object({ current_password: Password, new_password: NewPassword }),
+    body: object({ current_password: schema.Password, new_password: schema.NewPassword }),
     summary: "Change the password",
     description: "Needs the current one. All other sessions end.",
     recordedAs: ["account.change_password"],
@@ -89,7 +77,7 @@ export const selfActions = [
     at: "GET /account/sessions",
     summary: "List sessions",
     description: "The active ones, most recently used first.",
-    response: { description: "The sessions.", schema: listWithoutPages(SessionShape) },
+    response: { description: "The sessions.", schema: listWithoutPages(schema.SessionShape) },
     run({ signedIn }, { parts }) {
       const { control, clock } = parts;
       const found = listSessions(control.connection, signedIn.accountId, clock());
@@ -131,11 +119,11 @@ export const selfActions = [
   action({
     name: "begin_totp",
     at: "POST /account/totp",
-    body: object({ password: Password }),
+    body: object({ password: schema.Password }),
     summary: "Start a second factor",
     description: "Returns the secret for an authenticator. Signing in needs a code once the factor is confirmed.",
     recordedAs: ["account.begin_totp"],
-    response: { description: "The secret.", schema: TotpBegun },
+    response: { description: "The secret.", schema: schema.TotpBegun },
     problems: ["password_wrong", "totp_on"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
@@ -147,11 +135,11 @@ export const selfActions = [
   action({
     name: "confirm_totp",
     at: "POST /account/totp/confirm",
-    body: object({ code: Code }),
+    body: object({ code: schema.Code }),
     summary: "Confirm the second factor",
     description: "With its first code. Returns the recovery codes, which are shown only once.",
     recordedAs: ["account.confirm_totp"],
-    response: { description: "The recovery codes.", schema: RecoveryCodes },
+    response: { description: "The recovery codes.", schema: schema.RecoveryCodes },
     problems: ["second_factor_failed", "totp_off", "totp_on"],
     async run({ body, signedIn }, { parts }) {
       const { codes, auditId } = await confirmSecondFactor(parts, accountOf(parts, signedIn), body.code);
@@ -162,11 +150,11 @@ export const selfActions = [
   action({
     name: "renew_recovery_codes",
     at: "POST /account/totp/recovery-codes",
-    body: object({ password: Password, code: Code }),
+    body: object({ password: schema.Password, code: schema.Code }),
     summary: "Make new recovery codes",
     description: "The old ones stop working.",
     recordedAs: ["account.renew_codes"],
-    response: { description: "The recovery codes.", schema: RecoveryCodes },
+    response: { description: "The recovery codes.", schema: schema.RecoveryCodes },
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
@@ -178,7 +166,7 @@ export const selfActions = [
   action({
     name: "disable_totp",
     at: "POST /account/totp/disable",
-    body: object({ password: Password, code: Code }),
+    body: object({ password: schema.Password, code: schema.Code }),
     summary: "End the second factor",
     description: "Needs the password and a code, which may be a recovery code.",
     recordedAs: ["account.disable_totp"],
@@ -192,11 +180,11 @@ export const selfActions = [
   action({
     name: "accept_invitation",
     at: "POST /account/invitations/accept",
-    body: object({ token: Token }),
+    body: object({ token: schema.Token }),
     summary: "Accept an invitation",
     description: "The account that is signed in joins the workspace of the invitation.",
     recordedAs: ["member.join"],
-    response: { description: "The workspace.", schema: WorkspaceShape },
+    response: { description: "The workspace.", schema: schema.WorkspaceShape },
     problems: ["link_not_found", "already_member"],
     async run({ body, signedIn, origin }, { parts }) {
       const attempt = parts.attempts.link(origin.address);

@@ -7,17 +7,7 @@ import { countKeysInForce } from "../../control/keys.ts";
 import { optionalInteger } from "../fields.ts";
 import { listWithoutPages, object } from "../shapes.ts";
 import { action, memberAction, ownerAction } from "./action.ts";
-import {
-  InvitationShape,
-  MemberShape,
-  Name,
-  NewInvitation,
-  NewWorkspace,
-  RoleName,
-  WorkspaceDetails,
-  WorkspaceName,
-  WorkspaceShape,
-} from "./schema.ts";
+import * as schema from "./schema.ts";
 import { showInvitation, showMember, showWorkspace } from "./show.ts";
 
 export const workspaceActions = [
@@ -26,7 +16,7 @@ export const workspaceActions = [
     at: "GET /account/workspaces",
     summary: "List workspaces",
     description: "Your workspaces, in the order of joining.",
-    response: { description: "The workspaces.", schema: listWithoutPages(WorkspaceShape) },
+    response: { description: "The workspaces.", schema: listWithoutPages(schema.WorkspaceShape) },
     run: ({ signedIn }, { parts }) => ({
       body: { data: listMemberships(parts.control.connection, signedIn.accountId).map(showWorkspace) },
     }),
@@ -35,12 +25,12 @@ export const workspaceActions = [
   action({
     name: "create_workspace",
     at: "POST /account/workspaces",
-    body: object({ name: WorkspaceName }),
+    body: object({ name: schema.WorkspaceName }),
     summary: "Make a workspace",
     description:
       "With its first API key, which is shown only once. For owners of a workspace, and for everybody when sign-up is open.",
     recordedAs: ["key.create", "account.create_workspace"],
-    response: { description: "The workspace and its first key.", schema: NewWorkspace },
+    response: { description: "The workspace and its first key.", schema: schema.NewWorkspace },
     status: 201,
     async run({ body, signedIn }, { parts }) {
       const { workspace, apiKey, record, auditId } = await foundWorkspace(parts, signedIn.accountId, body.name);
@@ -61,7 +51,7 @@ export const workspaceActions = [
     at: "GET /account/workspaces/:workspace_id",
     summary: "Read a workspace",
     description: "With its size on disk, its quotas, and its numbers of members and active keys.",
-    response: { description: "The workspace.", schema: WorkspaceDetails },
+    response: { description: "The workspace.", schema: schema.WorkspaceDetails },
     async run({ workspace }, { parts, storageBytes, quota }) {
       const { connection } = parts.control;
       return {
@@ -82,7 +72,7 @@ export const workspaceActions = [
     at: "GET /account/workspaces/:workspace_id/members",
     summary: "List members",
     description: "In the order of joining.",
-    response: { description: "The members.", schema: listWithoutPages(MemberShape) },
+    response: { description: "The members.", schema: listWithoutPages(schema.MemberShape) },
     run({ workspace, accountId }, { parts }) {
       const found = listMembers(parts.control.connection, workspace.id);
       return { body: { data: found.map((member) => showMember(member, accountId)) } };
@@ -92,11 +82,11 @@ export const workspaceActions = [
   ownerAction({
     name: "change_member",
     at: "PUT /account/workspaces/:workspace_id/members/:account_id",
-    body: object({ role: RoleName }),
+    body: object({ role: schema.RoleName }),
     summary: "Change a member's role",
     description: "For owners. Takes effect with the member's next request.",
     recordedAs: ["member.change"],
-    response: { description: "The member.", schema: MemberShape },
+    response: { description: "The member.", schema: schema.MemberShape },
     problems: ["member_not_found", "last_owner"],
     async run({ params, workspace, body, accountId }, { parts }) {
       const wish = { workspaceId: workspace.id, accountId: params.account_id, role: body.role };
@@ -124,7 +114,7 @@ export const workspaceActions = [
     at: "GET /account/workspaces/:workspace_id/invitations",
     summary: "List invitations",
     description: "For owners. The usable ones, newest first.",
-    response: { description: "The invitations.", schema: listWithoutPages(InvitationShape) },
+    response: { description: "The invitations.", schema: listWithoutPages(schema.InvitationShape) },
     run({ workspace }, { parts }) {
       const found = listInvitations(parts.control.connection, workspace.id, parts.clock());
       return { body: { data: found.map(showInvitation) } };
@@ -135,8 +125,8 @@ export const workspaceActions = [
     name: "invite",
     at: "POST /account/workspaces/:workspace_id/invitations",
     body: object({
-      role: RoleName,
-      label: t.Optional({ ...Name, examples: ["Grace of compliance"] }),
+      role: schema.RoleName,
+      label: t.Optional({ ...schema.Name, examples: ["Grace of compliance"] }),
       expires_in_days: optionalInteger(
         1,
         INVITATION_MAX_DAYS,
@@ -148,7 +138,7 @@ export const workspaceActions = [
     description:
       "For owners. Returns a link for the invited person, which is shown only once; the daemon sends no mail. Its use is recorded as `member.join`.",
     recordedAs: ["member.invite"],
-    response: { description: "The invitation and its link.", schema: NewInvitation },
+    response: { description: "The invitation and its link.", schema: schema.NewInvitation },
     status: 201,
     async run({ workspace, body, accountId, base }, { parts }) {
       const { link, token, auditId } = await invite(parts, accountId, {
