@@ -17,9 +17,7 @@ const NAME = /^(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d\.\d{3}Z)$/;
 const UNFINISHED = /^\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z\.(?:partial|removed)$/;
 
 /** Returns the name of a backup that starts at this time, ms since the Unix epoch. */
-export function backupName(ms: number): string {
-  return new Date(ms).toISOString().replaceAll(":", "");
-}
+export const backupName = (ms: number): string => new Date(ms).toISOString().replaceAll(":", "");
 
 /** Returns when the backup of this name started, ms since the Unix epoch; null for any other name. */
 export function timeOfBackup(name: string): number | null {
@@ -38,9 +36,7 @@ export function listBackups(destination: string): string[] {
 }
 
 /** Returns when the newest backup was started, ms since the Unix epoch; null when there is none. */
-export function newestTime(destination: string): number | null {
-  return timeOfBackup(listBackups(destination).at(-1) ?? "");
-}
+export const newestTime = (destination: string): number | null => timeOfBackup(listBackups(destination).at(-1) ?? "");
 
 /** A directory for backups that this process has locked. */
 export class Destination implements Disposable {

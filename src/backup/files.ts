@@ -17,9 +17,7 @@ export interface Digest {
 }
 
 /** Returns the digest of a file. */
-export function digestOfFile(path: string): Digest {
-  return eachPiece(path, () => {});
-}
+export const digestOfFile = (path: string): Digest => eachPiece(path, () => {});
 
 /** Copies a file to a new one with mode 0600, durably. Returns the digest of the copied bytes. */
 export function copyFile(from: string, to: string): Digest {
@@ -60,9 +58,7 @@ export function linkOrCopy(from: string, to: string): void {
 }
 
 /** Returns the size of a file in bytes; 0 when the file does not exist. */
-export function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
+export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const FOLDERS = ["keys", "tls"] as const;
 

@@ -47,9 +47,7 @@ export function addSettingOptions(command: Command, names?: readonly SettingName
 }
 
 /** Collects the values of an option that may be repeated. */
-export function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
-}
+export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 /**
  * Returns the settings that are in force for a command with these parsed options, and where each came from.
@@ -67,6 +65,4 @@ export function settingsWithOrigins(options: object): LoadedSettings {
 }
 
 /** Returns the settings that are in force for a command with these parsed options. @throws {Failure} `invalid_settings` */
-export function settingsOf(options: object): Settings {
-  return settingsWithOrigins(options).settings;
-}
+export const settingsOf = (options: object): Settings => settingsWithOrigins(options).settings;

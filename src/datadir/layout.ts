@@ -50,9 +50,7 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
 }
 
 /** Returns the directories that every data directory has. */
-export function foldersOf({ workspaces, seals, keys, tls }: DataDirectory): string[] {
-  return [workspaces, seals, keys, tls];
-}
+export const foldersOf = ({ workspaces, seals, keys, tls }: DataDirectory): string[] => [workspaces, seals, keys, tls];
 
 /** Returns the path of a workspace's database. */
 export function workspaceFile(directory: DataDirectory, workspaceId: string): string {

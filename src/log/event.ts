@@ -127,9 +127,7 @@ export function genesisProblem(body: AuditEventBody): string | null {
 }
 
 /** Returns the JSON text of null or of a string that needs no escapes. */
-export function quotedOrNull(value: string | null): string {
-  return value === null ? "null" : `"${value}"`;
-}
+export const quotedOrNull = (value: string | null): string => (value === null ? "null" : `"${value}"`);
 
 /** Checks what the regular expression cannot: integers beyond 2^53 - 1, and days that a month does not have. */
 function checkRanges(body: AuditEventBody): void {

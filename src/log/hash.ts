@@ -9,9 +9,7 @@ export const ZERO_HASH = "0".repeat(64);
 export const SALT_BYTES = 16;
 
 /** Returns the lower-case hex SHA-256 of a text (as UTF-8) or of bytes. */
-export function sha256Hex(input: string | Uint8Array): string {
-  return SHA256.hash(input, "hex");
-}
+export const sha256Hex = (input: string | Uint8Array): string => SHA256.hash(input, "hex");
 
 // Small inputs are assembled here before hashing, which is much faster than joining strings.
 const SCRATCH_BYTES = 16 * 1024;

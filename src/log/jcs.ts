@@ -20,9 +20,7 @@ export class CanonicalJsonError extends Error {
  * @throws CanonicalJsonError for lone surrogates, non-finite numbers, nesting beyond
  *   {@link MAX_JSON_DEPTH}, and whatever is not JSON at all (undefined, functions, bigint).
  */
-export function canonicalJson(value: JsonValue): string {
-  return write(value, 1);
-}
+export const canonicalJson = (value: JsonValue): string => write(value, 1);
 
 /**
  * Parses a text that must be canonical, as it is stored and hashed.

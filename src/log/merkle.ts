@@ -25,9 +25,7 @@ export function hashNode(left: Uint8Array, right: Uint8Array): Uint8Array {
 }
 
 /** Reports whether two hashes are equal. */
-export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0;
-}
+export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && Buffer.compare(a, b) === 0;
 
 /** Returns the largest power of two below `size`, where a tree of two or more leaves splits (RFC 6962, 2.1). */
 export function splitPoint(size: number): number {

@@ -182,10 +182,6 @@ function checkText(text: string): void {
   }
 }
 
-function isKeyName(name: string): boolean {
-  return name !== "" && !/[\s+]/u.test(name) && name.isWellFormed();
-}
+const isKeyName = (name: string): boolean => name !== "" && !/[\s+]/u.test(name) && name.isWellFormed();
 
-function hexId(id: number): string {
-  return id.toString(16).padStart(2 * KEY_ID_BYTES, "0");
-}
+const hexId = (id: number): string => id.toString(16).padStart(2 * KEY_ID_BYTES, "0");

@@ -153,9 +153,7 @@ export function storedFromLeaf({ leaf, details, details_salt: salt, ...others }:
 
 function saltText(salt: JsonValue): string | null {
   if (salt === null) return null;
-  if (typeof salt !== "string" || !isSalt(salt)) {
-    throw new EventFormatError("details_salt has the wrong type or form");
-  }
+  if (typeof salt !== "string" || !isSalt(salt)) throw new EventFormatError("details_salt has the wrong type or form");
   return salt;
 }
 

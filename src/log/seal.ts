@@ -82,9 +82,7 @@ export function parseOrigin(origin: string): Origin {
 }
 
 /** Returns the workspace of a seal, from its origin. */
-export function sealedWorkspace(seal: Seal): string {
-  return parseOrigin(seal.origin).workspaceId;
-}
+export const sealedWorkspace = (seal: Seal): string => parseOrigin(seal.origin).workspaceId;
 
 /** Checks the signature of one key (32 raw bytes) on a seal, under the seal's origin. */
 export function checkSeal(seal: Seal, publicKey: Uint8Array): "good" | "bad" | "absent" {

@@ -34,9 +34,7 @@ async function answer(answers: MetricsAnswers, request: Request): Promise<Respon
   const { pathname } = new URL(request.url);
   const found = PATHS[pathname];
   if (found === undefined) return text(404, `Not found. Available: ${Object.keys(PATHS).join(", ")}.\n`);
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    return text(405, "Use GET.\n", { allow: "GET, HEAD" });
-  }
+  if (request.method !== "GET" && request.method !== "HEAD") return text(405, "Use GET.\n", { allow: "GET, HEAD" });
   return found(answers);
 }
 

@@ -59,9 +59,7 @@ function isPartOfName(text: string, at: number): boolean {
   return isDigit(code) || (isUpper(code) && !isLowerLetter(text, at + 1));
 }
 
-function isAlphanumeric(text: string, at: number): boolean {
-  return at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string);
-}
+const isAlphanumeric = (text: string, at: number): boolean => at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string);
 
 /** Whether a lower-case letter after the word makes it a longer word. A plural is still the word. */
 export function continues(text: string, at: number): boolean {

@@ -164,9 +164,7 @@ function shownPath(path: readonly string[], matchedNames: ReadonlySet<string>): 
   return path.map((part, i) => (matchedNames.has(pathKey(path.slice(0, i + 1))) ? "*" : part)).join(".");
 }
 
-function pathKey(path: readonly string[]): string {
-  return JSON.stringify(path);
-}
+const pathKey = (path: readonly string[]): string => JSON.stringify(path);
 
 function refuse(findings: Finding[]): Refused {
   const objecting = contentPolicies().filter(([name]) => findings.some(({ policy }) => policy === name));

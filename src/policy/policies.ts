@@ -49,9 +49,7 @@ export type PolicyMembers = { [N in PolicyName]?: (typeof POLICIES)[N]["example"
 type Named<P> = [name: PolicyName, policy: P];
 
 /** Every policy with its name, in the order of the list. */
-export function allPolicies(): Named<Policy<JsonValue>>[] {
-  return Object.entries(POLICIES) as Named<Policy<JsonValue>>[];
-}
+export const allPolicies = (): Named<Policy<JsonValue>>[] => Object.entries(POLICIES) as Named<Policy<JsonValue>>[];
 
 // Made once, since every write goes through it.
 const refusing = allPolicies().filter((one): one is Named<ContentPolicy<JsonValue>> => one[1].decide !== null);

@@ -64,9 +64,7 @@ export function lastFiledSeal(path: string): FiledSeal | null {
 }
 
 /** Reports whether the file holds a seal, with whatever signatures. */
-export function holdsSeal(path: string, { note }: Seal): boolean {
-  return readFileSync(path).includes(`${note.text}\n`);
-}
+export const holdsSeal = (path: string, { note }: Seal): boolean => readFileSync(path).includes(`${note.text}\n`);
 
 /** Appends seals to the file, durably. Removes an incomplete record of an interrupted write first. */
 export function appendSeals(path: string, notes: readonly string[]): void {

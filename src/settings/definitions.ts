@@ -184,14 +184,10 @@ export function defaultOf({ fallback }: Definition, world: World): unknown {
 }
 
 /** Returns the flag of a setting: `--data-dir` for `data_dir`. */
-export function flagOf(name: SettingName): string {
-  return `--${name.replaceAll("_", "-")}`;
-}
+export const flagOf = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
 
 /** Returns the environment variable of a setting: `GOVERND_DATA_DIR` for `data_dir`. */
-export function variableOf(name: SettingName): string {
-  return `${VARIABLE_PREFIX}${name.toUpperCase()}`;
-}
+export const variableOf = (name: SettingName): string => `${VARIABLE_PREFIX}${name.toUpperCase()}`;
 
 export const VARIABLE_PREFIX = "GOVERND_";
 /** The variable that names the settings file. It is not a setting itself. */

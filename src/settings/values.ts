@@ -97,9 +97,7 @@ export function parseAddress(raw: string): Address | undefined {
 }
 
 /** Formats an address. An IPv6 host is written in brackets. */
-export function formatAddress({ host, port }: Address): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
+export const formatAddress = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /** Reports whether the text is an IP address or a network in CIDR form (`10.0.0.0/8`, `fd00::/8`). */
 function isNetwork(item: string): boolean {

@@ -112,9 +112,7 @@ function randomSerial(): string {
   return bytes.toHex();
 }
 
-function pem(certificate: X509Certificate): string {
-  return `${certificate.toString("pem")}\n`;
-}
+const pem = (certificate: X509Certificate): string => `${certificate.toString("pem")}\n`;
 
 /** PKCS #8 in PEM (RFC 7468). */
 async function exportKey(key: CryptoKey): Promise<string> {

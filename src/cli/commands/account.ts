@@ -70,9 +70,7 @@ function wishOf(connection: Connection, options: LinkOptions): LinkWish {
   if (role !== undefined && workspace === undefined) {
     throw new Failure("usage", "--role needs --workspace: name the workspace.");
   }
-  if (withoutTotp && email === undefined) {
-    throw new Failure("usage", "--without-totp needs --email: name the account.");
-  }
+  if (withoutTotp && email === undefined) throw new Failure("usage", "--without-totp needs --email: name the account.");
   if (email !== undefined) {
     const { id: accountId } = requireAccount(connection, email);
     return { kind: "reset", createdBy: ACTOR, accountId, dropsTotp: withoutTotp };

@@ -139,6 +139,4 @@ async function stopInTime(daemon: Daemon, again: Promise<string>): Promise<"stop
 }
 
 /** Quotes text as one word for a POSIX shell. */
-function shellWord(text: string): string {
-  return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
+const shellWord = (text: string): string => (/^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -37,9 +37,7 @@ complete -F _governd governd
 `;
 }
 
-function pathOf(path: readonly string[]): string {
-  return path.map((word) => ` ${word}`).join("");
-}
+const pathOf = (path: readonly string[]): string => path.map((word) => ` ${word}`).join("");
 
 function ofCommand({ path, options, arguments: its, commands }: CommandNode): string {
   const words = [

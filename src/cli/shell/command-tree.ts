@@ -49,9 +49,7 @@ export function commandTree(command: Command, path: readonly string[] = []): Com
 }
 
 /** Returns this command and all its subcommands, in order. */
-export function everyCommand(node: CommandNode): CommandNode[] {
-  return [node, ...node.commands.flatMap(everyCommand)];
-}
+export const everyCommand = (node: CommandNode): CommandNode[] => [node, ...node.commands.flatMap(everyCommand)];
 
 function readOption(option: Option): CommandOption {
   const name = /[<[]([^>\]]*?)(?:\.\.\.)?[>\]]/.exec(option.flags)?.[1];

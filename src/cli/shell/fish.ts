@@ -46,6 +46,4 @@ function ofOption({ flags, help, value }: CommandOption): string {
   return words.join(" ");
 }
 
-function quoted(text: string): string {
-  return `'${text.replace(/[\\']/g, "\\$&")}'`;
-}
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;

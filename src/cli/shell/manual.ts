@@ -70,9 +70,7 @@ function flagsOf({ flags, value }: CommandOption): string {
   return value === null ? flags.join(", ") : `${flags.join(", ")} <${value.name}>`;
 }
 
-function item(term: string, meaning: string): string {
-  return `.TP\n.B ${quoted(term)}\n${escaped(meaning)}`;
-}
+const item = (term: string, meaning: string): string => `.TP\n.B ${quoted(term)}\n${escaped(meaning)}`;
 
 /** Formats text in which empty lines separate paragraphs. */
 function paragraphs(text: string): string {
@@ -94,6 +92,4 @@ function escaped(text: string): string {
     });
 }
 
-function quoted(text: string): string {
-  return `"${escaped(text).replaceAll('"', '""')}"`;
-}
+const quoted = (text: string): string => `"${escaped(text).replaceAll('"', '""')}"`;

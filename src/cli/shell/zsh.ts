@@ -16,9 +16,7 @@ fi
 `;
 }
 
-function functionOf(path: readonly string[]): string {
-  return ["_governd", ...path].join("_").replaceAll("-", "_");
-}
+const functionOf = (path: readonly string[]): string => ["_governd", ...path].join("_").replaceAll("-", "_");
 
 function ofCommand(node: CommandNode): string {
   const specs = node.options.flatMap(ofOption);
@@ -59,10 +57,6 @@ function action(value: Value): string {
 }
 
 /** Escapes colons and brackets, which are special in a specification. */
-function escaped(text: string): string {
-  return text.replace(/[\\:[\]]/g, "\\$&");
-}
+const escaped = (text: string): string => text.replace(/[\\:[\]]/g, "\\$&");
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

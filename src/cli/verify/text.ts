@@ -109,9 +109,7 @@ function completenessLine({ completeness }: SourceResult): string {
   }
 }
 
-function span(first: number, last: number): string {
-  return first === last ? `${first}` : `${first} to ${last}`;
-}
+const span = (first: number, last: number): string => (first === last ? `${first}` : `${first} to ${last}`);
 
 /** Returns the last line. */
 export function verdictLine(verdict: Verdict, results: readonly SourceResult[]): string {
@@ -179,6 +177,5 @@ function eventName({ seq, id }: { seq: number | null; id: string | null }): stri
   return id === null ? `event ${seq}` : `event ${seq} (${id})`;
 }
 
-function rangeText(range: SourceResult["range"]): string {
-  return range === null ? "" : ` (${range.first} to ${range.last})`;
-}
+const rangeText = (range: SourceResult["range"]): string =>
+  range === null ? "" : ` (${range.first} to ${range.last})`;

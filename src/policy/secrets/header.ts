@@ -70,9 +70,7 @@ function argumentAt(pattern: RegExp, text: string, at: number): string | null {
   return match && (match[1] ?? match[2] ?? match[3] ?? "");
 }
 
-function isReference(half: string): boolean {
-  return /^[$<{%`]|\$\{|\$\(|\{\{/.test(half);
-}
+const isReference = (half: string): boolean => /^[$<{%`]|\$\{|\$\(|\{\{/.test(half);
 
 const PASSWORD_OPTION = /[ \t]{1,3}(?:"([^"\n]{3,128})"|'([^'\n]{3,128})'|([^\s"'<>|;&]{4,128}))/y;
 const USER_BEFORE = /\s-{1,2}(?:u|U|user|username|login)[ =\t]\s{0,2}["']?[^\s"']{1,128}["']?[^\n|;&]{0,80}$/;

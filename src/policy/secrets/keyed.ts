@@ -89,9 +89,7 @@ function isPassword(value: string, { link, quoted }: Assigned): boolean {
   // The next argument of a call.
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
   if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
-  if (/\s/.test(value)) {
-    return quoted && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
-  }
+  if (/\s/.test(value)) return quoted && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
   return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
 }
 

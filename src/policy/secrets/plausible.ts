@@ -50,9 +50,7 @@ function counted(value: string): number {
 }
 
 /** Number of different characters. */
-export function distinct(value: string): number {
-  return new Set(value).size;
-}
+export const distinct = (value: string): number => new Set(value).size;
 
 const LETTERS = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 
@@ -68,9 +66,7 @@ export function wordShare(value: string): number {
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-export function isUuid(value: string): boolean {
-  return UUID.test(value);
-}
+export const isUuid = (value: string): boolean => UUID.test(value);
 
 /** Whether a generator may have made the value: digits and letters mixed, or letters that form no word. */
 export function looksRandom(value: string): boolean {
@@ -95,9 +91,7 @@ export function isGibberish(value: string): boolean {
   return !isWordlike(longest);
 }
 
-function count(value: string, pattern: RegExp): number {
-  return value.match(pattern)?.length ?? 0;
-}
+const count = (value: string, pattern: RegExp): number => value.match(pattern)?.length ?? 0;
 
 const PLAIN_NUMBER = /^[+-]?[\d.,:_/-]+%?$/;
 const NAME_PATH = /^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\[)[A-Za-z_$][\w$]*\]?)+$/;

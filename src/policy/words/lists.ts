@@ -48,9 +48,7 @@ export function readings(section: "look-alikes" | "signs" | "entities"): Readonl
 }
 
 /** The columns of a row of a table, which two spaces or more separate. */
-export function columnsOf(row: string): string[] {
-  return row.split(/ {2,}/);
-}
+export const columnsOf = (row: string): string[] => row.split(/ {2,}/);
 
 /** The sticky pattern that a table writes as `/source/` or `/source/i`. */
 export function stickyOf(written: string | undefined): RegExp {

@@ -62,9 +62,7 @@ export function contentTokens(tokens: readonly string[]): readonly string[] {
   return content.length > 0 ? content : tokens;
 }
 
-export function queryTokens(query: string): string[] {
-  return tokenize(query).slice(0, MAX_QUERY_TOKENS);
-}
+export const queryTokens = (query: string): string[] => tokenize(query).slice(0, MAX_QUERY_TOKENS);
 
 /**
  * Returns the terms of a query, each once, with the forms of the agent's vocabulary that match them: the

@@ -13,9 +13,7 @@ const COMBINING = /[\u0300-\u036f]/g;
 const UNDECOMPOSED = new RegExp(`[${[...PLAIN_LETTERS.keys()].join("")}]`, "g");
 
 /** Reports whether folding changes nothing but the case. */
-export function isAscii(text: string): boolean {
-  return ASCII.test(text);
-}
+export const isAscii = (text: string): boolean => ASCII.test(text);
 
 /**
  * Returns the form of a text that search compares, with its case kept: NFKC (so full-width letters and

@@ -96,9 +96,7 @@ const HAN = /^\p{sc=Han}+$/u;
 const segmenter = new Intl.Segmenter("und", { granularity: "word" });
 
 /** Reports whether a word holds letters of a script without spaces. */
-function isUnspaced(word: string): boolean {
-  return UNSPACED_RUN.test(word);
-}
+const isUnspaced = (word: string): boolean => UNSPACED_RUN.test(word);
 
 /**
  * Appends the words of a run of Chinese, Japanese, Thai, Lao, Khmer or Burmese text. Chinese boundaries

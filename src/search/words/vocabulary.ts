@@ -170,9 +170,7 @@ export class Vocabulary {
 }
 
 /** Returns Porter's stem of a word of Latin letters. Any other token is its own stem. */
-export function stemOf(token: string): string {
-  return STEMMABLE.test(token) ? stemmer(token) : token;
-}
+export const stemOf = (token: string): string => (STEMMABLE.test(token) ? stemmer(token) : token);
 
 function copyLower(text: string, from: number, to: number): string {
   const units = Array.from({ length: to - from }, (_, i) => lowerAscii(text.charCodeAt(from + i)));

@@ -50,9 +50,7 @@ export function compare(checkpoint: CheckpointWithState, now: readonly EntryItem
     else if (content(old) === content(present)) unchanged++;
     else changes.push({ key: old.key, kind: "changes back", old, now: present });
   }
-  for (const present of live.values()) {
-    changes.push({ key: present.key, kind: "is removed", old: null, now: present });
-  }
+  for (const present of live.values()) changes.push({ key: present.key, kind: "is removed", old: null, now: present });
   changes.sort((a, b) => (a.key < b.key ? -1 : 1));
   return { changes, unchanged };
 }
