@@ -22,14 +22,8 @@ export const LINE_FEED = 10;
 const TABLE_FACTOR = 2;
 const EMPTY = -1;
 
-interface Layout {
-  size: number;
-  dimensions: number;
-  wordBytes: number;
-}
-
 /** Reads the header of a word vector file. @throws when it is none, or incomplete */
-export function readLayout(bytes: Uint8Array): Layout {
+export function readLayout(bytes: Uint8Array) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic = bytes.byteLength < HEADER_BYTES ? "" : String.fromCharCode(...bytes.subarray(0, MAGIC.length));
   if (magic !== MAGIC) throw new Error("not a word vector file (governd.words/1)");

@@ -62,8 +62,7 @@ export function useItems<T>(path: string): Loaded<T[]> {
 /** A list that grows page by page. */
 export interface LoadedList<T> extends Loaded<T[]> {
   hasMore: boolean;
-  more(): void;
-  loadingMore: boolean;
+  more: Action<[]>;
 }
 
 /** Loads the first page of a list of the workspace when the request changes, and the next one on request. */
@@ -82,35 +81,23 @@ export function useList<T>(path: string, query: Query): LoadedList<T> {
     }
     return { items, cursor: null };
   });
-  const [loadingMore, setLoadingMore] = useState(false);
-  const [moreProblem, setMoreProblem] = useState<ApiProblem | null>(null);
   const cursor = first.data?.cursor ?? null;
-  const more = async () => {
-    if (cursor === null || loadingMore) return;
-    setLoadingMore(true);
-    setMoreProblem(null);
-    try {
-      const page = await api.ask<Page<T>>(path, { query: { ...query, cursor } });
-      first.set((old) => {
-        // A reload in between made this page one of another list.
-        if (old.cursor !== cursor) return old;
-        shown.current.pages++;
-        return { items: [...old.items, ...page.data], cursor: page.next_cursor };
-      });
-    } catch (error) {
-      setMoreProblem(asProblem(error));
-    } finally {
-      setLoadingMore(false);
-    }
-  };
+  const more = useAction(async () => {
+    const page = await api.ask<Page<T>>(path, { query: { ...query, cursor } });
+    first.set((old) => {
+      // A reload in between made this page one of another list.
+      if (old.cursor !== cursor) return old;
+      shown.current.pages++;
+      return { items: [...old.items, ...page.data], cursor: page.next_cursor };
+    });
+  });
   return {
     data: first.data?.items,
-    problem: first.problem ?? moreProblem,
+    problem: first.problem ?? more.problem,
     reload: first.reload,
     set: (change) => first.set((old) => ({ ...old, items: change(old.items) })),
     hasMore: cursor !== null,
-    more: () => void more(),
-    loadingMore,
+    more,
   };
 }
 

@@ -54,9 +54,7 @@ export function ShowItems<T>({ of, empty, children }: ItemsProps<T>) {
           {items.length === 0 ? empty : children(items)}
           {"more" in of && of.hasMore && (
             <div class="more">
-              <Button disabled={of.loadingMore} onClick={of.more}>
-                {of.loadingMore ? "Loading …" : "Show more"}
-              </Button>
+              <Button action={of.more}>{of.more.busy ? "Loading …" : "Show more"}</Button>
             </div>
           )}
         </>

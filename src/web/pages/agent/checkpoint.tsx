@@ -55,7 +55,7 @@ function Inside({ agentId, checkpoint }: InsideProps) {
   };
   useReloadOnChange(agentId, again, REFRESH_MS);
   const [restored, setRestored] = useState<RestoreResult | null>(null);
-  const onRestored = (result: RestoreResult) => {
+  const onRestored = (result: RestoreResult | null) => {
     setRestored(result);
     again();
   };
@@ -66,7 +66,7 @@ function Inside({ agentId, checkpoint }: InsideProps) {
         restore={<Restore {...{ checkpoint, diff, onRestored }} config={config.data ?? null} />}
         remove={<Remove agentId={agentId} checkpoint={checkpoint} />}
       />
-      {restored !== null && <Undo result={restored} onUndone={() => setRestored(null)} onChanged={again} />}
+      {restored !== null && <Undo result={restored} onUndone={() => onRestored(null)} />}
       <Section title="Compared with now">
         <Show of={diff}>{(state) => <Changes state={state} />}</Show>
         <Show of={config}>{(current) => <ConfigChange checkpoint={checkpoint} current={current} />}</Show>
@@ -272,18 +272,11 @@ function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) {
   );
 }
 
-interface UndoProps {
-  result: RestoreResult;
-  onUndone(): void;
-  onChanged(): void;
-}
-
-function Undo({ result, onUndone, onChanged }: UndoProps) {
+function Undo({ result, onUndone }: { result: RestoreResult; onUndone(): void }) {
   const { api } = useRoom();
   const undo = useAction(async () => {
     await api.ask<RestoreResult>(`/v1/checkpoints/${segment(result.safety_checkpoint_id)}/restore`, { body: {} });
     say("Undone: everything is as it was before the restore.");
-    onChanged();
     onUndone();
   });
   return (

@@ -14,7 +14,7 @@ import { Time, TimeOr } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { Empty, Facts, Heading, Problem, Section, Show, Table } from "../../ui/parts.tsx";
-import { parseSeal } from "./seal-text.ts";
+import { sealSize } from "./seal-text.ts";
 
 const PLAIN = { accept: "text/plain" };
 
@@ -137,13 +137,13 @@ function NewestSeal() {
           ) : (
             <div class="card stack">
               <p>
-                Signs the first <strong>{count(parseSeal(text).size)}</strong> events. Keep it away from this machine:
-                then nobody can change or remove what it covers without being noticed, not even somebody with the disk
-                and the key.
+                Signs the first <strong>{count(sealSize(text))}</strong> events. Keep it away from this machine: then
+                nobody can change or remove what it covers without being noticed, not even somebody with the disk and
+                the key.
               </p>
               <CopyBlock label="Seal" text={text} />
               <div class="row">
-                <Button onClick={() => download(`${id}-${parseSeal(text).size}.seal`, new Blob([text]))}>
+                <Button onClick={() => download(`${id}-${sealSize(text)}.seal`, new Blob([text]))}>
                   Save the seal
                 </Button>
               </div>
