@@ -6,7 +6,7 @@ import { generateApiKey } from "./api-key.ts";
 import type { Change } from "./changes.ts";
 import { findKey, type KeyRecord, type KeyScope, keyState } from "./keys.ts";
 import { digestOf } from "./secret.ts";
-import { nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
+import { findInstallation, nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
 
 /** The label of the key that is created with a workspace. */
 const FIRST_KEY_LABEL = "first key";
@@ -55,8 +55,9 @@ export class Administration {
    */
   async createWorkspace<A>(
     name: string,
-    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown, A>, "changes" | "also" | "trace"> = () => ({
+    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown, A>, "changes" | "also" | "trace"> = (workspace) => ({
       changes: [],
+      ...this.#traceOf(workspace),
     }),
   ): Promise<NewKey & { workspace: WorkspaceRecord } & A> {
     const problem = nameProblem(name);
@@ -81,6 +82,13 @@ export class Administration {
         result: { ...key, workspace },
       };
     });
+  }
+
+  /** What the log of the installation says of a workspace that the operator creates. It begins with the first account. */
+  #traceOf({ id, createdBy: actor }: WorkspaceRecord): Pick<Decision<unknown>, "trace"> {
+    if (findInstallation(this.options.control.connection) === undefined) return {};
+    const details = { account_id: null, created_workspace_id: id };
+    return { trace: { operation: "account.create_workspace", actor, details } };
   }
 
   /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */

@@ -16,8 +16,11 @@ const MAX_WINDOWS = 50;
 /** Accounts that one event names. */
 const MAX_ACCOUNTS = 20;
 
-/** Why a sign-in failed: the wrong password or no such account, the wrong code, or too many attempts. */
-export type FailureReason = "password" | "second_factor" | "rate_limited";
+/**
+ * Why it failed: the wrong password or no such account, a wrong password of somebody who was signed in, the wrong code, or
+ * too many attempts.
+ */
+export type FailureReason = "password" | "password_again" | "second_factor" | "rate_limited";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
