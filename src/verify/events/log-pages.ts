@@ -80,11 +80,8 @@ export async function feedLog(
 
 /** Returns the number of the first event after `last`; null when there is none up to `lastSeq`. */
 async function nextSeq(reader: Reader, last: number, lastSeq: number): Promise<number | null> {
-  const row = await reader.get<[number | null]>("SELECT min(seq) FROM events WHERE seq > ? AND seq <= ?", [
-    last,
-    lastSeq,
-  ]);
-  return row?.[0] ?? null;
+  const sql = "SELECT min(seq) FROM events WHERE seq > ? AND seq <= ?";
+  return (await reader.value<number>(sql, [last, lastSeq])) ?? null;
 }
 
 async function readPage(reader: Reader, first: number, last: number): Promise<StoredPage | "nothing" | "unclear"> {
