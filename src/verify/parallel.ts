@@ -158,11 +158,7 @@ async function* logRanges(whole: LogWhole, lastSeq: number, events: number): Asy
   }
 }
 
-async function takePart(
-  whole: LogWhole,
-  part: LogPart,
-  onProgress: () => void | Promise<void> | undefined,
-): Promise<void> {
+async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void | Promise<void> | undefined) {
   const { verifier, tiles, census, take } = whole;
   const { segment, roots, writes, events } = part;
   const text = new Bytes(writes.bytes);

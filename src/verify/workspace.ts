@@ -84,11 +84,7 @@ interface Way {
   present: EntryChunks;
 }
 
-async function verifyEverything(
-  reader: Reader,
-  options: WorkspaceVerificationOptions,
-  { feedEvents, present }: Way,
-): Promise<WorkspaceReport | null> {
+async function verifyEverything(reader: Reader, options: WorkspaceVerificationOptions, { feedEvents, present }: Way) {
   const head = await readHead(reader);
   const workspaceId = head?.workspaceId ?? null;
   const check = await beginCheck(reader, { scope: "workspace" }, options);
@@ -162,10 +158,7 @@ const feedDivided =
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
-export async function verifyDivided(
-  reader: Reader,
-  options: WorkspaceVerificationOptions,
-): Promise<WorkspaceReport | null> {
+export async function verifyDivided(reader: Reader, options: WorkspaceVerificationOptions) {
   const { threads, division } = options;
   if (threads === undefined || threads.count < 2) return null;
   if (!(reader instanceof Connection) || reader.inTransaction) return null;
@@ -180,11 +173,7 @@ export async function verifyDivided(
   });
 }
 
-async function verifyAgent(
-  reader: Reader,
-  agentId: string,
-  options: WorkspaceVerificationOptions,
-): Promise<WorkspaceReport> {
+async function verifyAgent(reader: Reader, agentId: string, options: WorkspaceVerificationOptions) {
   const check = await beginCheck(reader, { agentId }, options);
   const { verifier, before } = check;
   const total = await reader.value<number>(`SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`, [agentId]);

@@ -134,15 +134,7 @@ export class KnownChains {
    * @param body a text with the event's canonical bytes from `start` to `end`, and a zero byte before them
    * @param shape the number of the event's shape among the chain's
    */
-  accept(
-    chain: KnownChain,
-    shape: number,
-    text: Bytes,
-    body: Bytes,
-    start: number,
-    end: number,
-    leaf: Uint8Array,
-  ): boolean {
+  accept(chain: KnownChain, shape: number, text: Bytes, body: Bytes, start: number, end: number, leaf: Uint8Array) {
     const { accepted } = this;
     if (!same(text, accepted.linkAt, chain.hash, 0, HASH_CHARS)) return false;
     SHA256.hash(body.u8.subarray(start - 1, end), leaf);
