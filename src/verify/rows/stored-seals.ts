@@ -3,6 +3,7 @@
  * so memory does not grow with them.
  */
 
+import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
@@ -111,15 +112,9 @@ export class SealFeed {
   }
 }
 
-interface NamingEvent {
-  seq: number;
-  fingerprint: unknown;
-  origin: unknown;
-}
-
 /** Compares the stored sealing keys with the events that name them. */
 export class KeyCheck {
-  readonly #named: NamingEvent[] = [];
+  readonly #named: { seq: number; fingerprint: unknown; origin: unknown }[] = [];
 
   /** Takes every event; details are null where erased or not genuine. */
   add({ operation, seq }: AuditEventBody, details: JsonObject | null): void {
@@ -147,25 +142,11 @@ export class KeyCheck {
   }
 }
 
-interface StoredKey {
-  announcedSeq: number;
-  /** Null when it is out of form. */
-  key: VerifierKey | null;
-}
-
-/** The stored sealing keys; they count only where the log names them. */
-export async function readKeys(reader: Reader): Promise<StoredKey[]> {
-  const rows = await reader.all<[number, Buffer | null]>(
-    `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`,
-  );
-  return rows.map(([announcedSeq, bytes]) => ({ announcedSeq, key: parseKey(decodeText(bytes)) }));
-}
-
-function parseKey(text: string | null): VerifierKey | null {
-  try {
-    return text === null ? null : parseVerifierKey(text);
-  } catch (error) {
-    if (error instanceof NoteError) return null;
-    throw error;
-  }
+/** The stored sealing keys, null where they are out of form; they count only where the log names them. */
+export async function readKeys(reader: Reader): Promise<{ announcedSeq: number; key: VerifierKey | null }[]> {
+  const sql = `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`;
+  return (await reader.all<[number, Buffer | null]>(sql)).map(([announcedSeq, bytes]) => {
+    const key = orNull(NoteError, () => parseVerifierKey(decodeText(bytes) ?? ""));
+    return { announcedSeq, key };
+  });
 }
