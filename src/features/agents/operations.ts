@@ -7,6 +7,7 @@ import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { requireAgentAllowed } from "../../workspace/contract.ts";
 import {
   answered,
   type Context,
@@ -17,7 +18,6 @@ import {
   type Outcome,
   refused,
   refusedByPolicy,
-  requireAgentAllowed,
   subjectOf,
 } from "../../workspace/operation.ts";
 
